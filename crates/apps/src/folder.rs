@@ -1,0 +1,50 @@
+//! Which folder an app is, when all that is known is one of its files (`hearth run FILE`).
+//!
+//! The folder matters for more than tidiness: it is the border that no module graph crosses, so it must be neither a
+//! file's own folder when packages lie further up, nor ever a guess beyond the first mark found.
+
+use std::path::{Path, PathBuf};
+
+/// Files that mark an app's folder.
+const MARKS: [&str; 2] = ["manifest.yaml", "package.json"];
+
+/// The nearest folder at or above `file` that holds a `manifest.yaml` or a `package.json`; else the folder `file` is in.
+/// Symbolic links in the path are not followed: the folder is above the file as it was named.
+pub fn app_folder(file: &Path) -> PathBuf {
+    let file = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
+    let own = if file.is_dir() { file.as_path() } else { file.parent().unwrap_or(&file) };
+    let marked = own.ancestors().find(|folder| MARKS.iter().any(|mark| folder.join(mark).is_file()));
+    marked.unwrap_or(own).to_path_buf()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn nearest_mark_wins() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path();
+        fs::create_dir_all(root.join("app/src/deep")).unwrap();
+        fs::write(root.join("package.json"), "{}").unwrap();
+        fs::write(root.join("app/src/deep/index.ts"), "").unwrap();
+        assert_eq!(app_folder(&root.join("app/src/deep/index.ts")), root);
+        fs::write(root.join("app/manifest.yaml"), "").unwrap();
+        assert_eq!(app_folder(&root.join("app/src/deep/index.ts")), root.join("app"));
+        assert_eq!(app_folder(&root.join("app")), root.join("app"));
+    }
+
+    #[test]
+    fn own_folder_without_a_mark() {
+        let temp = tempfile::tempdir().unwrap();
+        let file = temp.path().join("a/b.js");
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        // A mark further up (in /tmp, say) would win, which is what the function promises.
+        assert!(file.starts_with(app_folder(&file)));
+        if temp.path().ancestors().all(|f| MARKS.iter().all(|m| !f.join(m).exists())) {
+            assert_eq!(app_folder(&file), temp.path().join("a"));
+        }
+    }
+}

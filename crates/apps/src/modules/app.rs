@@ -1,0 +1,206 @@
+//! The loader of one app: an entry, a jail around its folder, and what was loaded so far.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use hearth_core::module::{ImportStyle, ImportType, ModuleCode, ModuleError, ModuleId, ModuleLoader, ModuleSource};
+
+use super::compile::File;
+use super::format::{Format, Role};
+use super::jail::{self, Jail, Refusal};
+use super::resolve::Resolver;
+use super::scope::Scopes;
+use super::specifier::BUILT_IN;
+use super::survey::Import;
+use super::synthetic;
+
+/// The modules of the app in a folder.
+///
+/// An app is immutable while it is open: a file is read when it is first asked for (or by [`warm`](Self::warm)) and
+/// never again, and errors in it are remembered as well.
+pub struct AppModules {
+    entry: ModuleId,
+    jail: Arc<Jail>,
+    resolver: Resolver,
+    scopes: Scopes,
+    loaded: Mutex<HashMap<(ModuleId, ImportType), Arc<OnceLock<Loaded>>>>,
+}
+
+type Loaded = Result<Arc<Module>, ModuleError>;
+
+/// A module and what it imports.
+#[derive(Debug)]
+pub(super) struct Module {
+    pub source: Arc<ModuleSource>,
+    pub imports: Vec<Import>,
+}
+
+// === impl AppModules ===
+
+impl AppModules {
+    /// `entry` is absolute, or counts from `folder`; it is a file below `folder`, and so is what it is a link to.
+    pub fn open(folder: &Path, entry: &Path) -> Result<Self, ModuleError> {
+        let (name, from) = (entry.display().to_string(), folder.display().to_string());
+        let jail = Jail::new(folder).map_err(|error| ModuleError::Read { id: from.clone(), reason: error.to_string() })?;
+        let not_found = |reason: String| ModuleError::NotFound { specifier: name.clone(), from: from.clone(), reason };
+        let real = std::fs::canonicalize(folder.join(entry)).map_err(|error| not_found(error.to_string()))?;
+        let id = match jail.inner(&real) {
+            Ok(id) if real.is_file() => ModuleId::new(id),
+            Ok(_) => return Err(not_found("it is not a file".into())),
+            Err(Refusal::Io(error)) => return Err(not_found(error.to_string())),
+            Err(Refusal::Outside { .. }) => {
+                let reason = "the entry must be a file in it".into();
+                return Err(ModuleError::Outside { specifier: name, from, reason });
+            }
+        };
+        let jail = Arc::new(jail);
+        Ok(Self {
+            entry: id,
+            resolver: Resolver::new(jail.clone()),
+            scopes: Scopes::new(jail.clone()),
+            jail,
+            loaded: Mutex::default(),
+        })
+    }
+
+    /// What is in memory: ids, and what each is, in a word or two. For people.
+    pub fn loaded(&self) -> Vec<(ModuleId, String)> {
+        let places = self.places();
+        let all = places.iter().filter_map(|((id, _), place)| Some((id.clone(), described(place.get()?))));
+        let mut all: Vec<_> = all.collect();
+        all.sort();
+        all
+    }
+
+    /// The module, from memory where it was loaded before. Two threads that ask at once share one load.
+    pub(super) fn module(&self, id: &ModuleId, kind: ImportType) -> Loaded {
+        let key = (id.clone(), kind);
+        let place = self.places().entry(key.clone()).or_default().clone();
+        let loaded = place.get_or_init(|| self.read(id, kind).map(Arc::new)).clone();
+        if matches!(loaded, Err(ModuleError::Read { .. })) {
+            // There are as many names without a file as anyone can think of: those are not kept.
+            self.places().remove(&key);
+        }
+        loaded
+    }
+
+    fn places(&self) -> std::sync::MutexGuard<'_, HashMap<(ModuleId, ImportType), Arc<OnceLock<Loaded>>>> {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read(&self, id: &ModuleId, kind: ImportType) -> Result<Module, ModuleError> {
+        let done = |code| {
+            let source = ModuleSource { id: id.clone(), code, source_map: None };
+            Ok(Module { source: Arc::new(source), imports: Vec::new() })
+        };
+        if id.is_built_in() {
+            return match BUILT_IN.contains(&id.as_str()) {
+                true => done(ModuleCode::BuiltIn),
+                false => Err(unreadable(id, "there is no such built-in module".into())),
+            };
+        }
+        if let Some(source) = synthetic::load(id) {
+            return Ok(Module { source: Arc::new(source), imports: Vec::new() });
+        }
+        let format = Format::of(id.as_str());
+        if let Some(error) = mismatch(id, kind, format) {
+            return Err(error);
+        }
+        let bytes = self.bytes(id)?;
+        match (kind, format) {
+            (ImportType::Text, _) | (ImportType::Default, Format::Text) => done(ModuleCode::Text(text(bytes))),
+            (ImportType::Json, _) | (ImportType::Default, Format::Json) => done(ModuleCode::Json(text(bytes))),
+            (ImportType::Default, Format::Wasm) if !bytes.starts_with(b"\0asm") => {
+                Err(wrong(id, "WebAssembly", "it does not start as a WebAssembly module does".into()))
+            }
+            (ImportType::Default, Format::Wasm) => done(ModuleCode::Wasm(bytes.into())),
+            (ImportType::Default, Format::Code(language, goal)) => {
+                let source = text(bytes);
+                let scope = self.scopes.of(Path::new(id.as_str()).parent().unwrap_or(Path::new("/")))?;
+                let role = if *id == self.entry { Role::Entry } else { Role::Other };
+                let compiled = File { id: id.clone(), source, language, goal, scope, role }.compile()?;
+                let source_map = compiled.map.map(|map| Arc::new(map) as _);
+                let source = ModuleSource { id: id.clone(), code: compiled.code, source_map };
+                Ok(Module { source: Arc::new(source), imports: compiled.imports })
+            }
+            (ImportType::Bytes, _) | (ImportType::Default, Format::Bytes | Format::Unknown) => {
+                done(ModuleCode::Bytes(bytes.into()))
+            }
+        }
+    }
+
+    fn bytes(&self, id: &ModuleId) -> Result<Vec<u8>, ModuleError> {
+        self.jail.read(Path::new(id.as_str())).map_err(|refusal| match refusal {
+            Refusal::Io(error) => unreadable(id, error.to_string()),
+            Refusal::Outside { .. } => unreadable(id, "it lies outside the app's folder".into()),
+        })
+    }
+}
+
+impl ModuleLoader for AppModules {
+    fn entry(&self) -> ModuleId {
+        self.entry.clone()
+    }
+
+    fn resolve(&self, specifier: &str, from: &ModuleId, style: ImportStyle) -> Result<ModuleId, ModuleError> {
+        self.resolver.resolve(specifier, from, style, &self.scopes)
+    }
+
+    fn load(&self, id: &ModuleId, kind: ImportType) -> Result<Arc<ModuleSource>, ModuleError> {
+        self.module(id, kind).map(|module| module.source.clone())
+    }
+}
+
+impl fmt::Debug for AppModules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AppModules").field("entry", &self.entry).field("jail", &self.jail).finish_non_exhaustive()
+    }
+}
+
+/// Why a file of that format cannot be imported that way, judged by its name.
+fn mismatch(id: &ModuleId, kind: ImportType, format: Format) -> Option<ModuleError> {
+    match (kind, format) {
+        (ImportType::Json, Format::Code(..) | Format::Wasm | Format::Bytes) => {
+            Some(wrong(id, "JSON", "its extension says that it is something else".into()))
+        }
+        (ImportType::Default, Format::Unknown) if id.as_str().ends_with(".node") => {
+            Some(wrong(id, "a module", "native add-ons cannot run here".into()))
+        }
+        (ImportType::Default, Format::Unknown) => Some(wrong(
+            id,
+            "a module",
+            "its extension is not known; add with { type: \"text\" } or with { type: \"bytes\" } to the import".into(),
+        )),
+        _ => None,
+    }
+}
+
+fn described(loaded: &Loaded) -> String {
+    match loaded.as_ref().map(|module| &module.source.code) {
+        Ok(ModuleCode::Module(code)) => format!("module, {} bytes", code.len()),
+        Ok(ModuleCode::Script(code)) => format!("script, {} bytes", code.len()),
+        Ok(ModuleCode::CommonJs { exports, reexports, .. }) => {
+            format!("CommonJS, {} names, all of {reexports:?}", exports.len())
+        }
+        Ok(ModuleCode::Json(_)) => "JSON".into(),
+        Ok(ModuleCode::Text(_)) => "text".into(),
+        Ok(ModuleCode::Bytes(_)) => "bytes".into(),
+        Ok(ModuleCode::Wasm(_)) => "WebAssembly".into(),
+        Ok(ModuleCode::BuiltIn) => "built in".into(),
+        Err(error) => format!("error: {error}"),
+    }
+}
+
+fn text(bytes: Vec<u8>) -> Arc<str> {
+    jail::text(bytes).into()
+}
+
+fn unreadable(id: &ModuleId, reason: String) -> ModuleError {
+    ModuleError::Read { id: id.to_string(), reason }
+}
+
+fn wrong(id: &ModuleId, wanted: &'static str, reason: String) -> ModuleError {
+    ModuleError::WrongType { id: id.to_string(), wanted, reason }
+}

@@ -1,0 +1,51 @@
+//! Conditions that `process.env.NODE_ENV` decides. Packages choose between two builds that way, and only one is theirs
+//! here: the names of the other must not be exported, nor its files read.
+
+use oxc_ast::ast::{BinaryOperator, Expression, LogicalOperator, UnaryOperator};
+
+use super::node_env::{self, VALUE};
+
+/// Operators looked into. Every `&&` in a chain is asked about, so that without a bound long chains would cost their
+/// length squared.
+const DEPTH: u32 = 8;
+
+/// Whether an expression is true or false, where comparisons of strings settle that.
+pub(super) fn truth(expression: &Expression<'_>) -> Option<bool> {
+    within(expression, DEPTH)
+}
+
+fn within(expression: &Expression<'_>, depth: u32) -> Option<bool> {
+    let depth = depth.checked_sub(1)?;
+    match expression {
+        Expression::ParenthesizedExpression(inner) => within(&inner.expression, depth),
+        Expression::UnaryExpression(unary) if unary.operator == UnaryOperator::LogicalNot => {
+            within(&unary.argument, depth).map(|known| !known)
+        }
+        Expression::LogicalExpression(logical) => {
+            let (left, right) = (within(&logical.left, depth), within(&logical.right, depth));
+            match logical.operator {
+                LogicalOperator::And if left == Some(false) || right == Some(false) => Some(false),
+                LogicalOperator::Or if left == Some(true) || right == Some(true) => Some(true),
+                LogicalOperator::And | LogicalOperator::Or => left.and(right),
+                LogicalOperator::Coalesce => None,
+            }
+        }
+        Expression::BinaryExpression(binary) => {
+            let equal = text(&binary.left)? == text(&binary.right)?;
+            match binary.operator {
+                BinaryOperator::Equality | BinaryOperator::StrictEquality => Some(equal),
+                BinaryOperator::Inequality | BinaryOperator::StrictInequality => Some(!equal),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn text<'a>(expression: &'a Expression<'_>) -> Option<&'a str> {
+    match expression {
+        Expression::StringLiteral(literal) => Some(literal.value.as_str()),
+        _ if node_env::is_node_env(expression) => Some(VALUE),
+        _ => None,
+    }
+}

@@ -1,0 +1,51 @@
+//! Parsing, with the goal (module or script) that the file needs.
+//!
+//! A file whose name does not say is parsed as a module, in which all but a few old scripts are valid; only when that
+//! fails is it parsed again as a script, so that files that parse are parsed once.
+
+use hearth_core::module::ModuleError;
+use oxc_allocator::Allocator;
+use oxc_ast::ast::Program;
+use oxc_parser::{ParseOptions, Parser, ParserReturn};
+use oxc_span::SourceType;
+
+use super::fault;
+use super::format::{Goal, Language};
+
+pub(super) fn parse<'a>(
+    allocator: &'a Allocator,
+    id: &str,
+    source: &'a str,
+    language: Language,
+    goal: Goal,
+) -> Result<Program<'a>, ModuleError> {
+    let plain = SourceType::mjs();
+    let module = match language {
+        Language::JavaScript => plain,
+        Language::Jsx => plain.with_jsx(true),
+        Language::TypeScript => plain.with_typescript(true),
+        Language::Tsx => plain.with_typescript(true).with_jsx(true),
+    };
+    let script = module.with_script(true);
+    let (first, second) = match goal {
+        Goal::Module => (module, None),
+        Goal::CommonJs => (script, Some(module).filter(|_| language == Language::TypeScript)),
+        Goal::Open => (module, Some(script)),
+    };
+    let parsed = parse_as(allocator, source, first);
+    if parsed.errors.is_empty() {
+        return Ok(parsed.program);
+    }
+    match second.map(|goal| parse_as(allocator, source, goal)) {
+        Some(again) if again.errors.is_empty() => Ok(again.program),
+        _ => Err(fault::syntax(id, source, &parsed.errors)),
+    }
+}
+
+fn parse_as<'a>(allocator: &'a Allocator, source: &'a str, kind: SourceType) -> ParserReturn<'a> {
+    // A CommonJS module is the body of a function.
+    let options = ParseOptions { allow_return_outside_function: true, ..ParseOptions::default() };
+    let mut parsed = Parser::new(allocator, source, kind).with_options(options).parse();
+    parsed.program.source_type = kind;
+    parsed
+}

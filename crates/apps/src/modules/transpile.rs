@@ -1,0 +1,102 @@
+//! TypeScript and JSX to JavaScript: types off, JSX to calls, enums, namespaces and legacy decorators to code. Nothing
+//! is lowered: V8 knows the rest of the language.
+
+use std::path::Path;
+
+use hearth_core::module::ModuleError;
+use oxc_allocator::Allocator;
+use oxc_ast::ast::{ExportNamedDeclaration, Program, Statement, TSModuleReference};
+use oxc_codegen::{Codegen, CodegenOptions, LegalComment};
+use oxc_semantic::SemanticBuilder;
+use oxc_span::{SPAN, Span};
+use oxc_transformer::{HelperLoaderMode, HelperLoaderOptions, JsxOptions, JsxRuntime, TransformOptions, Transformer};
+
+use super::fault;
+use super::map::{FileMap, Point};
+use super::synthetic::HELPERS;
+use super::tsconfig::CompilerOptions;
+
+/// Changes the tree in place.
+pub(super) fn transform<'a>(
+    allocator: &'a Allocator,
+    id: &str,
+    program: &mut Program<'a>,
+    options: &CompilerOptions,
+) -> Result<(), ModuleError> {
+    let source = program.source_text;
+    let checked = SemanticBuilder::new().with_check_syntax_error(true).with_excess_capacity(2.0).build(program);
+    if !checked.errors.is_empty() {
+        return Err(fault::syntax(id, source, &checked.errors));
+    }
+    let scoping = checked.semantic.into_scoping();
+    let options = transform_options(options);
+    let done = Transformer::new(allocator, Path::new(id), &options).build_with_scoping(scoping, program);
+    if !done.errors.is_empty() {
+        return Err(fault::syntax(id, source, &done.errors));
+    }
+    // Where all imports were types, an `export {}` was added to keep the file a module; what it is, is decided here.
+    program.body.retain(|statement| !matches!(statement, Statement::ExportNamedDeclaration(e) if is_mark(e, SPAN)));
+    Ok(())
+}
+
+pub(super) fn print(id: &str, program: &Program<'_>) -> (String, FileMap) {
+    let options = CodegenOptions {
+        comments: false,
+        annotation_comments: false,
+        legal_comments: LegalComment::None,
+        source_map_path: Some(id.into()),
+        ..CodegenOptions::default()
+    };
+    let printed = Codegen::new().with_options(options).build(program);
+    let points = printed.map.iter().flat_map(|map| map.get_tokens()).map(|token| Point {
+        generated: (token.get_dst_line(), token.get_dst_col()),
+        original: (token.get_src_line(), token.get_src_col()),
+    });
+    (printed.code, FileMap::new(id, points))
+}
+
+/// TypeScript's own way to write CommonJS: `export =` and `import x = require()`.
+pub(super) fn common_js_syntax(program: &Program<'_>) -> Option<Span> {
+    program.body.iter().find_map(|statement| match statement {
+        Statement::TSExportAssignment(export) => Some(export.span),
+        Statement::TSImportEqualsDeclaration(import) if import.import_kind.is_value() => {
+            matches!(import.module_reference, TSModuleReference::ExternalModuleReference(_)).then_some(import.span)
+        }
+        _ => None,
+    })
+}
+
+/// `export {}`, at a certain place.
+fn is_mark(export: &ExportNamedDeclaration<'_>, span: Span) -> bool {
+    export.span == span && export.declaration.is_none() && export.specifiers.is_empty() && export.source.is_none()
+}
+
+fn transform_options(given: &CompilerOptions) -> TransformOptions {
+    let mut options = TransformOptions::default();
+    let yes = |flag: Option<bool>| flag.unwrap_or(false);
+    let runtime = match given.jsx.as_deref() {
+        Some("react") => JsxRuntime::Classic,
+        _ => JsxRuntime::Automatic,
+    };
+    options.jsx = JsxOptions { runtime, throw_if_namespace: false, ..JsxOptions::enable() };
+    match runtime {
+        JsxRuntime::Automatic => options.jsx.import_source = given.jsx_import_source.clone(),
+        JsxRuntime::Classic => {
+            options.jsx.pragma = given.jsx_factory.clone();
+            options.jsx.pragma_frag = given.jsx_fragment_factory.clone();
+            // So that their imports are known to be used.
+            if let Some(factory) = &given.jsx_factory {
+                options.typescript.jsx_pragma = factory.clone().into();
+            }
+            if let Some(factory) = &given.jsx_fragment_factory {
+                options.typescript.jsx_pragma_frag = factory.clone().into();
+            }
+        }
+    }
+    options.typescript.only_remove_type_imports = yes(given.verbatim_module_syntax);
+    options.typescript.remove_class_fields_without_initializer = given.use_define_for_class_fields == Some(false);
+    options.decorator.legacy = yes(given.experimental_decorators);
+    options.decorator.emit_decorator_metadata = yes(given.emit_decorator_metadata);
+    options.helper_loader = HelperLoaderOptions { module_name: HELPERS.into(), mode: HelperLoaderMode::Runtime };
+    options
+}

@@ -1,0 +1,99 @@
+//! `hearth eval 'expr'`: an expression in a fresh worker, for trying things out.
+
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use hearth_core::module::{ImportStyle, ImportType, ModuleCode, ModuleError, ModuleId, ModuleLoader, ModuleSource};
+use hearth_core::{AppName, Body, Headers, Method, Request, RequestId};
+use hearth_runtime::{Platform, THREAD_STACK, Worker};
+
+use crate::arguments::EvalOptions;
+use crate::{log, one_app};
+
+/// The one module: its source is made from the expression.
+#[derive(Debug)]
+struct Expression {
+    source: Arc<ModuleSource>,
+}
+
+impl ModuleLoader for Expression {
+    fn entry(&self) -> ModuleId {
+        self.source.id.clone()
+    }
+
+    fn resolve(&self, specifier: &str, from: &ModuleId, _: ImportStyle) -> Result<ModuleId, ModuleError> {
+        match specifier {
+            "node:async_hooks" | "async_hooks" => Ok(ModuleId::new("node:async_hooks")),
+            _ => Err(ModuleError::NotFound {
+                specifier: specifier.to_owned(),
+                from: from.to_string(),
+                reason: "an expression has no folder to import from; put it into a file and use `hearth run`".into(),
+            }),
+        }
+    }
+
+    fn load(&self, id: &ModuleId, _: ImportType) -> Result<Arc<ModuleSource>, ModuleError> {
+        if id.is_built_in() {
+            return Ok(Arc::new(ModuleSource { id: id.clone(), code: ModuleCode::BuiltIn, source_map: None }));
+        }
+        Ok(self.source.clone())
+    }
+}
+
+pub fn eval(options: EvalOptions) -> anyhow::Result<()> {
+    log::init("hearth::console=info,warn");
+    let platform = Platform::init()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .thread_stack_size(THREAD_STACK)
+        .enable_all()
+        .build()
+        .context("cannot start the threads")?;
+    let result = runtime.block_on(async move { tokio::spawn(evaluate(platform, options)).await? });
+    runtime.shutdown_background();
+    result
+}
+
+async fn evaluate(platform: Platform, options: EvalOptions) -> anyhow::Result<()> {
+    let text = include_str!("eval.js").replace("EXPRESSION", &json_string(&options.code));
+    let id = ModuleId::new("/eval.js");
+    let source = ModuleSource { id, code: ModuleCode::Module(text.into()), source_map: None };
+    let loader = Arc::new(Expression { source: Arc::new(source) });
+    let app = one_app::app(AppName::new("eval"), loader, &options.app)?;
+    let worker = Worker::start(platform, &hearth_snapshot::snapshot(), app).await?;
+    let request = Request {
+        id: RequestId::next(),
+        method: Method::Get,
+        url: "http://eval/".to_owned(),
+        headers: Headers::new(),
+        body: Body::Empty,
+    };
+    let response = worker.fetch(request).await?;
+    let status = response.status;
+    let text = response.body.collect().await?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    if status != 200 {
+        bail!("{text}");
+    }
+    println!("{text}");
+    Ok(())
+}
+
+/// A JavaScript string literal.
+fn json_string(text: &str) -> String {
+    let mut literal = String::from("\"");
+    for unit in text.chars() {
+        match unit {
+            '"' => literal.push_str("\\\""),
+            '\\' => literal.push_str("\\\\"),
+            '\n' => literal.push_str("\\n"),
+            '\r' => literal.push_str("\\r"),
+            '\u{2028}' => literal.push_str("\\u2028"),
+            '\u{2029}' => literal.push_str("\\u2029"),
+            unit if (unit as u32) < 0x20 => literal.push_str(&format!("\\u{:04x}", unit as u32)),
+            unit => literal.push(unit),
+        }
+    }
+    literal.push('"');
+    literal
+}

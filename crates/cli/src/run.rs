@@ -1,0 +1,124 @@
+//! `hearth run FILE`: one app, warm, on HTTP.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use hearth_apps::{AppModules, app_folder};
+use hearth_cell::{AppHost, HostConfig};
+use hearth_core::AppName;
+use hearth_gateway::{Config, Errors, Server};
+use hearth_jail::breadcrumbs::Breadcrumbs;
+use hearth_runtime::{Platform, THREAD_STACK};
+
+use crate::arguments::RunOptions;
+use crate::{log, one_app};
+
+/// Threads that breadcrumbs are kept for.
+const CRUMBS: usize = 255;
+
+pub fn run(options: RunOptions) -> anyhow::Result<()> {
+    log::init("info");
+    let file = options
+        .file
+        .canonicalize()
+        .with_context(|| format!("cannot open {}", options.file.display()))?;
+    let platform = Platform::init()?;
+    if let Some(path) = &options.breadcrumbs {
+        keep_breadcrumbs(path)?;
+    }
+    hearth_runtime::set_stuck_observer(Arc::new(|app, request| {
+        tracing::error!(app = app.as_str(), request = request.raw(), "A turn is stuck: it goes on although it was terminated");
+    }));
+    let folder = app_folder(&file);
+    let modules = AppModules::open(&folder, &file)?;
+    let count = modules.warm()?;
+    let name = one_app::name_of(&folder, &file);
+    tracing::info!(app = name.as_str(), modules = count, "App loaded");
+    let app = one_app::app(name.clone(), Arc::new(modules), &options.app)?;
+
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = options.threads.map_or(cores, usize::from);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        .thread_stack_size(THREAD_STACK)
+        .thread_name("hearth-worker")
+        .enable_all()
+        .build()
+        .context("cannot start the threads")?;
+    let host = HostConfig {
+        workers: options.workers.map_or(threads, usize::from),
+        queue: 100,
+        queue_timeout: Duration::from_secs(5),
+    };
+    let host = Arc::new(AppHost::new(platform, hearth_snapshot::snapshot(), app, host));
+    let config = Config {
+        default_host: options.listen.to_string(),
+        max_body: options.max_body,
+        head_timeout: options.head_timeout,
+        body_timeout: options.app.stream_timeout,
+        drain_timeout: options.drain_timeout,
+        errors: if options.dev { Errors::Detailed } else { Errors::Brief },
+        ..Config::default()
+    };
+    runtime.block_on(serve(options, name, host, config))?;
+    // Whatever still runs has had its time.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    Ok(())
+}
+
+async fn serve(options: RunOptions, name: AppName, host: Arc<AppHost>, config: Config) -> anyhow::Result<()> {
+    let listener = tokio::net::TcpListener::bind(options.listen)
+        .await
+        .with_context(|| format!("cannot listen on {}", options.listen))?;
+    let address = listener.local_addr().context("the listener has no address")?;
+    // A failure is not the end: the log has it, and requests are answered 502 until the app can be loaded.
+    let warmed = {
+        let host = host.clone();
+        tokio::spawn(async move { host.warm().await }).await?
+    };
+    if let Err(failure) = warmed {
+        tracing::error!(app = name.as_str(), error = %failure, "The app failed to start");
+    }
+    tracing::info!(app = name.as_str(), "Listening on http://{address}");
+    // The handler inside runs on the runtime's own threads, not on this one.
+    let server = Server::new(config, host);
+    let summary = tokio::spawn(server.serve(vec![listener], stop_signal())).await?;
+    tracing::info!(?summary, "Stopped");
+    Ok(())
+}
+
+/// Ready at the first SIGINT or SIGTERM. A second one ends the process at once, as people expect of Ctrl-C.
+async fn stop_signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+        return std::future::pending().await;
+    };
+    let mut either = async || {
+        std::future::poll_fn(|cx| {
+            if interrupt.poll_recv(cx).is_ready() { std::task::Poll::Ready(()) } else { terminate.poll_recv(cx).map(drop) }
+        })
+        .await;
+    };
+    either().await;
+    tracing::info!("Stopping: requests in flight are finished first");
+    tokio::spawn(async move {
+        let Ok(mut again) = signal(SignalKind::interrupt()) else { return };
+        again.recv().await;
+        std::process::exit(130);
+    });
+}
+
+fn keep_breadcrumbs(path: &Path) -> anyhow::Result<()> {
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(path)
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    hearth_runtime::set_breadcrumbs(Breadcrumbs::in_file(CRUMBS, &file)?);
+    Ok(())
+}

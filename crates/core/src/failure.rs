@@ -1,0 +1,95 @@
+//! How a request fails, as causes. The gateway alone turns a cause into a status code and a body.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::limits::LimitKind;
+use crate::module::ModuleError;
+use crate::units::ByteSize;
+
+/// Why a request got no response of the app's own.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Failure {
+    /// The app's modules export no handler for this event.
+    #[error("the app exports no {event} handler")]
+    NoHandler { event: &'static str },
+    /// The app could not be loaded: resolved, compiled or evaluated.
+    #[error("the app failed to load: {0}")]
+    Load(LoadFailure),
+    /// The handler threw, rejected, or answered with something that is no response. The text is the app's own.
+    #[error("the app failed: {message}")]
+    App { message: String },
+    #[error(transparent)]
+    Limit(#[from] LimitExceeded),
+    /// Another request of the same worker hit a limit, and the isolate had to go.
+    #[error("the worker was destroyed because another request of it hit a limit: {0}")]
+    Collateral(LimitExceeded),
+    /// A turn of JavaScript goes on although it was terminated.
+    #[error("the app is stuck in a turn that ignores termination")]
+    Stuck,
+    /// No worker is free, and the queue is full or the wait was too long.
+    #[error("no capacity: {reason}")]
+    Capacity { reason: &'static str },
+    /// The server is shutting down.
+    #[error("the server is shutting down")]
+    Draining,
+    /// Ours: an invariant did not hold.
+    #[error("internal error: {message}")]
+    Internal { message: String },
+}
+
+/// Why an app could not be loaded.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum LoadFailure {
+    #[error(transparent)]
+    Module(#[from] ModuleError),
+    /// A module threw when it was compiled, linked or evaluated. The text is the app's own, with a mapped stack.
+    #[error("{message}")]
+    Threw { message: String },
+    #[error("a top-level await never settled")]
+    NeverSettled,
+}
+
+/// A limit, and how far it was exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LimitExceeded {
+    pub kind: LimitKind,
+    pub used: Amount,
+    pub limit: Amount,
+}
+
+/// Time or memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    Time(Duration),
+    Memory(ByteSize),
+}
+
+impl LimitExceeded {
+    pub fn time(kind: LimitKind, used: Duration, limit: Duration) -> Self {
+        Self { kind, used: Amount::Time(used), limit: Amount::Time(limit) }
+    }
+
+    pub fn memory(used: ByteSize, limit: ByteSize) -> Self {
+        Self { kind: LimitKind::Heap, used: Amount::Memory(used), limit: Amount::Memory(limit) }
+    }
+}
+
+impl fmt::Display for LimitExceeded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, used, limit } = self;
+        write!(f, "{kind} limit exceeded: used {used} of {limit}; raise it with {}", kind.setting())
+    }
+}
+
+impl std::error::Error for LimitExceeded {}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time(time) if time.as_secs() >= 1 => write!(f, "{:.1}s", time.as_secs_f64()),
+            Self::Time(time) => write!(f, "{}ms", time.as_millis()),
+            Self::Memory(size) => write!(f, "{size}"),
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! What every crate of Hearth agrees on: ids, limits, outcomes, HTTP messages, module sources, and the traits between
+//! crates. Nothing here does I/O, and nothing here knows V8.
+#![forbid(unsafe_code)]
+
+pub mod body;
+pub mod dispatch;
+pub mod failure;
+pub mod headers;
+pub mod http;
+pub mod ids;
+pub mod limits;
+pub mod module;
+pub mod pipe;
+pub mod units;
+
+pub use body::{Body, BodyError, ByteStream};
+pub use dispatch::Dispatch;
+pub use failure::{Failure, LimitExceeded};
+pub use headers::Headers;
+pub use http::{Method, Request, Response};
+pub use ids::{AppName, RequestId};
+pub use limits::{LimitKind, Limits};
+pub use units::ByteSize;

@@ -1,0 +1,119 @@
+//! One app's way out: a policy, and the connections that were made under it.
+
+use std::sync::Arc;
+
+use hearth_core::{Body, Headers, Method, Response};
+use hyper::StatusCode;
+use hyper::ext::ReasonPhrase;
+use hyper::http::response::Parts;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::config::Shared;
+use crate::connect::Connector;
+use crate::decode::{codings, decode};
+use crate::error::FetchError;
+use crate::exchange::{Answer, Hop, exchange};
+use crate::headers::{Encoding, incoming};
+use crate::policy::EgressPolicy;
+use crate::pool::{Limits, Pool};
+use crate::redirect::{self, MOST_REDIRECTS, RedirectError, RedirectMode};
+
+/// Sends one app's requests. Cheap to clone; clones share connections and limits.
+#[derive(Clone)]
+pub struct Client {
+    connector: Arc<Connector>,
+    pool: Arc<Pool>,
+    /// Places for requests that are under way.
+    places: Arc<Semaphore>,
+}
+
+/// A request as the app made it.
+pub struct Outgoing {
+    pub method: Method,
+    /// As the URL parser serialised it.
+    pub url: String,
+    pub headers: Headers,
+    pub body: Body,
+    pub redirect: RedirectMode,
+}
+
+/// A response as the app sees it: the body decoded, headers that describe the connection or undone codings taken out.
+#[derive(Debug)]
+pub struct Incoming {
+    pub response: Response,
+    /// Of the last request, after all redirects; with its fragment.
+    pub url: String,
+    pub redirected: bool,
+}
+
+// === impl Client ===
+
+impl Client {
+    pub(crate) fn new(shared: Arc<Shared>, policy: EgressPolicy) -> Self {
+        let config = &shared.config;
+        let pool = Pool::new(Limits {
+            timeout: config.idle_timeout,
+            per_origin: config.max_idle_per_origin,
+            in_all: config.max_idle,
+        });
+        let places = Arc::new(Semaphore::new(config.max_requests));
+        Self { connector: Arc::new(Connector::new(shared, policy)), pool, places }
+    }
+
+    pub fn policy(&self) -> &EgressPolicy {
+        &self.connector.policy
+    }
+
+    /// Sends a request, follows its redirects, and gives the response when its head is there. Runs on a tokio runtime with
+    /// I/O and time. Dropping the future or the response's body ends the request and closes its connection.
+    pub async fn send(&self, outgoing: Outgoing) -> Result<Incoming, FetchError> {
+        let mode = outgoing.redirect;
+        let mut hop = Hop::new(outgoing)?;
+        let place = self.places.clone().acquire_owned().await.expect("nobody closes this semaphore");
+        for redirects in 0.. {
+            let answer = exchange(&self.connector, &self.pool, &mut hop).await?;
+            let status = answer.head.status.as_u16();
+            let location = match mode {
+                RedirectMode::Manual => None,
+                _ => redirect::location(status, &answer.head.headers),
+            };
+            let Some(location) = location else {
+                let response = deliver(&hop, answer, place)?;
+                return Ok(Incoming { response, url: hop.url, redirected: redirects > 0 });
+            };
+            if mode == RedirectMode::Error {
+                return Err(RedirectError::Refused { url: hop.url }.into());
+            }
+            if redirects == MOST_REDIRECTS {
+                return Err(RedirectError::TooMany { limit: MOST_REDIRECTS, url: hop.url }.into());
+            }
+            redirect::follow(&mut hop, status, &location, &*self.connector.shared.config.urls)?;
+            answer.download.drain().await;
+        }
+        unreachable!("the loop ends at the limit of redirects")
+    }
+}
+
+/// Makes the last answer the app's response.
+fn deliver(hop: &Hop, answer: Answer, place: OwnedSemaphorePermit) -> Result<Response, FetchError> {
+    let Answer { head, download } = answer;
+    if head.status == StatusCode::SWITCHING_PROTOCOLS {
+        return Err(FetchError::Upgrade { host: hop.target.origin.host.to_string() });
+    }
+    let body = download.into_body(place);
+    let encoded = head.headers.get_all(hyper::header::CONTENT_ENCODING).iter().map(|value| value.as_bytes());
+    let (body, encoding) = match codings(encoded) {
+        Some(codings) if !codings.is_empty() && !body.is_empty() => (decode(body, &codings), Encoding::Undone),
+        _ => (body, Encoding::Kept),
+    };
+    let headers = incoming(&head.headers, encoding);
+    Ok(Response { status: head.status.as_u16(), reason: reason(&head), headers, body })
+}
+
+/// hyper keeps the phrase only where it is not the usual one.
+fn reason(head: &Parts) -> Option<Box<str>> {
+    match head.extensions.get::<ReasonPhrase>() {
+        Some(phrase) => Some(phrase.as_bytes().iter().map(|b| char::from(*b)).collect::<String>().into()),
+        None => head.status.canonical_reason().map(Into::into),
+    }
+}

@@ -1,0 +1,246 @@
+//! A request's head: bytes in, a verdict out. Pure, so that it can be fuzzed and compared with other parsers.
+//!
+//! `httparse` knows the grammar of lines; what RFC 9112 demands beyond it is checked here, on the strict side wherever
+//! two readers could disagree about where a request ends:
+//! - lines end with CR LF; no folding, no space before a colon (`httparse` refuses both), no lone CR or LF;
+//! - a body is framed by one length, or by `chunked` alone, never by both;
+//! - exactly one valid `Host` in HTTP/1.1, at most one in HTTP/1.0.
+//!
+//! Headers that concern the connection only are taken out before the app sees them.
+
+use std::mem::MaybeUninit;
+
+use hearth_core::{Headers, Method};
+
+use crate::reject::Reject;
+use crate::request_id::IdText;
+use crate::target::{Target, valid_authority};
+
+/// More headers than this are refused.
+pub const MAX_HEADERS: usize = 100;
+
+/// Room for headers that the gateway adds (`x-request-id`).
+const EXTRA: usize = 96;
+
+/// What a head is judged by, and what its url is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules<'a> {
+    /// With `://`.
+    pub scheme: &'a str,
+    /// For HTTP/1.0 without `Host`.
+    pub default_host: &'a str,
+    pub max_head: usize,
+}
+
+#[derive(Debug)]
+pub struct Head {
+    /// Bytes of the head, blank line included.
+    pub length: usize,
+    pub method: Method,
+    pub url: String,
+    /// Without hop-by-hop headers and without `x-request-id`.
+    pub headers: Headers,
+    pub framing: Framing,
+    pub version: Version,
+    /// The client wants the connection to stay open.
+    pub keep_alive: bool,
+    /// The client waits for a 100 before it sends the body.
+    pub expects_continue: bool,
+    /// The client's own request id, where it is well-formed.
+    pub id: Option<IdText>,
+    /// Errors are better shown as HTML.
+    pub prefers_html: bool,
+}
+
+/// Where the body ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    None,
+    Length(u64),
+    Chunked,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    Http10,
+    Http11,
+}
+
+/// Parses the head at the start of `bytes`; `None` while it is incomplete.
+pub fn parse(bytes: &[u8], rules: &Rules<'_>) -> Result<Option<Head>, Reject> {
+    let mut lines = [const { MaybeUninit::uninit() }; MAX_HEADERS];
+    let mut request = httparse::Request::new(&mut []);
+    let length = match request.parse_with_uninit_headers(bytes, &mut lines) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) if bytes.len() >= rules.max_head => return Err(Reject::HeadTooLarge),
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(httparse::Error::TooManyHeaders) => return Err(Reject::TooManyHeaders),
+        Err(httparse::Error::Version) => return Err(Reject::Version),
+        Err(_) => return Err(Reject::Malformed),
+    };
+    if length > rules.max_head {
+        return Err(Reject::HeadTooLarge);
+    }
+    if has_bare_line_feed(&bytes[..length]) {
+        return Err(Reject::BareLineFeed);
+    }
+    let (Some(method), Some(path), Some(minor)) = (request.method, request.path, request.version) else {
+        return Err(Reject::Malformed);
+    };
+    if method == "CONNECT" {
+        return Err(Reject::Connect);
+    }
+    let version = if minor == 0 { Version::Http10 } else { Version::Http11 };
+    let method = Method::parse(method);
+    let target = Target::parse(&method, path)?;
+
+    let mut fields = Fields::default();
+    let mut headers = Headers::with_capacity(request.headers.len() + 1, length + EXTRA);
+    for line in request.headers.iter() {
+        let value = match (fields.note(line.name, line.value)?, target) {
+            (Keep::No, _) => continue,
+            (Keep::Host, Target::Absolute { authority, .. }) => authority.as_bytes(),
+            (Keep::Host | Keep::Yes, _) => line.value,
+        };
+        headers.push(line.name.as_bytes(), value);
+    }
+    let host = match (fields.host, version) {
+        (Some(host), _) => host,
+        (None, Version::Http10) => rules.default_host,
+        (None, Version::Http11) => return Err(Reject::HostMissing),
+    };
+    Ok(Some(Head {
+        length,
+        url: target.url(rules.scheme, host),
+        method,
+        headers,
+        framing: fields.framing(version)?,
+        version,
+        keep_alive: !fields.close && (version == Version::Http11 || fields.keep_alive),
+        expects_continue: fields.expects_continue && version == Version::Http11,
+        id: fields.id,
+        prefers_html: fields.prefers_html,
+    }))
+}
+
+fn has_bare_line_feed(head: &[u8]) -> bool {
+    // Without an early end, so that it compiles to vector instructions.
+    let pairs = head.iter().zip(&head[1..]);
+    head[0] == b'\n' || pairs.fold(false, |found, (before, byte)| found | (*byte == b'\n' && *before != b'\r'))
+}
+
+/// What the headers say that concerns us.
+#[derive(Default)]
+struct Fields<'a> {
+    host: Option<&'a str>,
+    length: Option<&'a [u8]>,
+    chunked: bool,
+    close: bool,
+    keep_alive: bool,
+    expects_continue: bool,
+    id: Option<IdText>,
+    prefers_html: bool,
+}
+
+enum Keep {
+    Yes,
+    No,
+    /// Unless the target names another host.
+    Host,
+}
+
+impl<'a> Fields<'a> {
+    /// Takes notice of a header; says whether the app gets it.
+    fn note(&mut self, name: &str, value: &'a [u8]) -> Result<Keep, Reject> {
+        let is = |other: &str| name.eq_ignore_ascii_case(other);
+        match name.len() {
+            2 if is("te") => return Ok(Keep::No),
+            4 if is("host") => return self.note_host(value),
+            6 if is("accept") => self.prefers_html = prefers_html(value),
+            6 if is("expect") => self.expects_continue |= value.eq_ignore_ascii_case(b"100-continue"),
+            7 if is("upgrade") || is("trailer") => return Ok(Keep::No),
+            10 if is("keep-alive") => return Ok(Keep::No),
+            10 if is("connection") => {
+                self.note_connection(value);
+                return Ok(Keep::No);
+            }
+            12 if is("x-request-id") => {
+                self.id = self.id.or_else(|| IdText::parse(value));
+                return Ok(Keep::No);
+            }
+            14 if is("content-length") => return self.note_length(value),
+            17 if is("transfer-encoding") => {
+                if self.chunked || !value.eq_ignore_ascii_case(b"chunked") {
+                    return Err(Reject::Encoding);
+                }
+                self.chunked = true;
+                return Ok(Keep::No);
+            }
+            7.. if name.as_bytes()[..6].eq_ignore_ascii_case(b"proxy-") => return Ok(Keep::No),
+            _ => {}
+        }
+        Ok(Keep::Yes)
+    }
+
+    fn note_host(&mut self, value: &'a [u8]) -> Result<Keep, Reject> {
+        if self.host.is_some() {
+            return Err(Reject::HostRepeated);
+        }
+        if !valid_authority(value) {
+            return Err(Reject::HostInvalid);
+        }
+        self.host = Some(std::str::from_utf8(value).map_err(|_| Reject::HostInvalid)?);
+        Ok(Keep::Host)
+    }
+
+    fn note_connection(&mut self, value: &[u8]) {
+        for option in value.split(|b| *b == b',') {
+            let option = option.trim_ascii();
+            self.close |= option.eq_ignore_ascii_case(b"close");
+            self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+        }
+    }
+
+    /// The same length twice is one; the app sees it once.
+    fn note_length(&mut self, value: &'a [u8]) -> Result<Keep, Reject> {
+        match self.length.replace(value) {
+            None => Ok(Keep::Yes),
+            Some(before) if before == value => Ok(Keep::No),
+            Some(_) => Err(Reject::Length),
+        }
+    }
+
+    fn framing(&self, version: Version) -> Result<Framing, Reject> {
+        match (self.length, self.chunked) {
+            (None, false) => Ok(Framing::None),
+            (Some(_), true) => Err(Reject::LengthAndEncoding),
+            (None, true) if version == Version::Http10 => Err(Reject::Encoding),
+            (None, true) => Ok(Framing::Chunked),
+            (Some(text), false) => parse_length(text).map(Framing::Length).ok_or(Reject::Length),
+        }
+    }
+}
+
+/// Digits only.
+fn parse_length(text: &[u8]) -> Option<u64> {
+    if text.is_empty() {
+        return None;
+    }
+    text.iter().try_fold(0u64, |n, b| {
+        let digit = b.is_ascii_digit().then(|| u64::from(b - b'0'))?;
+        n.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+/// Browsers name `text/html` first; programs that name JSON first want JSON.
+fn prefers_html(accept: &[u8]) -> bool {
+    let find = |what: &[u8]| memchr::memmem::find(accept, what);
+    match (find(b"text/html"), find(b"application/json")) {
+        (Some(html), Some(json)) => html < json,
+        (html, _) => html.is_some(),
+    }
+}
+
+#[cfg(test)]
+#[path = "head/tests.rs"]
+mod tests;

@@ -1,0 +1,267 @@
+//! A response's head, as bytes, and how its body will be sent.
+//!
+//! The app's headers are not trusted: those that concern the connection are ours alone; names and values that could
+//! break out of their line are dropped; and there are limits to number and size. `content-length` is ours too, except
+//! where there is no body to measure (HEAD, 304).
+
+use hearth_core::{Body, Response};
+
+use crate::body_out::Delimiter;
+use crate::chunked::is_token;
+use crate::date::DateText;
+use crate::head::Version;
+use crate::request_id::IdText;
+
+/// Headers of a response that are sent at most.
+const MAX_HEADERS: usize = 100;
+/// Their names and values in all.
+const MAX_BYTES: usize = 64 * 1024;
+/// The longest value.
+const MAX_VALUE: usize = 8 * 1024;
+
+/// What the head depends on beside the response.
+#[derive(Clone, Copy, Debug)]
+pub struct Situation<'a> {
+    pub id: &'a IdText,
+    pub date: &'a DateText,
+    pub version: Version,
+    pub is_head: bool,
+    /// Whether the connection stays open, as far as the caller is concerned.
+    pub keep_alive: bool,
+}
+
+/// What was decided while the head was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    pub transfer: Transfer,
+    pub keep_alive: bool,
+    pub headers_dropped: u64,
+}
+
+/// How the body follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transfer {
+    /// There is none.
+    None,
+    /// Not at all, whatever it is: HEAD, 204, 304.
+    Unsent,
+    /// All of it, now.
+    Whole,
+    Stream(Delimiter),
+}
+
+/// Writes the head of `response`, whose status is 200 to 999.
+pub fn write_head(out: &mut Vec<u8>, response: &Response, situation: &Situation<'_>) -> Written {
+    let transfer = transfer(response, situation);
+    let keep_alive = situation.keep_alive && transfer != Transfer::Stream(Delimiter::Close);
+    push_status_line(out, response);
+    let mut headers = AppHeaders::default();
+    headers.push(out, response);
+    push_length(out, response, transfer, headers.length);
+    if !headers.date {
+        push_header(out, b"date", situation.date);
+    }
+    push_header(out, b"x-request-id", situation.id.as_bytes());
+    if !keep_alive {
+        out.extend_from_slice(b"connection: close\r\n");
+    } else if situation.version == Version::Http10 {
+        out.extend_from_slice(b"connection: keep-alive\r\n");
+    }
+    out.extend_from_slice(b"\r\n");
+    Written { transfer, keep_alive, headers_dropped: headers.dropped }
+}
+
+fn has_no_body(status: u16) -> bool {
+    matches!(status, 204 | 304)
+}
+
+fn transfer(response: &Response, situation: &Situation<'_>) -> Transfer {
+    if situation.is_head || has_no_body(response.status) {
+        return Transfer::Unsent;
+    }
+    match &response.body {
+        Body::Empty => Transfer::None,
+        Body::Full(_) => Transfer::Whole,
+        Body::Stream(stream) => Transfer::Stream(match (stream.remaining(), situation.version) {
+            (Some(length), _) => Delimiter::Length(length),
+            (None, Version::Http11) => Delimiter::Chunks,
+            (None, Version::Http10) => Delimiter::Close,
+        }),
+    }
+}
+
+fn push_status_line(out: &mut Vec<u8>, response: &Response) {
+    let Response { status, reason, .. } = response;
+    let reason = reason.as_deref().filter(|reason| !reason.bytes().any(|b| b < b' ' && b != b'\t' || b == 0x7f));
+    if let (200, None) = (status, reason) {
+        out.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
+        return;
+    }
+    out.extend_from_slice(b"HTTP/1.1 ");
+    push_number(out, u64::from(*status));
+    out.push(b' ');
+    out.extend_from_slice(reason.unwrap_or_else(|| reason_of(*status)).as_bytes());
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Says how long the body is. Where it is not sent, it says how long it would have been, if that is known.
+fn push_length(out: &mut Vec<u8>, response: &Response, transfer: Transfer, claimed: Option<u64>) {
+    let length = match (transfer, &response.body) {
+        (Transfer::Stream(Delimiter::Chunks), _) => {
+            out.extend_from_slice(b"transfer-encoding: chunked\r\n");
+            return;
+        }
+        (Transfer::Unsent, _) if response.status == 204 => None,
+        // Nothing can be measured there, but the app may know.
+        (Transfer::Unsent, Body::Empty) => claimed,
+        (Transfer::Unsent, _) if response.status == 304 => claimed,
+        (_, body) => body.length(),
+    };
+    if let Some(length) = length {
+        out.extend_from_slice(b"content-length: ");
+        push_number(out, length);
+        out.extend_from_slice(b"\r\n");
+    }
+}
+
+fn push_header(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+    out.extend_from_slice(name);
+    out.extend_from_slice(b": ");
+    out.extend_from_slice(value);
+    out.extend_from_slice(b"\r\n");
+}
+
+fn push_number(out: &mut Vec<u8>, mut number: u64) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// The app's headers, and what they say that concerns us.
+#[derive(Default)]
+struct AppHeaders {
+    sent: usize,
+    bytes: usize,
+    dropped: u64,
+    /// The length that the app claims; only heard where there is no body.
+    length: Option<u64>,
+    date: bool,
+}
+
+impl AppHeaders {
+    fn push(&mut self, out: &mut Vec<u8>, response: &Response) {
+        for (name, value) in response.headers.iter() {
+            if self.is_ours(name, value) {
+                continue;
+            }
+            let bytes = name.len() + value.len();
+            if self.sent == MAX_HEADERS || self.bytes + bytes > MAX_BYTES || !is_sendable(name, value) {
+                self.dropped += 1;
+                continue;
+            }
+            self.sent += 1;
+            self.bytes += bytes;
+            self.date |= name == b"date";
+            push_header(out, name, value);
+        }
+    }
+
+    /// Those that only we may send.
+    fn is_ours(&mut self, name: &[u8], value: &[u8]) -> bool {
+        match name {
+            b"content-length" => {
+                let digits = matches!(value.len(), 1..=15) && value.iter().all(u8::is_ascii_digit);
+                if digits && self.length.is_none() {
+                    self.length = Some(value.iter().fold(0, |n, b| n * 10 + u64::from(b - b'0')));
+                }
+                true
+            }
+            b"connection" | b"keep-alive" | b"te" | b"trailer" | b"transfer-encoding" | b"upgrade"
+            | b"x-request-id" => true,
+            name => name.starts_with(b"proxy-"),
+        }
+    }
+}
+
+/// Whether the header stays within its line and the limit of a value.
+fn is_sendable(name: &[u8], value: &[u8]) -> bool {
+    value.len() <= MAX_VALUE
+        && !name.is_empty()
+        && name.iter().all(|byte| is_token(*byte))
+        && memchr::memchr3(b'\r', b'\n', 0, value).is_none()
+}
+
+fn reason_of(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        201 => "Created",
+        202 => "Accepted",
+        203 => "Non-Authoritative Information",
+        204 => "No Content",
+        205 => "Reset Content",
+        206 => "Partial Content",
+        207 => "Multi-Status",
+        208 => "Already Reported",
+        226 => "IM Used",
+        300 => "Multiple Choices",
+        301 => "Moved Permanently",
+        302 => "Found",
+        303 => "See Other",
+        304 => "Not Modified",
+        305 => "Use Proxy",
+        307 => "Temporary Redirect",
+        308 => "Permanent Redirect",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        402 => "Payment Required",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        406 => "Not Acceptable",
+        407 => "Proxy Authentication Required",
+        408 => "Request Timeout",
+        409 => "Conflict",
+        410 => "Gone",
+        411 => "Length Required",
+        412 => "Precondition Failed",
+        413 => "Content Too Large",
+        414 => "URI Too Long",
+        415 => "Unsupported Media Type",
+        416 => "Range Not Satisfiable",
+        417 => "Expectation Failed",
+        418 => "I'm a teapot",
+        421 => "Misdirected Request",
+        422 => "Unprocessable Content",
+        423 => "Locked",
+        424 => "Failed Dependency",
+        425 => "Too Early",
+        426 => "Upgrade Required",
+        428 => "Precondition Required",
+        429 => "Too Many Requests",
+        431 => "Request Header Fields Too Large",
+        451 => "Unavailable For Legal Reasons",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        505 => "HTTP Version Not Supported",
+        506 => "Variant Also Negotiates",
+        507 => "Insufficient Storage",
+        508 => "Loop Detected",
+        511 => "Network Authentication Required",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+#[path = "response/tests.rs"]
+mod tests;

@@ -1,0 +1,146 @@
+//! From a request's target and its `Host` to the url that the app sees (RFC 9112, section 3).
+//! Invariant: what comes out is `scheme://authority` followed by nothing or by `/` or `?`, and the authority holds no
+//! character that could end it early or start user information, so no parser of urls finds another host in it.
+
+use hearth_core::Method;
+
+use crate::reject::Reject;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target<'a> {
+    /// `/path?query`
+    Origin(&'a str),
+    /// `http://authority/path?query`; its authority counts, `Host` does not.
+    Absolute { url: &'a str, authority: &'a str },
+    /// `*`, for OPTIONS.
+    Asterisk,
+}
+
+impl<'a> Target<'a> {
+    pub fn parse(method: &Method, target: &'a str) -> Result<Self, Reject> {
+        if !has_valid_bytes(target) {
+            return Err(Reject::Target);
+        }
+        if target.starts_with('/') {
+            return Ok(Self::Origin(target));
+        }
+        if target == "*" {
+            return if *method == Method::Options { Ok(Self::Asterisk) } else { Err(Reject::Target) };
+        }
+        let after = after_scheme(target).ok_or(Reject::Target)?;
+        let authority = &after[..after.find(['/', '?']).unwrap_or(after.len())];
+        if !valid_authority(authority.as_bytes()) {
+            return Err(Reject::Target);
+        }
+        Ok(Self::Absolute { url: target, authority })
+    }
+
+    /// The url, with `host` (checked by the caller) where the target names none.
+    pub fn url(self, scheme: &str, host: &str) -> String {
+        let path = match self {
+            Self::Absolute { url, .. } => return url.to_owned(),
+            Self::Origin(path) => path,
+            Self::Asterisk => "",
+        };
+        let mut url = String::with_capacity(scheme.len() + host.len() + path.len());
+        url.push_str(scheme);
+        url.push_str(host);
+        url.push_str(path);
+        url
+    }
+}
+
+/// Looser than RFC 3986, since clients send all kinds of things and no reader ends a target there; but no fragments, and
+/// nothing that every client encodes.
+fn has_valid_bytes(target: &str) -> bool {
+    let mut in_query = false;
+    target.bytes().all(|byte| {
+        in_query |= byte == b'?';
+        match byte {
+            b'#' | b'"' | b'<' | b'>' => false,
+            b'`' => in_query,
+            _ => true,
+        }
+    })
+}
+
+fn after_scheme(target: &str) -> Option<&str> {
+    ["http://", "https://"].into_iter().find_map(|scheme| {
+        let (start, rest) = target.split_at_checked(scheme.len())?;
+        start.eq_ignore_ascii_case(scheme).then_some(rest)
+    })
+}
+
+/// A host (name, IPv4 or bracketed IPv6) and perhaps a port. Stricter than RFC 3986: no percent-encoding, no future IP
+/// literals, no empty host.
+pub fn valid_authority(text: &[u8]) -> bool {
+    let (host_valid, rest) = if text.first() == Some(&b'[') {
+        let Some(end) = memchr::memchr(b']', text) else { return false };
+        let address = std::str::from_utf8(&text[1..end]).ok();
+        (address.is_some_and(|a| a.parse::<std::net::Ipv6Addr>().is_ok()), &text[end + 1..])
+    } else {
+        let end = text.iter().position(|b| !is_name_byte(*b)).unwrap_or(text.len());
+        (end > 0, &text[end..])
+    };
+    let port_valid = match rest {
+        [] => true,
+        [b':', port @ ..] => {
+            port.len() <= 5
+                && port.iter().all(u8::is_ascii_digit)
+                && port.iter().fold(0u32, |n, b| n * 10 + u32::from(b - b'0')) <= 65_535
+        }
+        _ => false,
+    };
+    host_valid && port_valid
+}
+
+/// Unreserved characters and sub-delimiters.
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(
+            byte,
+            b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'='
+        )
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn authorities() {
+        for good in ["a", "a.b-c_d~", "127.0.0.1:80", "localhost:65535", "[::1]", "[2001:db8::1]:8080", "a:", "A.B"] {
+            assert!(valid_authority(good.as_bytes()), "{good}");
+        }
+        for bad in
+            ["", ":80", "a:b", "a:65536", "a:123456", "u@a", "a/b", "a?b", "a#b", "a\\b", "a b", "[::1", "[::1]x", "é"]
+        {
+            assert!(!valid_authority(bad.as_bytes()), "{bad}");
+        }
+        for bad in ["a:80:80", "[fe80::1%25eth0]", "[v1.x]", "[]", "a%41", "a,b@c", "[::1]:", "a\t"] {
+            assert_eq!(valid_authority(bad.as_bytes()), bad == "[::1]:", "{bad}");
+        }
+    }
+
+    #[test]
+    fn targets_become_urls() {
+        let url = |method: &str, target| {
+            Target::parse(&Method::parse(method), target).map(|t| t.url("http://", "h:1")).map_err(|_| ())
+        };
+        assert_eq!(url("GET", "/").unwrap(), "http://h:1/");
+        assert_eq!(url("GET", "//evil/x?y=/#"), Err(()));
+        assert_eq!(url("GET", "//evil/x?y=/").unwrap(), "http://h:1//evil/x?y=/");
+        assert_eq!(url("GET", "/é|{}").unwrap(), "http://h:1/é|{}");
+        assert_eq!(url("OPTIONS", "*").unwrap(), "http://h:1");
+        assert_eq!(url("GET", "HTTPS://other:2/x").unwrap(), "HTTPS://other:2/x");
+        assert_eq!(url("GET", "http://other?x").unwrap(), "http://other?x");
+        assert_eq!(url("GET", "/?`").unwrap(), "http://h:1/?`");
+        for bad in ["/`", "/<", "/?\"", "/?>"] {
+            assert_eq!(url("GET", bad), Err(()), "{bad}");
+        }
+        for bad in ["*", "x", "", "http:/", "http://", "http:///x", "http://a@b/", "http://a\\b/", "ftp://a/", "a:80"] {
+            assert_eq!(url("GET", bad), Err(()), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+// @ts-check
+"use strict";
+// The global scope as an event target. Listeners for the events that apps handle ("fetch", "scheduled", "task") are kept
+// apart, since dispatch wants what they return; all others are an ordinary target's.
+
+const { ArrayPrototypeIndexOf, ArrayPrototypeSplice, FunctionPrototypeCall, TypeError } = require("primordials");
+const webidl = require("webidl");
+const { EventTarget } = require("dom/event");
+
+/** One per context: the snapshot gives each its own copy. */
+const target = new EventTarget();
+const { addEventListener, removeEventListener, dispatchEvent } = EventTarget.prototype;
+const handlers = { __proto__: null, fetch: [], scheduled: [], task: [] };
+
+function handlersFor(type, prefix, count) {
+  webidl.requiredArguments(count, 2, prefix);
+  return handlers[webidl.converters.DOMString(type, prefix, "Argument 1")];
+}
+
+function addListener(type, listener, options = undefined) {
+  const list = handlersFor(type, "Failed to execute 'addEventListener'", arguments.length);
+  if (list === undefined) return FunctionPrototypeCall(addEventListener, target, type, listener, options);
+  if (listener === null || listener === undefined) return undefined;
+  if (typeof listener !== "function" && typeof listener !== "object") {
+    throw new TypeError("Failed to execute 'addEventListener': Argument 2 is not a function or an object");
+  }
+  if (ArrayPrototypeIndexOf(list, listener) === -1) list[list.length] = listener;
+  return undefined;
+}
+
+function removeListener(type, listener, options = undefined) {
+  const list = handlersFor(type, "Failed to execute 'removeEventListener'", arguments.length);
+  if (list === undefined) return FunctionPrototypeCall(removeEventListener, target, type, listener, options);
+  const index = ArrayPrototypeIndexOf(list, listener);
+  if (index !== -1) ArrayPrototypeSplice(list, index, 1);
+  return undefined;
+}
+
+function dispatch(event) {
+  return FunctionPrototypeCall(dispatchEvent, target, event);
+}
+
+function listens(type) {
+  return handlers[type].length > 0;
+}
+
+/** Calls the listeners in order until one has answered; returns what the first returned that returned anything. */
+function callListeners(type, event, isAnswered) {
+  const list = handlers[type];
+  let returned;
+  for (let i = 0; i < list.length && !isAnswered(event); i++) {
+    const listener = list[i];
+    const value = typeof listener === "function"
+      ? FunctionPrototypeCall(listener, undefined, event)
+      : FunctionPrototypeCall(listener.handleEvent, listener, event);
+    if (returned === undefined) returned = value;
+  }
+  return returned;
+}
+
+module.exports = { addListener, removeListener, dispatch, listens, callListeners };

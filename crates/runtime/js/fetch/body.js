@@ -1,0 +1,179 @@
+// @ts-check
+"use strict";
+// https://fetch.spec.whatwg.org/#body-mixin: what Request and Response have in common. Reading a body that nobody has made
+// a stream of goes to its source (inner_body.js): text() of a native body that is all there is one call of an op.
+
+const {
+  JSONParse, ObjectDefineProperties, ObjectGetOwnPropertyDescriptors, PromisePrototypeThen, PromiseReject, PromiseResolve,
+  StringPrototypeCharCodeAt, StringPrototypeSlice, StringPrototypeToWellFormed, TypeError, Uint8Array,
+} = require("primordials");
+const { op_body_bytes, op_body_text, op_text_decode, op_text_encode, op_url_form_parse } = require("ops");
+const webidl = require("webidl");
+const { copyBytes, exactBuffer } = require("infra/bytes");
+const { extractMimeType, serializeMimeType } = require("infra/mime");
+const { readAllBytes, streamFromBytes, takeNative } = require("streams/native");
+const { decodeStream } = require("file/text_stream");
+const { blobFromBytes } = require("file/blob");
+const { formFromEntries } = require("file/form_data");
+const { parseMultipart } = require("file/multipart");
+const { BODY_NATIVE, BODY_TEXT, endBody, isUnusable, isUsed, streamOf } = require("fetch/inner_body");
+
+/** @returns {Uint8Array | Promise<Uint8Array>} All bytes, the caller's own. */
+function takeBytes(body) {
+  const { kind, value, stream } = body;
+  body.used = true;
+  body.value = undefined;
+  if (stream === null) {
+    if (kind === BODY_NATIVE) return op_body_bytes(value);
+    if (kind === BODY_TEXT) return op_text_encode(value);
+    return body.shared ? copyBytes(value) : value;
+  }
+  const id = takeNative(stream);
+  return id === 0 ? readAllBytes(stream) : op_body_bytes(id);
+}
+
+/** @returns {string | Promise<string>} */
+function takeText(body) {
+  const { kind, value, stream } = body;
+  if (stream === null && kind === BODY_TEXT) {
+    body.used = true;
+    body.value = undefined;
+    // As if it had been encoded and decoded.
+    const text = StringPrototypeCharCodeAt(value, 0) === 0xfeff ? StringPrototypeSlice(value, 1) : value;
+    return StringPrototypeToWellFormed(text);
+  }
+  if (kind === BODY_NATIVE) {
+    body.used = true;
+    const id = stream === null ? value : takeNative(stream);
+    if (id !== 0) return op_body_text(id);
+  }
+  const bytes = takeBytes(body);
+  return webidl.isUint8Array(bytes) ? decode(bytes) : PromisePrototypeThen(bytes, decode);
+}
+
+function decode(bytes) {
+  return op_text_decode("utf-8", bytes, false, false);
+}
+
+/** The promise for `convert(result, owner)`, when `result` may be a promise itself. */
+function whenTaken(body, owner, result, isThere, convert) {
+  if (isThere) {
+    endBody(body);
+    return PromiseResolve(convert(result, owner));
+  }
+  return PromisePrototypeThen(result, (value) => {
+    endBody(body);
+    return convert(value, owner);
+  }, (error) => {
+    endBody(body);
+    throw body.failure === null ? error : body.failure.reason;
+  });
+}
+
+function checkUsable(body, method) {
+  if (body.failure !== null) throw body.failure.reason;
+  if (isUnusable(body)) throw new TypeError(`Failed to execute '${method}': The body has been read already, or is locked`);
+}
+
+function consumeText(body, owner, method, convert) {
+  if (body === null) return PromiseResolve(convert("", owner));
+  checkUsable(body, method);
+  const text = takeText(body);
+  return whenTaken(body, owner, text, typeof text === "string", convert);
+}
+
+function consumeBytes(body, owner, method, convert) {
+  if (body === null) return PromiseResolve(convert(new Uint8Array(0), owner));
+  checkUsable(body, method);
+  const bytes = takeBytes(body);
+  return whenTaken(body, owner, bytes, webidl.isUint8Array(bytes), convert);
+}
+
+const identity = (value) => value;
+
+function formFrom(bytes, mimeType) {
+  if (mimeType !== null) {
+    if (mimeType.essence === "multipart/form-data") {
+      return formFromEntries(parseMultipart(bytes, mimeType.parameters.get("boundary")));
+    }
+    if (mimeType.essence === "application/x-www-form-urlencoded") {
+      return formFromEntries(op_url_form_parse(op_text_decode("utf-8", bytes, false, true)));
+    }
+  }
+  throw new TypeError("Failed to execute 'formData': The content type is not that of a form");
+}
+
+/**
+ * Gives a class the members of Body. `bodyOf(object)` returns its InnerBody or null, and `contentTypeOf(object)` the
+ * value of its Content-Type header or null; both throw a TypeError for objects of other classes.
+ */
+function mixinBody(Class, bodyOf, contentTypeOf) {
+  const toBlob = (bytes, owner) => {
+    const mimeType = extractMimeType(contentTypeOf(owner));
+    return blobFromBytes(bytes, mimeType === null ? "" : serializeMimeType(mimeType));
+  };
+  const toForm = (bytes, owner) => formFrom(bytes, extractMimeType(contentTypeOf(owner)));
+  const members = {
+    get body() {
+      const body = bodyOf(this);
+      return body === null ? null : streamOf(body);
+    },
+    get bodyUsed() {
+      const body = bodyOf(this);
+      return body !== null && isUsed(body);
+    },
+    arrayBuffer() {
+      try {
+        return consumeBytes(bodyOf(this), this, "arrayBuffer", exactBuffer);
+      } catch (error) {
+        return PromiseReject(error);
+      }
+    },
+    blob() {
+      try {
+        return consumeBytes(bodyOf(this), this, "blob", toBlob);
+      } catch (error) {
+        return PromiseReject(error);
+      }
+    },
+    bytes() {
+      try {
+        return consumeBytes(bodyOf(this), this, "bytes", identity);
+      } catch (error) {
+        return PromiseReject(error);
+      }
+    },
+    formData() {
+      try {
+        return consumeBytes(bodyOf(this), this, "formData", toForm);
+      } catch (error) {
+        return PromiseReject(error);
+      }
+    },
+    json() {
+      try {
+        return consumeText(bodyOf(this), this, "json", parseJson);
+      } catch (error) {
+        return PromiseReject(error);
+      }
+    },
+    textStream() {
+      const body = bodyOf(this);
+      if (body === null) return decodeStream(streamFromBytes(new Uint8Array(0)));
+      checkUsable(body, "textStream");
+      return decodeStream(streamOf(body));
+    },
+    text() {
+      try {
+        return consumeText(bodyOf(this), this, "text", identity);
+      } catch (error) {
+        return PromiseReject(error);
+      }
+    },
+  };
+  ObjectDefineProperties(Class.prototype, ObjectGetOwnPropertyDescriptors(members));
+}
+
+const parseJson = (text) => JSONParse(text);
+
+module.exports = { mixinBody };

@@ -1,0 +1,272 @@
+// @ts-check
+"use strict";
+// What Rust calls: events in, answers out by ops. Each entry sets the async context of its request first, so that all that
+// follows from it, however late, knows whose it is. Nothing here throws: what an app throws is its answer.
+//
+// Precedence of handlers: the default export's, then the listeners of addEventListener, then none (Rust answers 501).
+
+const {
+  FunctionPrototypeCall, FunctionPrototypeToString, JSONParse, JSONStringify, ObjectFreeze, PromisePrototypeThen, PromiseResolve,
+  ReflectConstruct, SafeMap, StringPrototypeStartsWith, TypeError,
+} = require("primordials");
+const { op_background_error, op_event_done, op_request_fail } = require("ops");
+const { currentRequest, frameFor, swapFrame } = require("request_scope");
+const { DOMException } = require("dom/exception");
+const { setReportException } = require("dom/report");
+const { abortNativeRequest, requestFromNative } = require("fetch/request");
+const { isResponse, plainBody, respondNative } = require("fetch/response");
+const { stopPumps } = require("streams/native");
+const { dropTimers, fireTimer } = require("timers");
+const { inspect, MAX_TOTAL } = require("inspect");
+const { dropConsole } = require("console");
+const { callListeners, listens } = require("events/scope");
+const {
+  KEY, ExecutionContext, FetchEvent, ScheduledEvent, TaskEvent, isAnswered, onAnswer, setWaitUntilReport,
+} = require("events/extendable");
+const { finishContext } = require("globals");
+const { requireCommonJs } = require("commonjs");
+const { prepareStackTrace } = require("stack");
+const asyncHooks = require("node/async_hooks");
+
+const FETCH = 1, SCHEDULED = 2, TASK = 4;
+
+/** What the default export is called on, and its functions. */
+let target, onFetch, onScheduled, onTask;
+let env = ObjectFreeze({ __proto__: null });
+/** Requests that can still be aborted: not answered yet, or answered with a body that goes on. Id to Request. */
+const pending = new SafeMap();
+
+// ---- loading
+
+/** A new context's first call: what the snapshot cannot hold. */
+function setEnvironment(list) {
+  finishContext();
+  const values = {};
+  for (let i = 0; i < list.length; i += 2) values[list[i]] = list[i + 1];
+  env = ObjectFreeze(values);
+}
+
+/** Finds the handlers of an evaluated module (or of a script: undefined). Returns which there are, as bits. */
+function setHandlers(namespace) {
+  const main = namespace === undefined ? undefined : namespace.default;
+  target = isClass(main) ? ReflectConstruct(main, [undefined, env]) : main;
+  if (typeof target === "function" && typeof target.fetch !== "function") {
+    onFetch = target;
+    target = undefined;
+  } else if (typeof target === "function" || (typeof target === "object" && target !== null)) {
+    onFetch = method("fetch");
+    onScheduled = method("scheduled");
+    onTask = method("task");
+  }
+  return (onFetch !== undefined || listens("fetch") ? FETCH : 0) |
+    (onScheduled !== undefined || listens("scheduled") ? SCHEDULED : 0) |
+    (onTask !== undefined || listens("task") ? TASK : 0);
+}
+
+function method(name) {
+  const value = target[name];
+  return typeof value === "function" ? value : undefined;
+}
+
+function isClass(value) {
+  return typeof value === "function" && StringPrototypeStartsWith(FunctionPrototypeToString(value), "class");
+}
+
+function builtinModule(id) {
+  return id === "node:async_hooks" ? asyncHooks : undefined;
+}
+
+// ---- fetch
+
+/** Returns the text of a plain 200 where the answer is there at once; otherwise the answer comes by op_respond. */
+function dispatchFetch(id) {
+  const before = swapFrame(frameFor(id));
+  try {
+    const request = requestFromNative(id);
+    if (onFetch === undefined) {
+      dispatchFetchEvent(id, request);
+      return undefined;
+    }
+    const result = FunctionPrototypeCall(onFetch, target, request, env, new ExecutionContext(KEY, id));
+    if (isResponse(result)) {
+      const text = plainBody(result);
+      if (text === undefined && respondNative(id, result)) pending.set(id, request);
+      return text;
+    }
+    await_(id, request, result);
+  } catch (error) {
+    fail(id, error);
+  } finally {
+    swapFrame(before);
+  }
+  return undefined;
+}
+
+/** Answers with what `result` comes to. */
+function await_(id, request, result) {
+  pending.set(id, request);
+  PromisePrototypeThen(PromiseResolve(result), (response) => answer(id, response), (error) => fail(id, error));
+}
+
+function answer(id, response) {
+  try {
+    if (!isResponse(response)) {
+      throw new TypeError(`the handler returned no Response but ${inspect(response, 1, 200)}`);
+    }
+    if (!respondNative(id, response)) pending.delete(id);
+  } catch (error) {
+    fail(id, error);
+  }
+}
+
+function dispatchFetchEvent(id, request) {
+  const event = new FetchEvent(KEY, id, request);
+  pending.set(id, request);
+  let answered = false;
+  onAnswer(event, (response) => {
+    answered = true;
+    await_(id, request, response);
+  });
+  const returned = callListeners("fetch", event, isAnswered);
+  if (answered) {
+    // respondWith wins; what an async listener still throws must not go unseen.
+    PromisePrototypeThen(PromiseResolve(returned), undefined, (error) => background(id, error));
+    return;
+  }
+  // An async listener may call respondWith after an await: what it returns counts only if it has not.
+  PromisePrototypeThen(PromiseResolve(returned), (response) => {
+    if (answered) return;
+    if (response === undefined) fail(id, new TypeError("no listener called respondWith or returned a Response"));
+    else answer(id, response);
+  }, (error) => {
+    if (answered) background(id, error);
+    else fail(id, error);
+  });
+}
+
+/** The client went away, or time is up. */
+function abortRequest(id, message) {
+  const request = pending.get(id);
+  pending.delete(id);
+  const before = swapFrame(frameFor(id));
+  try {
+    if (request !== undefined) abortNativeRequest(request, new DOMException(message, "AbortError"));
+    stopPumps(id);
+  } catch (error) {
+    background(id, error);
+  } finally {
+    swapFrame(before);
+  }
+}
+
+// ---- scheduled and task
+
+function dispatchScheduled(id, time, cron) {
+  const before = swapFrame(frameFor(id));
+  try {
+    const event = new ScheduledEvent(KEY, id, time, cron);
+    const returned = onScheduled === undefined
+      ? callListeners("scheduled", event, isAnswered)
+      : FunctionPrototypeCall(onScheduled, target, event, env, new ExecutionContext(KEY, id));
+    PromisePrototypeThen(PromiseResolve(returned), () => op_event_done(id, true), (error) => failEvent(id, error));
+  } catch (error) {
+    failEvent(id, error);
+  } finally {
+    swapFrame(before);
+  }
+}
+
+function dispatchTask(id, name, payload, attempt, scheduledTime) {
+  const before = swapFrame(frameFor(id));
+  try {
+    const about = {
+      id: name, payload: payload === undefined ? undefined : JSONParse(payload), attempt, scheduledTime,
+    };
+    const event = new TaskEvent(KEY, id, about);
+    let answered = false;
+    const finish = (value) => PromisePrototypeThen(PromiseResolve(value),
+      (result) => finishTask(id, result), (error) => failEvent(id, error));
+    onAnswer(event, (value) => {
+      answered = true;
+      finish(value);
+    });
+    const returned = onTask === undefined
+      ? callListeners("task", event, isAnswered)
+      : FunctionPrototypeCall(onTask, target, event, env, new ExecutionContext(KEY, id));
+    PromisePrototypeThen(PromiseResolve(returned), (value) => {
+      if (!answered) finish(value);
+    }, (error) => {
+      if (answered) background(id, error);
+      else failEvent(id, error);
+    });
+  } catch (error) {
+    failEvent(id, error);
+  } finally {
+    swapFrame(before);
+  }
+}
+
+/** `{ success, data, error }` is taken as it is; anything else is the data of a success. */
+function finishTask(id, result) {
+  try {
+    if (typeof result === "object" && result !== null && typeof result.success === "boolean") {
+      const error = result.error === undefined ? undefined : `${result.error?.message ?? result.error}`;
+      op_event_done(id, result.success, JSONStringify(result.data), error);
+    } else {
+      op_event_done(id, true, JSONStringify(result), undefined);
+    }
+  } catch (error) {
+    failEvent(id, error);
+  }
+}
+
+function failEvent(id, error) {
+  let message;
+  try {
+    message = typeof error === "object" && error !== null && "message" in error ? `${error.message}` : `${error}`;
+  } catch {
+    message = describeError(error);
+  }
+  background(id, error);
+  op_event_done(id, false, undefined, message);
+}
+
+// ---- errors
+
+function fail(id, error) {
+  pending.delete(id);
+  op_request_fail(id, describeError(error));
+}
+
+/** An error that is not the request's answer: the log's. */
+function background(id, error) {
+  op_background_error(id, describeError(error));
+}
+
+function describeError(error) {
+  try {
+    return inspect(error, 3, MAX_TOTAL);
+  } catch {
+    return "an error that cannot be described";
+  }
+}
+
+function makeDomException(message, name) {
+  return new DOMException(message, name);
+}
+
+setWaitUntilReport(background);
+setReportException((error) => background(currentRequest(), error));
+
+/** The request is over. */
+function dropRequest(id) {
+  pending.delete(id);
+  stopPumps(id);
+  dropTimers(id);
+  dropConsole(id);
+}
+
+module.exports = {
+  dispatchFetch, dispatchScheduled, dispatchTask, fireTimer, dropRequest, abortRequest, setEnvironment,
+  setHandlers, makeDomException, describeError, prepareStackTrace, requireCommonJs, builtinModule,
+};

@@ -1,0 +1,83 @@
+// The contract between the JavaScript of this folder and `src/ops/*.rs`: every native function, with its types.
+// Natives are reached by `require("ops")` only; application code never sees them.
+//
+// Ids of bodies, fetches and timers are numbers that are never reused within an isolate. A body id names a native byte
+// stream: a request's body, a fetched response's body, or the reading side of a pipe that JavaScript writes to.
+
+type Bytes = Uint8Array;
+/** Names and values in turn: [name, value, name, value, ...]; names in lower case. */
+type FlatHeaders = string[];
+
+// ---- src/ops/encoding.rs
+declare function op_encoding_label(label: string): string | undefined; // canonical name, lower case, of a WHATWG label
+declare function op_text_encode(text: string): Bytes; // UTF-8, lone surrogates replaced
+declare function op_text_encode_into(text: string, into: Bytes, out: Uint32Array): void; // out = [code units read, bytes written]
+/** One-shot decoding, all encodings. Throws TypeError when `fatal` and the bytes are wrong. */
+declare function op_text_decode(encoding: string, bytes: ArrayBufferView | ArrayBuffer, fatal: boolean, ignoreBom: boolean): string;
+declare function op_text_decoder_new(encoding: string, fatal: boolean, ignoreBom: boolean): number; // streaming decoder
+declare function op_text_decoder_decode(decoder: number, bytes: ArrayBufferView | ArrayBuffer, last: boolean): string;
+declare function op_text_decoder_free(decoder: number): void;
+declare function op_base64_encode(binary: string): string | undefined; // undefined: a code unit above 0xFF
+declare function op_base64_decode(text: string): string | undefined; // forgiving; a binary string; undefined: invalid
+
+// ---- src/ops/url.rs
+/** Parses; returns the href and fills `out` with ada's url_aggregator offsets, or undefined when it is not a URL.
+ *  out = [protocol_end, username_end, host_start, host_end, port, pathname_start, search_start, hash_start];
+ *  0xffffffff stands for "omitted". */
+declare function op_url_parse(href: string, base: string | undefined, out: Uint32Array): string | undefined;
+/** Applies the setter of that name to `href` (itself an href from op_url_parse); undefined: the value was refused, nothing changes. */
+declare function op_url_set(href: string, part: "href" | "protocol" | "username" | "password" | "host" | "hostname" | "port" | "pathname" | "search" | "hash", value: string, out: Uint32Array): string | undefined;
+declare function op_url_form_parse(text: string): FlatHeaders; // application/x-www-form-urlencoded -> [name, value, ...]
+declare function op_url_form_serialize(pairs: FlatHeaders): string;
+
+// ---- src/ops/crypto.rs
+declare function op_crypto_random(into: Bytes): void; // at most 65536 bytes: the caller checks
+declare function op_crypto_uuid(): string;
+declare function op_crypto_digest(algorithm: "SHA-1" | "SHA-256" | "SHA-384" | "SHA-512", data: Bytes): ArrayBuffer;
+
+// ---- src/ops/timers.rs  (`fireTimer(id)` of main.js is called when one is due, in the request's async context)
+declare function op_timer_start(request: number, id: number, milliseconds: number, repeat: boolean): void;
+declare function op_timer_cancel(id: number): void;
+declare function op_now(): number; // milliseconds since the time origin, monotonic
+declare function op_time_origin(): number; // milliseconds since the epoch
+
+// ---- src/ops/console.rs
+declare function op_console(request: number, level: "debug" | "log" | "info" | "warn" | "error", message: string): void;
+
+// ---- src/ops/clone.rs
+/** Serialises and deserialises within this context. `transfer`: array buffers, detached. Throws DOMException DataCloneError. */
+declare function op_structured_clone(value: unknown, transfer: ArrayBuffer[]): unknown;
+
+// ---- src/ops/body.rs
+/** The next chunk, undefined at the end. Never two reads of one body at a time. Rejects with TypeError when the peer failed. */
+declare function op_body_read(body: number): Promise<Bytes | undefined>;
+/** All that is left. Returned at once, without a promise, when it has all arrived already. */
+declare function op_body_bytes(body: number): Bytes | Promise<Bytes>;
+/** The same, decoded as UTF-8 without the BOM. */
+declare function op_body_text(body: number): string | Promise<string>;
+declare function op_body_cancel(body: number): void; // nobody will read any more
+declare function op_body_length(body: number): number; // bytes if known from the head, else -1
+/** A pipe's reading side; the calls below are its writing side. The request that makes it owns it. */
+declare function op_pipe_new(request: number): number;
+/** Bytes are copied. 1: there is room for more; 0: full, wait for op_pipe_ready; -1: nobody reads any more. */
+declare function op_pipe_write(body: number, chunk: Bytes | string): 1 | 0 | -1;
+declare function op_pipe_ready(body: number): Promise<boolean>; // true: room again; false: nobody reads any more
+declare function op_pipe_close(body: number): void;
+declare function op_pipe_fail(body: number, message: string): void;
+
+// ---- src/ops/fetch.rs
+declare const BODY_NONE: 0, BODY_BYTES: 1, BODY_TEXT: 2, BODY_NATIVE: 3; // body kinds; `body` is nothing, Bytes, string, a body id
+type FetchHead = [status: number, statusText: string, headers: FlatHeaders, url: string, redirected: boolean, body: number];
+/** Starts an outgoing request; the returned id is for op_fetch_abort. Throws RangeError past the subrequest limit. */
+declare function op_fetch_start(request: number, method: string, url: string, headers: FlatHeaders, bodyKind: 0 | 1 | 2 | 3, body: Bytes | string | number | undefined, redirect: "follow" | "error" | "manual"): number;
+declare function op_fetch_head(fetch: number): Promise<FetchHead>; // rejects with TypeError; body 0: no body
+declare function op_fetch_abort(fetch: number): void; // op_fetch_head then never settles, its body fails
+
+// ---- src/ops/request.rs  (`request` is the id given to dispatchFetch)
+declare function op_request_method(request: number): string;
+declare function op_request_url(request: number): string;
+declare function op_request_headers(request: number): FlatHeaders;
+declare function op_request_body(request: number): number; // a body id, 0: no body
+declare const HEADERS_NONE: 0, HEADERS_TEXT: 1, HEADERS_JSON: 2, HEADERS_LIST: 3; // 1: only content-type text/plain;charset=UTF-8; 2: only application/json; 3: `headers`
+declare function op_respond(request: number, status: number, statusText: string, headersKind: 0 | 1 | 2 | 3, headers: FlatHeaders | undefined, bodyKind: 0 | 1 | 2 | 3, body: Bytes | string | number | undefined): void;
+declare function op_wait_until(request: number, change: 1 | -1): void; // promises given to waitUntil that are pending

@@ -1,0 +1,19 @@
+//! An app as the runtime knows it: a name, modules, limits, an environment, and where it may connect to.
+
+use std::sync::Arc;
+
+use hearth_core::module::ModuleLoader;
+use hearth_core::{AppName, Limits};
+
+use crate::code_cache::CodeCache;
+
+pub struct App {
+    pub name: AppName,
+    pub loader: Arc<dyn ModuleLoader>,
+    pub limits: Limits,
+    /// What the app sees as `env`; frozen, and nothing of Hearth's own environment is in it.
+    pub env: Vec<(String, String)>,
+    /// Makes the app's outgoing requests, under its policy.
+    pub egress: Arc<hearth_egress::Client>,
+    pub code_cache: Arc<CodeCache>,
+}

@@ -1,0 +1,172 @@
+//! The one list of built-in JavaScript, and how a context gets it. The snapshot is made from it, and every context of
+//! every execution mode comes from the snapshot, so none can have another set of APIs than the rest.
+
+use std::borrow::Cow;
+
+use crate::ops::natives;
+
+/// A built-in file: the name that `require` knows, and its text.
+struct File {
+    name: &'static str,
+    text: &'static str,
+}
+
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        &[$(File { name: $name, text: include_str!(concat!("../js/", $name, ".js")) }),*]
+    };
+}
+
+/// In order: a file can require those before it and no other.
+const FILES: &[File] = files![
+    "primordials",
+    "webidl",
+    "request_scope",
+    "dom/exception",
+    "dom/report",
+    "dom/event",
+    "dom/events",
+    "timers",
+    "dom/abort",
+    "infra/bytes",
+    "infra/base64",
+    "infra/mime",
+    "encoding/text",
+    "performance",
+    "structured_clone",
+    "crypto/digest",
+    "crypto/random",
+    "inspect_text",
+    "inspect_kinds",
+    "inspect",
+    "console_format",
+    "console",
+    "node/async_hooks",
+    "streams/queue",
+    "streams/promises",
+    "streams/strategies",
+    "streams/views",
+    "streams/readable_core",
+    "streams/controller",
+    "streams/readable_default",
+    "streams/byte_controller",
+    "streams/readable_byte",
+    "streams/writable_core",
+    "streams/writable_controller",
+    "streams/writable",
+    "streams/pipe",
+    "streams/tee",
+    "streams/async_iteration",
+    "streams/readable",
+    "streams/transform",
+    "streams/encoding",
+    "streams/native",
+    "streams/interfaces",
+    "url/search_params",
+    "url/url",
+    "file/text_stream",
+    "file/blob",
+    "file/form_data",
+    "file/multipart",
+    "fetch/headers",
+    "fetch/inner_body",
+    "fetch/body",
+    "fetch/request_init",
+    "fetch/request",
+    "fetch/response",
+    "fetch/data_url",
+    "fetch/integrity",
+    "fetch/fetch",
+    "events/scope",
+    "events/extendable",
+    "globals",
+    "commonjs",
+    "stack",
+    "main",
+];
+
+/// Makes `require` and `define`; see `js/README.md`.
+const LOADER: &str = include_str!("../js/loader.js");
+
+#[derive(Debug, thiserror::Error)]
+pub enum BootstrapError {
+    #[error("{file}: {message}")]
+    Threw { file: String, message: String },
+    #[error("V8 made no snapshot")]
+    NoBlob,
+}
+
+/// The natives' addresses, which the snapshot names by their place in this list.
+pub(crate) fn external_references() -> Cow<'static, [v8::ExternalReference]> {
+    Cow::Owned(natives().iter().map(|native| v8::ExternalReference { function: native.callback }).collect())
+}
+
+/// Runs all built-in files in a fresh context and returns what `main.js` exports: the functions that Rust calls.
+pub(crate) fn run<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    context: v8::Local<'s, v8::Context>,
+) -> Result<v8::Local<'s, v8::Object>, BootstrapError> {
+    v8::tc_scope!(let scope, scope);
+    let ops = v8::Object::new(scope);
+    for native in natives() {
+        let name = text(scope, native.name);
+        let function = v8::Function::builder_raw(native.callback)
+            .constructor_behavior(v8::ConstructorBehavior::Throw)
+            .build(scope)
+            .expect("a function can be made in a fresh context");
+        function.set_name(name);
+        ops.set(scope, name.into(), function.into());
+    }
+    let extras = context.get_extras_binding_object(scope);
+    let undefined = v8::undefined(scope).into();
+
+    let made = function(scope, "loader", LOADER, &["ops", "extras"])
+        .and_then(|loader| loader.call(scope, undefined, &[ops.into(), extras.into()]))
+        .and_then(|define| v8::Local::<v8::Function>::try_from(define).ok());
+    let Some(define) = made else { return Err(thrown(scope, "loader")) };
+    let mut last = None;
+    for file in FILES {
+        let name = text(scope, file.name).into();
+        let exports = function(scope, file.name, file.text, &["require", "module"])
+            .and_then(|body| define.call(scope, undefined, &[name, body.into()]));
+        let Some(exports) = exports else { return Err(thrown(scope, file.name)) };
+        last = Some(exports);
+    }
+    last.and_then(|exports| exports.to_object(scope)).ok_or_else(|| thrown(scope, "main"))
+}
+
+fn text<'s>(scope: &mut v8::PinScope<'s, '_, ()>, text: &str) -> v8::Local<'s, v8::String> {
+    v8::String::new(scope, text).expect("built-in names are short")
+}
+
+fn function<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    name: &str,
+    body: &str,
+    parameters: &[&str],
+) -> Option<v8::Local<'s, v8::Function>> {
+    let resource = text(scope, &format!("hearth:{name}"));
+    let origin = v8::ScriptOrigin::new(scope, resource.into(), 0, 0, false, -1, None, false, false, false, None);
+    let code = text(scope, body);
+    let mut source = v8::script_compiler::Source::new(code, Some(&origin));
+    let parameters: Vec<_> = parameters.iter().map(|name| text(scope, name)).collect();
+    v8::script_compiler::compile_function(
+        scope,
+        &mut source,
+        &parameters,
+        &[],
+        v8::script_compiler::CompileOptions::NoCompileOptions,
+        v8::script_compiler::NoCacheReason::NoReason,
+    )
+}
+
+fn thrown(scope: &mut v8::PinnedRef<'_, v8::TryCatch<'_, '_, v8::HandleScope<'_>>>, file: &str) -> BootstrapError {
+    let message = match (scope.exception(), scope.message()) {
+        (Some(exception), Some(message)) => {
+            let line = message.get_line_number(scope).unwrap_or(0);
+            format!("line {line}: {}", exception.to_rust_string_lossy(scope))
+        }
+        _ => "nothing was thrown, and nothing was returned".to_owned(),
+    };
+    BootstrapError::Threw { file: file.to_owned(), message }
+}

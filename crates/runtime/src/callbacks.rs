@@ -1,0 +1,40 @@
+//! What V8 asks of its embedder: rejections, dynamic imports, `import.meta`, stack traces.
+
+use crate::modules;
+use crate::state::State;
+
+pub(crate) fn install(isolate: &mut v8::Isolate) {
+    isolate.set_promise_reject_callback(on_rejection);
+    isolate.set_host_import_module_dynamically_callback(modules::import_dynamically);
+    isolate.set_host_initialize_import_meta_object_callback(modules::initialize_import_meta);
+    isolate.set_prepare_stack_trace_callback(prepare_stack_trace);
+}
+
+unsafe extern "C" fn on_rejection(message: v8::PromiseRejectMessage<'_>) {
+    v8::callback_scope!(unsafe scope, &message);
+    let Some(state) = State::try_current(scope) else { return };
+    let promise = v8::Global::new(scope, message.get_promise());
+    match message.get_event() {
+        v8::PromiseRejectEvent::PromiseRejectWithNoHandler => {
+            let reason = message.get_value().unwrap_or_else(|| v8::undefined(scope).into());
+            let reason = v8::Global::new(scope, reason);
+            state.rejections.borrow_mut().add(promise, reason);
+        }
+        v8::PromiseRejectEvent::PromiseHandlerAddedAfterReject => state.rejections.borrow_mut().remove(&promise),
+        // Settling a promise twice is no error.
+        v8::PromiseRejectEvent::PromiseRejectAfterResolved | v8::PromiseRejectEvent::PromiseResolveAfterResolved => {}
+    }
+}
+
+fn prepare_stack_trace<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    error: v8::Local<'s, v8::Value>,
+    sites: v8::Local<'s, v8::Array>,
+) -> v8::Local<'s, v8::Value> {
+    let fallback = v8::undefined(scope).into();
+    // While the snapshot is made there is no state, and nobody to read the trace.
+    let Some(state) = State::try_current(scope) else { return fallback };
+    let prepare = v8::Local::new(scope, &state.entry().prepare_stack_trace);
+    let undefined = v8::undefined(scope).into();
+    prepare.call(scope, undefined, &[error, sites.into()]).unwrap_or(fallback)
+}

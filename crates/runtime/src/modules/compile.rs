@@ -1,0 +1,258 @@
+//! From a module's source to V8's module: by the code cache where it has the code, for all kinds of modules.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use hearth_core::failure::LoadFailure;
+use hearth_core::module::{ImportStyle, ImportType, ModuleCode, ModuleError, ModuleId, ModuleSource};
+use v8::script_compiler::{CachedData, CompileOptions, NoCacheReason, Source};
+
+use super::{Known, Uncached, synthetic};
+use crate::code_cache::{CacheKey, Shape, unpack};
+use crate::op_error::OpError;
+use crate::ops::text_value;
+use crate::state::State;
+
+/// Why a module is not there: the app's fault or the exception that V8 holds.
+pub(super) enum CompileError {
+    Module(ModuleError),
+    Pending,
+}
+
+impl From<ModuleError> for CompileError {
+    fn from(error: ModuleError) -> Self {
+        Self::Module(error)
+    }
+}
+
+impl From<OpError> for CompileError {
+    fn from(_: OpError) -> Self {
+        Self::Pending
+    }
+}
+
+impl CompileError {
+    /// Makes it the pending exception, unless there is one.
+    pub(super) fn throw(self, scope: &mut v8::PinScope<'_, '_>) {
+        if let Self::Module(error) = self {
+            let message = v8::String::new(scope, &error.to_string()).unwrap_or_else(|| v8::String::empty(scope));
+            let exception = match error {
+                ModuleError::Syntax { .. } => v8::Exception::syntax_error(scope, message),
+                _ => v8::Exception::type_error(scope, message),
+            };
+            scope.throw_exception(exception);
+        }
+    }
+}
+
+/// Loads, links and starts the app's entry. What it returns is a promise for modules and any value for scripts; nothing
+/// means that the exception is pending.
+pub(crate) fn start_entry<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    state: &State,
+) -> Result<Option<(v8::Local<'s, v8::Value>, Option<v8::Local<'s, v8::Module>>)>, LoadFailure> {
+    let entry = state.app.loader.entry();
+    let source = state.app.loader.load(&entry, ImportType::Default)?;
+    if let ModuleCode::Script(text) = &source.code {
+        state.modules.borrow_mut().note_source(&source);
+        let value = compile_script(scope, state, &source, text).and_then(|script| script.run(scope));
+        return Ok(value.map(|value| (value, None)));
+    }
+    let module = match load_graph(scope, state, &entry, ImportType::Default) {
+        Ok(module) => module,
+        Err(CompileError::Module(error)) => return Err(error.into()),
+        Err(CompileError::Pending) => return Ok(None),
+    };
+    if module.instantiate_module(scope, super::import::resolve_import).is_none() {
+        return Ok(None);
+    }
+    Ok(module.evaluate(scope).map(|value| (value, Some(module))))
+}
+
+/// Compiles a module and everything it imports, each once. Iterative: the depth of a graph is the app's choice.
+pub(super) fn load_graph<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    state: &State,
+    root: &ModuleId,
+    kind: ImportType,
+) -> Result<v8::Local<'s, v8::Module>, CompileError> {
+    let found = state.modules.borrow().find(root, kind);
+    if let Some(module) = found {
+        return Ok(v8::Local::new(scope, &module));
+    }
+    let mut waiting = vec![(root.clone(), kind)];
+    while let Some((id, kind)) = waiting.pop() {
+        if state.modules.borrow().find(&id, kind).is_some() {
+            continue;
+        }
+        v8::scope!(let scope, scope);
+        let module = compile(scope, state, &id, kind)?;
+        let hash = module.get_identity_hash().get();
+        let global = v8::Global::new(scope, module);
+        let known = Known { module: global.clone(), id: id.clone(), kind, imports: HashMap::new() };
+        state.modules.borrow_mut().insert(hash, known);
+        if !module.is_source_text_module() {
+            continue;
+        }
+        let mut imports = HashMap::new();
+        let requests = module.get_module_requests();
+        for index in 0..requests.length() {
+            let request = requests.get(scope, index).ok_or(CompileError::Pending)?;
+            let request: v8::Local<v8::ModuleRequest> = request.try_into().map_err(|_| CompileError::Pending)?;
+            let specifier = request.get_specifier().to_rust_string_lossy(scope);
+            let kind = import_type(scope, request.get_import_attributes(), 3, &id)?;
+            let target = state.app.loader.resolve(&specifier, &id, ImportStyle::Import)?;
+            waiting.push((target.clone(), kind));
+            imports.insert((specifier, kind), target);
+        }
+        state.modules.borrow_mut().set_imports(hash, &global, imports);
+    }
+    let module = state.modules.borrow().find(root, kind).expect("the root was compiled first");
+    Ok(v8::Local::new(scope, &module))
+}
+
+/// The `type` attribute among `[key, value, ...]`, `stride` values each.
+pub(super) fn import_type(
+    scope: &mut v8::PinScope<'_, '_>,
+    attributes: v8::Local<v8::FixedArray>,
+    stride: usize,
+    from: &ModuleId,
+) -> Result<ImportType, ModuleError> {
+    let mut kind = ImportType::Default;
+    for index in (0..attributes.length()).step_by(stride) {
+        let text = |scope: &mut v8::PinScope<'_, '_>, index| {
+            let value = attributes.get(scope, index).and_then(|data| v8::Local::<v8::Value>::try_from(data).ok());
+            value.map(|value| value.to_rust_string_lossy(scope)).unwrap_or_default()
+        };
+        let (key, value) = (text(scope, index), text(scope, index + 1));
+        kind = match (key.as_str(), value.as_str()) {
+            ("type", "json") => ImportType::Json,
+            ("type", "text") => ImportType::Text,
+            ("type", "bytes" | "buffer") => ImportType::Bytes,
+            _ => {
+                return Err(ModuleError::Syntax {
+                    id: from.to_string(),
+                    message: format!(
+                        "{from}: the import attribute {key}: {value:?} is not known; type: \"json\", \"text\" and \"bytes\" are"
+                    ),
+                });
+            }
+        };
+    }
+    Ok(kind)
+}
+
+fn compile<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    state: &State,
+    id: &ModuleId,
+    kind: ImportType,
+) -> Result<v8::Local<'s, v8::Module>, CompileError> {
+    let source = state.app.loader.load(id, kind)?;
+    state.modules.borrow_mut().note_source(&source);
+    match &source.code {
+        ModuleCode::Module(text) => compile_module(scope, state, id, text).ok_or(CompileError::Pending),
+        // Only the entry may be a script, and it is not imported by anyone but itself.
+        ModuleCode::Script(text) => compile_module(scope, state, id, text).ok_or(CompileError::Pending),
+        _ => synthetic::create(scope, state, &source),
+    }
+}
+
+fn compile_module<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    state: &State,
+    id: &ModuleId,
+    text: &Arc<str>,
+) -> Option<v8::Local<'s, v8::Module>> {
+    let key = CacheKey::new(Shape::Module, text);
+    let cached = state.app.code_cache.get(key);
+    let (mut source, options) = source(scope, id, text, cached.as_deref(), Shape::Module)?;
+    let module = v8::script_compiler::compile_module2(scope, &mut source, options, NoCacheReason::NoReason)?;
+    if !accepted(&source) {
+        if cached.is_some() {
+            state.app.code_cache.reject(key);
+        }
+        let code = Uncached::Module(key, v8::Global::new(scope, module));
+        state.modules.borrow_mut().note_uncached(code);
+    }
+    Some(module)
+}
+
+fn compile_script<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    state: &State,
+    about: &ModuleSource,
+    text: &Arc<str>,
+) -> Option<v8::Local<'s, v8::Script>> {
+    let key = CacheKey::new(Shape::Script, text);
+    let cached = state.app.code_cache.get(key);
+    let (mut source, options) = source(scope, &about.id, text, cached.as_deref(), Shape::Script)?;
+    let script =
+        v8::script_compiler::compile_unbound_script(scope, &mut source, options, NoCacheReason::NoReason)?;
+    if !accepted(&source) {
+        if cached.is_some() {
+            state.app.code_cache.reject(key);
+        }
+        let code = Uncached::Script(key, v8::Global::new(scope, script));
+        state.modules.borrow_mut().note_uncached(code);
+    }
+    Some(script.bind_to_current_context(scope))
+}
+
+/// A CommonJS module's body as a function of `parameters`.
+pub(crate) fn compile_function<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    state: &State,
+    id: &ModuleId,
+    text: &Arc<str>,
+    parameters: &[&str],
+) -> Option<v8::Local<'s, v8::Function>> {
+    let key = CacheKey::new(Shape::Function, text);
+    let cached = state.app.code_cache.get(key);
+    let (mut source, options) = source(scope, id, text, cached.as_deref(), Shape::Function)?;
+    let mut names = Vec::with_capacity(parameters.len());
+    for parameter in parameters {
+        names.push(text_value(scope, parameter).ok()?);
+    }
+    let function = v8::script_compiler::compile_function(
+        scope,
+        &mut source,
+        &names,
+        &[],
+        options,
+        NoCacheReason::NoReason,
+    )?;
+    if !accepted(&source) {
+        if cached.is_some() {
+            state.app.code_cache.reject(key);
+        }
+        let code = Uncached::Function(key, v8::Global::new(scope, function));
+        state.modules.borrow_mut().note_uncached(code);
+    }
+    Some(function)
+}
+
+fn source<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    id: &ModuleId,
+    text: &str,
+    cached: Option<&[u8]>,
+    shape: Shape,
+) -> Option<(Source, CompileOptions)> {
+    let name = text_value(scope, &format!("file://{id}")).ok()?;
+    let is_module = matches!(shape, Shape::Module);
+    let origin = v8::ScriptOrigin::new(scope, name.into(), 0, 0, false, -1, None, false, false, is_module, None);
+    let code = text_value(scope, text).ok()?;
+    Some(match cached.and_then(|packed| unpack(packed).ok()) {
+        Some(data) => (
+            Source::new_with_cached_data(code, Some(&origin), CachedData::new(data)),
+            CompileOptions::ConsumeCodeCache,
+        ),
+        None => (Source::new(code, Some(&origin)), CompileOptions::NoCompileOptions),
+    })
+}
+
+/// Whether V8 took cached code.
+fn accepted(source: &Source) -> bool {
+    source.get_cached_data().is_some_and(|data| !data.rejected())
+}

@@ -1,0 +1,123 @@
+//! What V8 asks while modules are linked and run: which module an import means, dynamic imports, `import.meta`.
+
+use hearth_core::module::{ImportStyle, ImportType, ModuleId};
+
+use super::compile::{import_type, load_graph};
+use crate::ops::text_value;
+use crate::state::State;
+
+/// V8's resolve callback: all imports were resolved and compiled by `load_graph`.
+pub(super) fn resolve_import<'s>(
+    context: v8::Local<'s, v8::Context>,
+    specifier: v8::Local<'s, v8::String>,
+    attributes: v8::Local<'s, v8::FixedArray>,
+    referrer: v8::Local<'s, v8::Module>,
+) -> Option<v8::Local<'s, v8::Module>> {
+    v8::callback_scope!(unsafe scope, context);
+    let state = State::current(scope);
+    let specifier = specifier.to_rust_string_lossy(scope);
+    let kind = import_type(scope, attributes, 3, &ModuleId::new("")).unwrap_or(ImportType::Default);
+    let hash = referrer.get_identity_hash().get();
+    let referrer = v8::Global::new(scope, referrer);
+    let found = {
+        let map = state.modules.borrow();
+        let target = map.known(hash, &referrer).and_then(|known| known.imports.get(&(specifier, kind)).cloned());
+        target.and_then(|target| map.find(&target, kind))
+    };
+    match found {
+        Some(module) => Some(v8::Local::new(scope, &module)),
+        None => {
+            let message = text_value(scope, "internal: an import was not loaded").ok()?;
+            let exception = v8::Exception::error(scope, message);
+            scope.throw_exception(exception);
+            None
+        }
+    }
+}
+
+/// `import(specifier)`.
+pub(crate) fn import_dynamically<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    _options: v8::Local<'s, v8::Data>,
+    resource: v8::Local<'s, v8::Value>,
+    specifier: v8::Local<'s, v8::String>,
+    attributes: v8::Local<'s, v8::FixedArray>,
+) -> Option<v8::Local<'s, v8::Promise>> {
+    let resolver = v8::PromiseResolver::new(scope)?;
+    let promise = resolver.get_promise(scope);
+    v8::tc_scope!(let scope, scope);
+    match import(scope, resource, specifier, attributes) {
+        Some(result) => {
+            resolver.resolve(scope, result);
+        }
+        None => {
+            if scope.has_terminated() {
+                return None;
+            }
+            let exception = scope.exception().unwrap_or_else(|| v8::undefined(scope).into());
+            scope.reset();
+            resolver.reject(scope, exception);
+        }
+    }
+    Some(promise)
+}
+
+/// A promise of the namespace; nothing means that an exception is pending.
+fn import<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    resource: v8::Local<'s, v8::Value>,
+    specifier: v8::Local<'s, v8::String>,
+    attributes: v8::Local<'s, v8::FixedArray>,
+) -> Option<v8::Local<'s, v8::Value>> {
+    let state = State::current(scope);
+    let resource = resource.to_rust_string_lossy(scope);
+    let from = ModuleId::new(resource.strip_prefix("file://").unwrap_or("/"));
+    let specifier = specifier.to_rust_string_lossy(scope);
+    let loaded = import_type(scope, attributes, 2, &from)
+        .and_then(|kind| Ok((state.app.loader.resolve(&specifier, &from, ImportStyle::Import)?, kind)))
+        .map_err(super::compile::CompileError::from)
+        .and_then(|(id, kind)| load_graph(scope, &state, &id, kind));
+    let module = match loaded {
+        Ok(module) => module,
+        Err(error) => {
+            error.throw(scope);
+            return None;
+        }
+    };
+    if module.get_status() == v8::ModuleStatus::Uninstantiated {
+        module.instantiate_module(scope, resolve_import)?;
+    }
+    let evaluated = module.evaluate(scope)?;
+    let namespace = module.get_module_namespace();
+    let evaluated: v8::Local<v8::Promise> = evaluated.try_into().ok()?;
+    let give = v8::Function::builder(give_data).data(namespace).build(scope)?;
+    evaluated.then(scope, give).map(Into::into)
+}
+
+fn give_data<'s>(
+    _scope: &mut v8::PinScope<'s, '_>,
+    arguments: v8::FunctionCallbackArguments<'s>,
+    mut result: v8::ReturnValue<'s>,
+) {
+    result.set(arguments.data());
+}
+
+/// `import.meta`: `url`, `filename` and `dirname`, all below the app's folder.
+pub(crate) unsafe extern "C" fn initialize_import_meta(
+    context: v8::Local<v8::Context>,
+    module: v8::Local<v8::Module>,
+    meta: v8::Local<v8::Object>,
+) {
+    v8::callback_scope!(unsafe scope, context);
+    let Some(state) = State::try_current(scope) else { return };
+    let hash = module.get_identity_hash().get();
+    let global = v8::Global::new(scope, module);
+    let Some(id) = state.modules.borrow().known(hash, &global).map(|known| known.id.clone()) else { return };
+    let folder = id.as_str().rsplit_once('/').map_or("/", |(folder, _)| if folder.is_empty() { "/" } else { folder });
+    let properties = [("url", format!("file://{id}")), ("filename", id.to_string()), ("dirname", folder.to_owned())];
+    for (name, value) in properties {
+        if let (Ok(name), Ok(value)) = (text_value(scope, name), text_value(scope, &value)) {
+            meta.create_data_property(scope, name.into(), value.into());
+        }
+    }
+}

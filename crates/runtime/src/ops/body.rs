@@ -1,0 +1,225 @@
+//! Native byte streams: reading them from JavaScript, and pipes that JavaScript writes to.
+
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use hearth_core::pipe::{self, Room};
+use hearth_core::{Body, BodyError, RequestId};
+
+use super::convert::{bytes_of, bytes_value, id_of, string_bytes, string_of};
+use super::encoding::decode_text;
+use super::{Arguments, Return};
+use crate::bodies::BodyId;
+use crate::op_error::OpError;
+use crate::state::{OpValue, State};
+
+type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
+
+fn gone() -> OpError {
+    OpError::type_error("the body cannot be read any more")
+}
+
+/// The next chunk. What has arrived already is given without a task.
+pub(super) fn op_body_read<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+    let state = State::current(scope);
+    let id = id_of(args.get(0))?;
+    let mut body = state.bodies.borrow_mut().take_to_read(id).ok_or_else(gone)?;
+    match body.poll_next(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(next) => {
+            state.bodies.borrow_mut().put_back(id, body);
+            let resolver = v8::PromiseResolver::new(scope).ok_or(OpError::Pending)?;
+            match next.transpose() {
+                Ok(Some(chunk)) => {
+                    let chunk = bytes_value(scope, &chunk)?;
+                    resolver.resolve(scope, chunk.into());
+                }
+                Ok(None) => {
+                    let undefined = v8::undefined(scope);
+                    resolver.resolve(scope, undefined.into());
+                }
+                Err(error) => {
+                    if let Some(error) = OpError::from(error).to_value(scope) {
+                        resolver.reject(scope, error);
+                    }
+                }
+            }
+            rv.set(resolver.get_promise(scope).into());
+        }
+        Poll::Pending => {
+            let request = state.bodies.borrow().request(id);
+            let (_, promise) = state.start_op(scope, request, async move {
+                let chunk = body.next().await.transpose()?;
+                Ok(OpValue::Chunk { body: id, rest: body, chunk })
+            })?;
+            rv.set(promise.into());
+        }
+    }
+    Ok(())
+}
+
+enum Everything {
+    Now(Bytes),
+    Later(Body),
+}
+
+/// All of the body: at once where it has all arrived.
+fn take_all(state: &State, id: BodyId) -> Result<Everything, OpError> {
+    let mut body = state.bodies.borrow_mut().take_to_read(id).ok_or_else(gone)?;
+    let mut pieces: Vec<Bytes> = Vec::new();
+    loop {
+        match body.poll_next(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Some(Ok(piece))) => pieces.push(piece),
+            Poll::Ready(Some(Err(error))) => return Err(error.into()),
+            Poll::Ready(None) => return Ok(Everything::Now(join(pieces))),
+            Poll::Pending => {
+                return Ok(Everything::Later(if pieces.is_empty() {
+                    body
+                } else {
+                    Body::Stream(Box::new(Prefixed { first: Some(join(pieces)), rest: body }))
+                }));
+            }
+        }
+    }
+}
+
+fn join(mut pieces: Vec<Bytes>) -> Bytes {
+    match pieces.len() {
+        0 => Bytes::new(),
+        1 => pieces.remove(0),
+        _ => pieces.concat().into(),
+    }
+}
+
+/// What was read already, then the rest.
+struct Prefixed {
+    first: Option<Bytes>,
+    rest: Body,
+}
+
+impl hearth_core::ByteStream for Prefixed {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        match self.first.take() {
+            Some(first) => Poll::Ready(Some(Ok(first))),
+            None => self.rest.poll_next(cx),
+        }
+    }
+}
+
+pub(super) fn op_body_bytes<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+    let state = State::current(scope);
+    let id = id_of(args.get(0))?;
+    match take_all(&state, id)? {
+        Everything::Now(bytes) => {
+            let bytes = bytes_value(scope, &bytes)?;
+            rv.set(bytes.into());
+        }
+        Everything::Later(body) => {
+            let request = state.bodies.borrow().request(id);
+            let (_, promise) = state.start_op(scope, request, collect(body, state.app.limits.heap.bytes(), OpValue::Bytes))?;
+            rv.set(promise.into());
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn op_body_text<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+    let state = State::current(scope);
+    let id = id_of(args.get(0))?;
+    match take_all(&state, id)? {
+        Everything::Now(bytes) => {
+            let text = decode_text(scope, &bytes)?;
+            rv.set(text.into());
+        }
+        Everything::Later(body) => {
+            let request = state.bodies.borrow().request(id);
+            let (_, promise) = state.start_op(scope, request, collect(body, state.app.limits.heap.bytes(), OpValue::Text))?;
+            rv.set(promise.into());
+        }
+    }
+    Ok(())
+}
+
+/// Collects outside the isolate, but never more than the isolate could hold.
+async fn collect(mut body: Body, limit: u64, wrap: fn(Bytes) -> OpValue) -> Result<OpValue, OpError> {
+    let mut pieces = Vec::new();
+    let mut size = 0u64;
+    while let Some(piece) = body.next().await {
+        let piece = piece?;
+        size += piece.len() as u64;
+        if limit != 0 && size > limit {
+            return Err(OpError::Range("the body is larger than the app's memory".into()));
+        }
+        pieces.push(piece);
+    }
+    Ok(wrap(join(pieces)))
+}
+
+pub(super) fn op_body_cancel<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, _rv: &mut Return<'s>) -> Result<(), OpError> {
+    State::current(scope).bodies.borrow_mut().take(id_of(args.get(0))?);
+    Ok(())
+}
+
+pub(super) fn op_body_length<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+    let length = State::current(scope).bodies.borrow().length(id_of(args.get(0))?);
+    rv.set_double(length.map_or(-1.0, |length| length as f64));
+    Ok(())
+}
+
+pub(super) fn op_pipe_new<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+    let state = State::current(scope);
+    let request = RequestId::from_raw(id_of(args.get(0))?);
+    let (writer, reader) = pipe::pipe(pipe::DEFAULT_CAPACITY, None);
+    let id = state.next_id();
+    state.bodies.borrow_mut().insert_pipe(id, request, Arc::new(writer), Body::Stream(Box::new(reader)));
+    state.requests.borrow_mut().note_body(request, id);
+    rv.set_double(id as f64);
+    Ok(())
+}
+
+pub(super) fn op_pipe_write<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+    let state = State::current(scope);
+    let id = id_of(args.get(0))?;
+    let chunk = args.get(1);
+    let chunk = match v8::Local::<v8::String>::try_from(chunk) {
+        Ok(text) => Bytes::from(string_bytes(scope, text)),
+        Err(_) => bytes_of(chunk)?,
+    };
+    let writer = state.bodies.borrow().writer(id);
+    rv.set_int32(match writer.map_or(Room::Gone, |writer| writer.write(chunk)) {
+        Room::Yes => 1,
+        Room::Full => 0,
+        Room::Gone => -1,
+    });
+    Ok(())
+}
+
+pub(super) fn op_pipe_ready<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+    let state = State::current(scope);
+    let id = id_of(args.get(0))?;
+    let writer = state.bodies.borrow().writer(id);
+    let request = state.bodies.borrow().request(id);
+    let (_, promise) = state.start_op(scope, request, async move {
+        Ok(OpValue::Bool(match writer {
+            Some(writer) => writer.ready().await == Room::Yes,
+            None => false,
+        }))
+    })?;
+    rv.set(promise.into());
+    Ok(())
+}
+
+pub(super) fn op_pipe_close<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, _rv: &mut Return<'s>) -> Result<(), OpError> {
+    if let Some(writer) = State::current(scope).bodies.borrow_mut().finish_writer(id_of(args.get(0))?) {
+        writer.close();
+    }
+    Ok(())
+}
+
+pub(super) fn op_pipe_fail<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, _rv: &mut Return<'s>) -> Result<(), OpError> {
+    let message = string_of(scope, args.get(1))?;
+    if let Some(writer) = State::current(scope).bodies.borrow_mut().finish_writer(id_of(args.get(0))?) {
+        writer.fail(BodyError::Failed(message));
+    }
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! Between JavaScript's strings and buffers and Rust's. Array buffers are always V8's own memory, copied in and out:
+//! under V8's sandbox they cannot lie over memory of ours.
+
+use bytes::Bytes;
+
+use crate::op_error::OpError;
+
+/// A string of V8's from UTF-8.
+pub(crate) fn text_value<'s>(scope: &mut v8::PinScope<'s, '_>, text: &str) -> Result<v8::Local<'s, v8::String>, OpError> {
+    let made = if text.is_ascii() {
+        v8::String::new_from_one_byte(scope, text.as_bytes(), v8::NewStringType::Normal)
+    } else {
+        v8::String::new(scope, text)
+    };
+    made.ok_or_else(|| OpError::Range("the string is too long".into()))
+}
+
+/// Bytes that should be text: UTF-8 where they are, Latin-1 where they are not (header values).
+pub(crate) fn header_value<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    bytes: &[u8],
+) -> Result<v8::Local<'s, v8::String>, OpError> {
+    v8::String::new_from_one_byte(scope, bytes, v8::NewStringType::Normal)
+        .ok_or_else(|| OpError::Range("the string is too long".into()))
+}
+
+/// The string as UTF-8, lone surrogates replaced.
+pub(crate) fn string_bytes(scope: &mut v8::PinScope<'_, '_>, text: v8::Local<v8::String>) -> Vec<u8> {
+    let length = text.length();
+    if text.is_onebyte() {
+        let mut bytes: Vec<u8> = Vec::with_capacity(length);
+        text.write_one_byte_uninit_v2(scope, 0, &mut bytes.spare_capacity_mut()[..length], v8::WriteFlags::empty());
+        // SAFETY: the call above wrote all `length` units of the string, which fit the capacity.
+        unsafe { bytes.set_len(length) };
+        if bytes.is_ascii() {
+            return bytes;
+        }
+    }
+    let length = text.utf8_length(scope);
+    let mut bytes: Vec<u8> = Vec::with_capacity(length);
+    let written = text.write_utf8_uninit_v2(
+        scope,
+        &mut bytes.spare_capacity_mut()[..length],
+        v8::WriteFlags::kReplaceInvalidUtf8,
+        None,
+    );
+    // SAFETY: V8 says that it initialised `written` bytes, which is at most the capacity.
+    unsafe { bytes.set_len(written) };
+    bytes
+}
+
+/// The argument as a Rust string; the JavaScript side has converted it to a string already.
+pub(crate) fn string_of(scope: &mut v8::PinScope<'_, '_>, value: v8::Local<v8::Value>) -> Result<String, OpError> {
+    let text: v8::Local<v8::String> =
+        value.try_into().map_err(|_| OpError::type_error("internal: a string was expected"))?;
+    let bytes = string_bytes(scope, text);
+    Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
+/// A fresh Uint8Array with these bytes.
+pub(crate) fn bytes_value<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    bytes: &[u8],
+) -> Result<v8::Local<'s, v8::Uint8Array>, OpError> {
+    let buffer = buffer_value(scope, bytes);
+    v8::Uint8Array::new(scope, buffer, 0, bytes.len()).ok_or_else(|| OpError::Range("the buffer is too long".into()))
+}
+
+/// A fresh ArrayBuffer with these bytes.
+pub(crate) fn buffer_value<'s>(scope: &mut v8::PinScope<'s, '_>, bytes: &[u8]) -> v8::Local<'s, v8::ArrayBuffer> {
+    let buffer = v8::ArrayBuffer::new(scope, bytes.len());
+    if let Some(data) = buffer.data() {
+        // SAFETY: the buffer was made just above with this length, and no JavaScript has run since.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), data.as_ptr().cast::<u8>(), bytes.len()) };
+    }
+    buffer
+}
+
+/// Calls `f` with the bytes of a view or an array buffer. `f` must not run JavaScript.
+pub(crate) fn with_bytes<R>(value: v8::Local<v8::Value>, f: impl FnOnce(&mut [u8]) -> R) -> Result<R, OpError> {
+    let (data, length) = if let Ok(view) = v8::Local::<v8::ArrayBufferView>::try_from(value) {
+        (view.data().cast::<u8>(), view.byte_length())
+    } else if let Ok(buffer) = v8::Local::<v8::ArrayBuffer>::try_from(value) {
+        (buffer.data().map_or(std::ptr::null_mut(), |data| data.as_ptr().cast()), buffer.byte_length())
+    } else {
+        return Err(OpError::type_error("internal: bytes were expected"));
+    };
+    if data.is_null() || length == 0 {
+        return Ok(f(&mut []));
+    }
+    // SAFETY: V8 says that `length` bytes lie at `data`, and keeps them while the handle lives. No JavaScript runs in `f`
+    // to detach or resize them, and the isolate is this thread's, so nobody else writes to them (no shared buffers exist).
+    Ok(f(unsafe { std::slice::from_raw_parts_mut(data, length) }))
+}
+
+/// A copy of a view's or an array buffer's bytes.
+pub(crate) fn bytes_of(value: v8::Local<v8::Value>) -> Result<Bytes, OpError> {
+    with_bytes(value, |bytes| Bytes::copy_from_slice(bytes))
+}
+
+/// The argument as a number that is an id.
+pub(crate) fn id_of(value: v8::Local<v8::Value>) -> Result<u64, OpError> {
+    let number: v8::Local<v8::Number> =
+        value.try_into().map_err(|_| OpError::type_error("internal: an id was expected"))?;
+    Ok(number.value() as u64)
+}
+
+/// [name, value, ...] from an array of strings.
+pub(crate) fn strings_of(scope: &mut v8::PinScope<'_, '_>, value: v8::Local<v8::Value>) -> Result<Vec<String>, OpError> {
+    let array: v8::Local<v8::Array> =
+        value.try_into().map_err(|_| OpError::type_error("internal: an array was expected"))?;
+    let mut strings = Vec::with_capacity(array.length() as usize);
+    for index in 0..array.length() {
+        let item = array.get_index(scope, index).ok_or(OpError::Pending)?;
+        strings.push(string_of(scope, item)?);
+    }
+    Ok(strings)
+}

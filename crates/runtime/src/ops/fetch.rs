@@ -1,0 +1,215 @@
+//! `fetch()`: outgoing requests under the app's egress policy and the request's limits.
+//! The subrequest's place among those open at once is held until its response body has ended.
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use hearth_core::{Body, BodyError, ByteStream, Headers, Method, RequestId};
+use hearth_egress::{Outgoing, RedirectMode};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::convert::{bytes_of, header_value, id_of, string_bytes, string_of, strings_of, text_value};
+use super::{Arguments, BODY_BYTES, BODY_NATIVE, BODY_TEXT, Return};
+use crate::bodies::BodyId;
+use crate::op_error::OpError;
+use crate::state::{OpValue, State};
+
+type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
+
+/// An outgoing request: `Prepared -> Sent -> Answered`.
+pub(crate) enum FetchState {
+    Prepared { request: RequestId, outgoing: Box<Outgoing> },
+    Sent { op: u64 },
+    Answered { body: BodyId },
+}
+
+/// A response's head, and its body still to be read.
+#[derive(Debug)]
+pub(crate) struct Head {
+    fetch: u64,
+    status: u16,
+    reason: String,
+    headers: Headers,
+    url: String,
+    redirected: bool,
+    body: Body,
+}
+
+pub(super) fn op_fetch_start<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+    let state = State::current(scope);
+    let request = RequestId::from_raw(id_of(args.get(0))?);
+    let method = Method::parse(&string_of(scope, args.get(1))?);
+    let url = string_of(scope, args.get(2))?;
+    let mut headers = Headers::new();
+    let list = strings_of(scope, args.get(3))?;
+    for pair in list.chunks_exact(2) {
+        headers.push(pair[0].as_bytes(), &latin1(&pair[1]));
+    }
+    let redirect = match string_of(scope, args.get(6))?.as_str() {
+        "error" => RedirectMode::Error,
+        "manual" => RedirectMode::Manual,
+        _ => RedirectMode::Follow,
+    };
+    count(&state, request)?;
+    let body = outgoing_body(scope, &state, request, args)?;
+    let id = state.next_id();
+    let outgoing = Box::new(Outgoing { method, url, headers, body, redirect });
+    state.fetches.borrow_mut().insert(id, FetchState::Prepared { request, outgoing });
+    state.requests.borrow_mut().note_fetch(request, id);
+    rv.set_double(id as f64);
+    Ok(())
+}
+
+/// Header values are byte strings: one byte per unit.
+fn latin1(text: &str) -> Vec<u8> {
+    text.chars().map(|unit| u8::try_from(u32::from(unit)).unwrap_or(b'?')).collect()
+}
+
+fn count(state: &State, request: RequestId) -> Result<(), OpError> {
+    let limit = state.app.limits.subrequests;
+    let mut requests = state.requests.borrow_mut();
+    let Some(entry) = requests.get(request) else { return Ok(()) };
+    entry.subrequests += 1;
+    if limit != 0 && entry.subrequests > limit {
+        return Err(OpError::Range(format!(
+            "subrequest limit exceeded: this request has made {limit} outgoing requests; raise it with `subrequests`"
+        )));
+    }
+    Ok(())
+}
+
+fn outgoing_body<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    state: &State,
+    request: RequestId,
+    args: &Arguments<'s>,
+) -> Result<Body, OpError> {
+    let body = args.get(5);
+    Ok(match args.get(4).int32_value(scope).unwrap_or(0) {
+        BODY_BYTES => bytes_of(body)?.into(),
+        BODY_TEXT => {
+            let text: v8::Local<v8::String> =
+                body.try_into().map_err(|_| OpError::type_error("internal: a string was expected"))?;
+            Bytes::from(string_bytes(scope, text)).into()
+        }
+        BODY_NATIVE => {
+            let id = id_of(body)?;
+            if let Some(entry) = state.requests.borrow_mut().get(request) {
+                entry.forget_body(id);
+            }
+            let taken = state.bodies.borrow_mut().take(id);
+            taken.ok_or_else(|| OpError::type_error("the body cannot be sent: it is being read"))?
+        }
+        _ => Body::Empty,
+    })
+}
+
+pub(super) fn op_fetch_head<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+    let state = State::current(scope);
+    let fetch = id_of(args.get(0))?;
+    let taken = state.fetches.borrow_mut().remove(&fetch);
+    let Some(FetchState::Prepared { request, outgoing }) = taken else {
+        return Err(OpError::type_error("internal: the request was sent already"));
+    };
+    let gate = gate(&state, request);
+    let client = state.app.egress.clone();
+    let (op, promise) = state.start_op(scope, request, async move {
+        let permit = match gate {
+            // The gate is never closed.
+            Some(gate) => gate.acquire_owned().await.ok(),
+            None => None,
+        };
+        let answer = client.send(*outgoing).await.map_err(|error| OpError::type_error(error.to_string()))?;
+        let response = answer.response;
+        let body = match response.body {
+            Body::Stream(stream) => Body::Stream(Box::new(Held { stream, _permit: permit })),
+            body => body,
+        };
+        Ok(OpValue::FetchHead(Box::new(Head {
+            fetch,
+            status: response.status,
+            reason: response.reason.map(String::from).unwrap_or_default(),
+            headers: response.headers,
+            url: answer.url,
+            redirected: answer.redirected,
+            body,
+        })))
+    })?;
+    state.fetches.borrow_mut().insert(fetch, FetchState::Sent { op });
+    rv.set(promise.into());
+    Ok(())
+}
+
+/// Lets only so many through at once for each request.
+fn gate(state: &State, request: RequestId) -> Option<Arc<Semaphore>> {
+    let at_once = state.app.limits.subrequests_at_once;
+    let mut requests = state.requests.borrow_mut();
+    let entry = requests.get(request)?;
+    (at_once != 0).then(|| entry.gate.get_or_insert_with(|| Arc::new(Semaphore::new(at_once as usize))).clone())
+}
+
+pub(super) fn op_fetch_abort<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, _rv: &mut Return<'s>) -> Result<(), OpError> {
+    let state = State::current(scope);
+    let taken = state.fetches.borrow_mut().remove(&id_of(args.get(0))?);
+    match taken {
+        Some(FetchState::Sent { op }) => state.cancel_op(op),
+        Some(FetchState::Answered { body }) => state.bodies.borrow_mut().remove(body),
+        Some(FetchState::Prepared { .. }) | None => {}
+    }
+    Ok(())
+}
+
+/// A body that keeps its request's place until it ends.
+struct Held {
+    stream: Box<dyn ByteStream>,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl ByteStream for Held {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        self.stream.poll_next(cx)
+    }
+
+    fn remaining(&self) -> Option<u64> {
+        self.stream.remaining()
+    }
+}
+
+// === impl Head ===
+
+impl Head {
+    /// [status, statusText, headers, url, redirected, body]
+    pub(crate) fn into_value<'s>(
+        self,
+        scope: &mut v8::PinScope<'s, '_>,
+        state: &State,
+        request: RequestId,
+    ) -> Result<v8::Local<'s, v8::Array>, OpError> {
+        let mut list: Vec<v8::Local<v8::Value>> = Vec::with_capacity(self.headers.len() * 2);
+        for (name, value) in self.headers.iter() {
+            list.push(header_value(scope, name)?.into());
+            list.push(header_value(scope, value)?.into());
+        }
+        let headers = v8::Array::new_with_elements(scope, &list);
+        let body = if self.body.is_empty() {
+            state.fetches.borrow_mut().remove(&self.fetch);
+            0
+        } else {
+            let id = state.next_id();
+            state.bodies.borrow_mut().insert(id, request, self.body);
+            state.requests.borrow_mut().note_body(request, id);
+            state.fetches.borrow_mut().insert(self.fetch, FetchState::Answered { body: id });
+            id
+        };
+        let items: [v8::Local<v8::Value>; 6] = [
+            v8::Integer::new(scope, i32::from(self.status)).into(),
+            text_value(scope, &self.reason)?.into(),
+            headers.into(),
+            text_value(scope, &self.url)?.into(),
+            v8::Boolean::new(scope, self.redirected).into(),
+            v8::Number::new(scope, body as f64).into(),
+        ];
+        Ok(v8::Array::new_with_elements(scope, &items))
+    }
+}

@@ -1,0 +1,96 @@
+//! Natives: what the JavaScript of `js/` can ask of Rust. One file per API, in step with `js/types/ops.d.ts`.
+//!
+//! A native never unwinds into V8: a panic in one becomes an exception in the app and condemns the worker, no more.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+
+use v8::MapFnTo;
+
+use crate::op_error::OpError;
+use crate::state::State;
+
+mod body;
+mod clone;
+mod console;
+mod convert;
+mod crypto;
+mod encoding;
+mod fetch;
+mod modules;
+mod request;
+mod timers;
+mod url;
+
+pub(crate) use convert::{bytes_value, string_bytes, text_value};
+pub(crate) use encoding::{Decoder, decode_text};
+pub(crate) use fetch::{FetchState, Head};
+
+/// Kinds of bodies, as `js/types/ops.d.ts` has them; 0 is none.
+const BODY_BYTES: i32 = 1;
+const BODY_TEXT: i32 = 2;
+const BODY_NATIVE: i32 = 3;
+
+/// A native by its name in JavaScript.
+pub(crate) struct Native {
+    pub(crate) name: &'static str,
+    pub(crate) callback: v8::FunctionCallback,
+}
+
+pub(crate) type Arguments<'s> = v8::FunctionCallbackArguments<'s>;
+pub(crate) type Return<'s> = v8::ReturnValue<'s>;
+
+macro_rules! natives {
+    ($($module:ident :: { $($name:ident),* $(,)? })*) => {
+        /// All natives. Their order is part of the snapshot: it must be the same in the process that makes the
+        /// snapshot and in those that load it, which one program guarantees.
+        pub(crate) fn natives() -> &'static [Native] {
+            static NATIVES: OnceLock<Vec<Native>> = OnceLock::new();
+            NATIVES.get_or_init(|| vec![$($({
+                fn guarded<'s, 'i>(scope: &mut v8::PinScope<'s, 'i>, arguments: Arguments<'s>, result: Return<'s>) {
+                    guard(scope, arguments, result, $module::$name)
+                }
+                Native { name: stringify!($name), callback: guarded.map_fn_to() }
+            }),*),*])
+        }
+    };
+}
+
+natives! {
+    encoding::{
+        op_encoding_label, op_text_encode, op_text_encode_into, op_text_decode, op_text_decoder_new,
+        op_text_decoder_decode, op_text_decoder_free, op_base64_encode, op_base64_decode,
+    }
+    url::{op_url_parse, op_url_set, op_url_form_parse, op_url_form_serialize}
+    crypto::{op_crypto_random, op_crypto_uuid, op_crypto_digest}
+    timers::{op_timer_start, op_timer_cancel, op_now, op_time_origin}
+    console::{op_console}
+    clone::{op_structured_clone}
+    body::{
+        op_body_read, op_body_bytes, op_body_text, op_body_cancel, op_body_length,
+        op_pipe_new, op_pipe_write, op_pipe_ready, op_pipe_close, op_pipe_fail,
+    }
+    fetch::{op_fetch_start, op_fetch_head, op_fetch_abort}
+    request::{
+        op_request_method, op_request_url, op_request_headers, op_request_body,
+        op_respond, op_request_fail, op_event_done, op_wait_until, op_background_error,
+    }
+    modules::{op_source_position, op_commonjs_load, op_commonjs_resolve}
+}
+
+fn guard<'s, 'i>(
+    scope: &mut v8::PinScope<'s, 'i>,
+    arguments: Arguments<'s>,
+    mut result: Return<'s>,
+    op: impl FnOnce(&mut v8::PinScope<'s, 'i>, &Arguments<'s>, &mut Return<'s>) -> Result<(), OpError>,
+) {
+    // What a panic leaves half-done belongs to a worker that is condemned below.
+    match catch_unwind(AssertUnwindSafe(|| op(scope, &arguments, &mut result))) {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => error.throw(scope),
+        Err(_) => {
+            State::current(scope).poison();
+            OpError::type_error("internal error in a native function").throw(scope);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The request that an app handles: what it may ask about it, and how it answers.
+
+use bytes::Bytes;
+use hearth_core::{Body, Failure, Headers, RequestId, Response};
+
+use super::convert::{bytes_of, header_value, id_of, string_bytes, string_of, text_value};
+use super::{Arguments, BODY_BYTES, BODY_NATIVE, BODY_TEXT, Return};
+use crate::op_error::OpError;
+use crate::state::State;
+use crate::worker::EventResult;
+
+type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
+
+const HEADERS_TEXT: i32 = 1;
+const HEADERS_JSON: i32 = 2;
+const HEADERS_LIST: i32 = 3;
+
+fn over() -> OpError {
+    OpError::type_error("the request is over: what belongs to it cannot be used any more")
+}
+
+fn request_of(args: &Arguments<'_>) -> Result<RequestId, OpError> {
+    Ok(RequestId::from_raw(id_of(args.get(0))?))
+}
+
+pub(super) fn op_request_method<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+    let state = State::current(scope);
+    let mut requests = state.requests.borrow_mut();
+    let head = requests.get(request_of(args)?).and_then(|entry| entry.head.as_ref()).ok_or_else(over)?;
+    let method = text_value(scope, head.method.as_str())?;
+    rv.set(method.into());
+    Ok(())
+}
+
+pub(super) fn op_request_url<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+    let state = State::current(scope);
+    let mut requests = state.requests.borrow_mut();
+    let head = requests.get(request_of(args)?).and_then(|entry| entry.head.as_ref()).ok_or_else(over)?;
+    let url = text_value(scope, &head.url)?;
+    rv.set(url.into());
+    Ok(())
+}
+
+pub(super) fn op_request_headers<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+    let state = State::current(scope);
+    let mut requests = state.requests.borrow_mut();
+    let head = requests.get(request_of(args)?).and_then(|entry| entry.head.as_ref()).ok_or_else(over)?;
+    let mut list: Vec<v8::Local<v8::Value>> = Vec::with_capacity(head.headers.len() * 2);
+    for (name, value) in head.headers.iter() {
+        list.push(header_value(scope, name)?.into());
+        list.push(header_value(scope, value)?.into());
+    }
+    let list = v8::Array::new_with_elements(scope, &list);
+    rv.set(list.into());
+    Ok(())
+}
+
+pub(super) fn op_request_body<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+    let state = State::current(scope);
+    let body = state.requests.borrow_mut().get(request_of(args)?).and_then(|entry| entry.body);
+    rv.set_double(body.unwrap_or(0) as f64);
+    Ok(())
+}
+
+/// (request, status, statusText, headersKind, headers, bodyKind, body)
+pub(super) fn op_respond<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, _rv: &mut Return<'s>) -> Result<(), OpError> {
+    let state = State::current(scope);
+    let request = request_of(args)?;
+    let status = args.get(1).uint32_value(scope).unwrap_or(500);
+    let reason: v8::Local<v8::String> =
+        args.get(2).try_into().map_err(|_| OpError::type_error("internal: a string was expected"))?;
+    let reason = (reason.length() > 0).then(|| reason.to_rust_string_lossy(scope).into_boxed_str());
+    let mut headers = Headers::new();
+    match args.get(3).int32_value(scope).unwrap_or(0) {
+        HEADERS_TEXT => headers.push(b"content-type", b"text/plain;charset=UTF-8"),
+        HEADERS_JSON => headers.push(b"content-type", b"application/json"),
+        HEADERS_LIST => header_list(scope, args.get(4), &mut headers)?,
+        _ => {}
+    }
+    let body = response_body(scope, &state, request, args)?;
+    let response = Response { status: u16::try_from(status).unwrap_or(500), reason, headers, body };
+    crate::worker::respond(&state, request, response);
+    Ok(())
+}
+
+fn header_list(scope: &mut v8::PinScope<'_, '_>, list: v8::Local<v8::Value>, headers: &mut Headers) -> Result<(), OpError> {
+    let list: v8::Local<v8::Array> =
+        list.try_into().map_err(|_| OpError::type_error("internal: an array was expected"))?;
+    let bytes = |scope: &mut v8::PinScope<'_, '_>, index| -> Result<Vec<u8>, OpError> {
+        let text = list.get_index(scope, index).ok_or(OpError::Pending)?;
+        let text: v8::Local<v8::String> =
+            text.try_into().map_err(|_| OpError::type_error("internal: a string was expected"))?;
+        // Names and values are byte strings, which `js/fetch/headers.js` has checked.
+        let mut bytes = vec![0; text.length()];
+        text.write_one_byte_v2(scope, 0, &mut bytes, v8::WriteFlags::empty());
+        Ok(bytes)
+    };
+    for index in (0..list.length()).step_by(2) {
+        let name = bytes(scope, index)?;
+        let value = bytes(scope, index + 1)?;
+        headers.push(&name, &value);
+    }
+    Ok(())
+}
+
+fn response_body<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    state: &State,
+    request: RequestId,
+    args: &Arguments<'s>,
+) -> Result<Body, OpError> {
+    let body = args.get(6);
+    Ok(match args.get(5).int32_value(scope).unwrap_or(0) {
+        BODY_BYTES => bytes_of(body)?.into(),
+        BODY_TEXT => {
+            let text: v8::Local<v8::String> =
+                body.try_into().map_err(|_| OpError::type_error("internal: a string was expected"))?;
+            Bytes::from(string_bytes(scope, text)).into()
+        }
+        BODY_NATIVE => {
+            let id = id_of(body)?;
+            if let Some(entry) = state.requests.borrow_mut().get(request) {
+                entry.forget_body(id);
+            }
+            let taken = state.bodies.borrow_mut().take(id);
+            taken.ok_or_else(|| OpError::type_error("the body cannot be sent: it is being read"))?
+        }
+        _ => Body::Empty,
+    })
+}
+
+/// The handler threw, rejected, or gave no response: (request, message).
+pub(super) fn op_request_fail<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, _rv: &mut Return<'s>) -> Result<(), OpError> {
+    let state = State::current(scope);
+    let message = string_of(scope, args.get(1))?;
+    crate::worker::fail(&state, request_of(args)?, Failure::App { message });
+    Ok(())
+}
+
+/// A scheduled event or a task is done: (request, ok, JSON of its data or nothing, error or nothing).
+pub(super) fn op_event_done<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, _rv: &mut Return<'s>) -> Result<(), OpError> {
+    let state = State::current(scope);
+    let optional = |scope: &mut v8::PinScope<'_, '_>, value: v8::Local<v8::Value>| {
+        if value.is_string() { string_of(scope, value).map(Some) } else { Ok(None) }
+    };
+    let result = EventResult {
+        success: args.get(1).is_true(),
+        data: optional(scope, args.get(2))?,
+        error: optional(scope, args.get(3))?,
+    };
+    crate::worker::finish_event(&state, request_of(args)?, result);
+    Ok(())
+}
+
+pub(super) fn op_wait_until<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, _rv: &mut Return<'s>) -> Result<(), OpError> {
+    let state = State::current(scope);
+    let change = args.get(1).int32_value(scope).unwrap_or(0);
+    if let Some(entry) = state.requests.borrow_mut().get(request_of(args)?) {
+        entry.waiting = entry.waiting.saturating_add_signed(change);
+    }
+    Ok(())
+}
+
+/// An error that no request's handler answers for: (request, message).
+pub(super) fn op_background_error<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, _rv: &mut Return<'s>) -> Result<(), OpError> {
+    let state = State::current(scope);
+    let message = string_of(scope, args.get(1))?;
+    crate::worker::uncaught(&state, request_of(args)?, &message);
+    Ok(())
+}

@@ -1,0 +1,44 @@
+//! V8 itself: started once per process, on the main thread, before any thread that will enter an isolate.
+
+use std::sync::OnceLock;
+
+/// Flags that hold for every isolate. Each is here for a reason:
+/// - loop unrolling loses interrupt checks in some optimised loops, which then can never be terminated;
+/// - the stack is kept well below the threads' own, so that deep recursion is a RangeError and never a fault.
+const FLAGS: &str = "--no-turboshaft-loop-unrolling --stack-size=864";
+
+/// Proof that V8 is running.
+#[derive(Clone, Copy, Debug)]
+pub struct Platform(());
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlatformError {
+    #[error("ICU's data could not be loaded")]
+    Icu,
+}
+
+/// The stack that a thread which enters isolates must have, so that V8's limit (see `FLAGS`) is met before its end.
+pub const THREAD_STACK: usize = 4 << 20;
+
+impl Platform {
+    /// Starts V8, or returns the platform that is running already.
+    pub fn init() -> Result<Self, PlatformError> {
+        static STARTED: OnceLock<Result<(), PlatformError>> = OnceLock::new();
+        STARTED.get_or_init(start).map(|()| Platform(()))
+    }
+
+    /// V8's version, such as `14.4.258.23`.
+    pub fn v8_version() -> &'static str {
+        v8::V8::get_version()
+    }
+}
+
+fn start() -> Result<(), PlatformError> {
+    // The shim maps the data file beside V8's library and ignores these bytes; V8's own library asks for real ones.
+    v8::icu::set_common_data_77(&[]).map_err(|_| PlatformError::Icu)?;
+    v8::V8::set_flags_from_string(FLAGS);
+    let platform = v8::new_default_platform(1, false).make_shared();
+    v8::V8::initialize_platform(platform);
+    v8::V8::initialize();
+    Ok(())
+}

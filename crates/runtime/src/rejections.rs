@@ -1,0 +1,26 @@
+//! Promises that were rejected and that nobody handles. V8 tells of each rejection without a handler, and of handlers that
+//! come later; what is left at the end of a turn is an uncaught error.
+
+#[derive(Default)]
+pub(crate) struct Rejections {
+    pending: Vec<(v8::Global<v8::Promise>, v8::Global<v8::Value>)>,
+}
+
+impl Rejections {
+    pub(crate) fn add(&mut self, promise: v8::Global<v8::Promise>, reason: v8::Global<v8::Value>) {
+        self.pending.push((promise, reason));
+    }
+
+    pub(crate) fn remove(&mut self, promise: &v8::Global<v8::Promise>) {
+        self.pending.retain(|(pending, _)| pending != promise);
+    }
+
+    /// The reasons of those that are still unhandled.
+    pub(crate) fn take(&mut self) -> Vec<v8::Global<v8::Value>> {
+        self.pending.drain(..).map(|(_, reason)| reason).collect()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pending.is_empty()
+    }
+}

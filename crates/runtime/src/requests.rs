@@ -1,0 +1,233 @@
+//! The requests that a context is handling, and what each has under way.
+//!
+//! Phases of a request: `Handling -> Streaming -> Draining -> ended`, where a response without a stream skips the second
+//! and one without pending `waitUntil` promises the third. A request is in the table until it has ended.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hearth_core::{Failure, Headers, LimitKind, Limits, Method, RequestId, Response};
+use tokio::sync::{Semaphore, oneshot};
+
+use crate::bodies::BodyId;
+use crate::watchdog::{Allowance, Budget, Deadline};
+
+pub(crate) struct Requests {
+    table: HashMap<RequestId, RequestState, std::hash::BuildHasherDefault<IdHasher>>,
+}
+
+pub(crate) struct RequestState {
+    pub(crate) head: Option<Head>,
+    pub(crate) body: Option<BodyId>,
+    pub(crate) reply: Reply,
+    pub(crate) phase: Phase,
+    /// Promises given to `waitUntil` that are pending.
+    pub(crate) waiting: u32,
+    pub(crate) subrequests: u32,
+    /// Lets only so many outgoing requests be open at once.
+    pub(crate) gate: Option<Arc<Semaphore>>,
+    /// Ends the draining phase when its time is up.
+    pub(crate) alarm: Option<tokio::task::AbortHandle>,
+    cpu: Duration,
+    wall: Option<Instant>,
+    left: Left,
+}
+
+/// The request as the app may ask for it.
+pub(crate) struct Head {
+    pub(crate) method: Method,
+    pub(crate) url: String,
+    pub(crate) headers: Headers,
+}
+
+/// Who waits for the outcome.
+pub(crate) enum Reply {
+    Fetch(oneshot::Sender<Result<Response, Failure>>),
+    Event(oneshot::Sender<Result<crate::worker::EventResult, Failure>>),
+    /// Already answered, or nobody to answer.
+    Done,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Module evaluation.
+    Loading,
+    /// What module evaluation left running.
+    Outside,
+    Handling,
+    Streaming,
+    Draining,
+}
+
+/// What a request has under way.
+#[derive(Default)]
+pub(crate) struct Left {
+    pub(crate) ops: Vec<u64>,
+    pub(crate) timers: Vec<u64>,
+    pub(crate) bodies: Vec<BodyId>,
+    pub(crate) fetches: Vec<u64>,
+    /// Its response was a stream.
+    pub(crate) streamed: bool,
+}
+
+/// Ids count up: their low bits are as good a hash as any.
+#[derive(Default)]
+pub(crate) struct IdHasher(u64);
+
+// === impl Requests ===
+
+impl Default for Requests {
+    fn default() -> Self {
+        let mut table = HashMap::default();
+        table.insert(RequestId::OUTSIDE, RequestState::new(Reply::Done, Phase::Outside, None));
+        Self { table }
+    }
+}
+
+impl Requests {
+    pub(crate) fn insert(&mut self, id: RequestId, state: RequestState) {
+        self.table.insert(id, state);
+    }
+
+    pub(crate) fn get(&mut self, id: RequestId) -> Option<&mut RequestState> {
+        self.table.get_mut(&id)
+    }
+
+    pub(crate) fn contains(&self, id: RequestId) -> bool {
+        self.table.contains_key(&id)
+    }
+
+    /// Takes a request out that is over, with what it leaves behind.
+    pub(crate) fn remove(&mut self, id: RequestId) -> Option<(Reply, Left)> {
+        let state = self.table.remove(&id)?;
+        if let Some(alarm) = state.alarm {
+            alarm.abort();
+        }
+        Some((state.reply, state.left))
+    }
+
+    /// Those that are being handled, without the one that stands for none.
+    pub(crate) fn ids(&self) -> Vec<RequestId> {
+        self.table.keys().copied().filter(|id| *id != RequestId::OUTSIDE).collect()
+    }
+
+    pub(crate) fn active(&self) -> usize {
+        self.table.len() - 1
+    }
+
+    pub(crate) fn note_op(&mut self, id: RequestId, op: u64) {
+        if let Some(state) = self.table.get_mut(&id) {
+            state.left.ops.push(op);
+        }
+    }
+
+    pub(crate) fn note_timer(&mut self, id: RequestId, timer: u64) {
+        if let Some(state) = self.table.get_mut(&id) {
+            state.left.timers.push(timer);
+        }
+    }
+
+    pub(crate) fn note_body(&mut self, id: RequestId, body: BodyId) {
+        if let Some(state) = self.table.get_mut(&id) {
+            state.left.bodies.push(body);
+        }
+    }
+
+    pub(crate) fn note_fetch(&mut self, id: RequestId, fetch: u64) {
+        if let Some(state) = self.table.get_mut(&id) {
+            state.left.fetches.push(fetch);
+        }
+    }
+}
+
+// === impl RequestState ===
+
+impl RequestState {
+    pub(crate) fn new(reply: Reply, phase: Phase, wall: Option<Instant>) -> Self {
+        Self {
+            head: None,
+            body: None,
+            reply,
+            phase,
+            waiting: 0,
+            subrequests: 0,
+            gate: None,
+            alarm: None,
+            cpu: Duration::ZERO,
+            wall,
+            left: Left::default(),
+        }
+    }
+
+    /// The request's own body.
+    pub(crate) fn set_body(&mut self, body: BodyId) {
+        self.body = Some(body);
+        self.left.bodies.push(body);
+    }
+
+    /// A body that was handed on: it no longer ends with the request.
+    pub(crate) fn forget_body(&mut self, body: BodyId) {
+        self.left.bodies.retain(|id| *id != body);
+    }
+
+    /// What the next turn may use.
+    pub(crate) fn budget(&self, limits: &Limits) -> Budget {
+        let cpu = |kind, limit: Duration, used| (!limit.is_zero()).then_some(Allowance { kind, limit, used });
+        match self.phase {
+            Phase::Loading => Budget {
+                cpu: cpu(LimitKind::ModuleCpu, limits.module_cpu, self.cpu),
+                wall: self.wall.map(|at| Deadline { kind: LimitKind::ModuleWall, limit: limits.module_wall, at }),
+            },
+            Phase::Outside => Budget {
+                cpu: cpu(LimitKind::ModuleCpu, limits.module_cpu, Duration::ZERO),
+                wall: None,
+            },
+            Phase::Handling => Budget {
+                cpu: cpu(LimitKind::Cpu, limits.cpu, self.cpu),
+                wall: self.wall.map(|at| Deadline { kind: LimitKind::Wall, limit: limits.wall, at }),
+            },
+            // Each chunk has the whole budget.
+            Phase::Streaming => Budget { cpu: cpu(LimitKind::Cpu, limits.cpu, Duration::ZERO), wall: None },
+            Phase::Draining => Budget {
+                cpu: cpu(LimitKind::WaitUntilCpu, limits.wait_until_cpu, self.cpu),
+                wall: self.wall.map(|at| Deadline {
+                    kind: LimitKind::WaitUntilWall,
+                    limit: limits.wait_until_wall,
+                    at,
+                }),
+            },
+        }
+    }
+
+    pub(crate) fn charge(&mut self, cpu: Duration) {
+        self.cpu += cpu;
+    }
+
+    /// Enters a phase with fresh budgets.
+    pub(crate) fn enter(&mut self, phase: Phase, wall: Option<Instant>) {
+        self.left.streamed |= phase == Phase::Streaming;
+        self.phase = phase;
+        self.cpu = Duration::ZERO;
+        self.wall = wall;
+    }
+}
+
+// === impl IdHasher ===
+
+impl std::hash::Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 << 8) | u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, id: u64) {
+        // The table takes its control bits from the top of the hash.
+        self.0 = id.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}

@@ -1,0 +1,29 @@
+//! An isolate that several contexts of one owner use, one at a time. A worker's own isolate is the same thing with one
+//! context, so that there is one way to enter JavaScript.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::isolate::{Isolate, LockedIsolate};
+
+#[derive(Clone)]
+pub struct SharedIsolate {
+    isolate: Arc<Mutex<Isolate>>,
+    handle: v8::IsolateHandle,
+}
+
+impl SharedIsolate {
+    pub fn new(isolate: Isolate) -> Self {
+        let handle = isolate.handle();
+        Self { isolate: Arc::new(Mutex::new(isolate)), handle }
+    }
+
+    /// Runs `f` with the isolate locked and entered. Waits while another context of it is running.
+    pub fn with_lock<R>(&self, f: impl FnOnce(&mut LockedIsolate<'_>) -> R) -> R {
+        // A panic under the lock condemns the worker whose turn it was; the isolate itself was left in order by its guards.
+        self.isolate.lock().unwrap_or_else(PoisonError::into_inner).with_lock(f)
+    }
+
+    pub(crate) fn handle(&self) -> v8::IsolateHandle {
+        self.handle.clone()
+    }
+}

@@ -1,0 +1,252 @@
+//! What Rust keeps for one context: its requests and everything that belongs to them. Natives reach it through the
+//! isolate while a turn runs; between turns it lies still with its worker.
+//!
+//! Invariant: every op, timer and body names a request in `requests` (or `RequestId::OUTSIDE`), and goes with it.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
+use std::future::Future;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use hearth_core::{Body, RequestId};
+
+use crate::app::App;
+use crate::bodies::{Bodies, BodyId};
+use crate::console::Console;
+use crate::entry::Entry;
+use crate::modules::ModuleMap;
+use crate::op_error::OpError;
+use crate::rejections::Rejections;
+use crate::requests::Requests;
+use crate::timers::Timers;
+use crate::worker::Link;
+
+/// The isolate's data slot that holds the running context's state.
+const SLOT: u32 = 0;
+
+pub(crate) struct State {
+    pub(crate) app: Arc<App>,
+    pub(crate) link: Link,
+    pub(crate) requests: RefCell<Requests>,
+    pub(crate) timers: RefCell<Timers>,
+    pub(crate) bodies: RefCell<Bodies>,
+    pub(crate) modules: RefCell<ModuleMap>,
+    pub(crate) rejections: RefCell<Rejections>,
+    pub(crate) console: RefCell<Console>,
+    pub(crate) decoders: RefCell<HashMap<u64, crate::ops::Decoder>>,
+    pub(crate) fetches: RefCell<HashMap<u64, crate::ops::FetchState>>,
+    ops: RefCell<HashMap<u64, PendingOp>>,
+    next: Cell<u64>,
+    entry: OnceCell<Entry>,
+    started: Instant,
+    origin: SystemTime,
+    poisoned: Cell<bool>,
+}
+
+/// A promise that JavaScript waits for.
+struct PendingOp {
+    request: RequestId,
+    resolver: v8::Global<v8::PromiseResolver>,
+    task: tokio::task::AbortHandle,
+}
+
+/// What an op's task brings back.
+#[derive(Debug)]
+pub(crate) enum OpValue {
+    Bool(bool),
+    Text(Bytes),
+    Bytes(Bytes),
+    /// The body that was read goes back to its place.
+    Chunk { body: BodyId, rest: Body, chunk: Option<Bytes> },
+    FetchHead(Box<crate::ops::Head>),
+}
+
+/// What of a cancelled request JavaScript still remembers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LeftBehind {
+    Nothing,
+    Something,
+}
+
+pub(crate) type OpOutcome = Result<OpValue, OpError>;
+
+impl State {
+    pub(crate) fn new(app: Arc<App>, link: Link) -> Rc<Self> {
+        let console = Console::new(app.name.clone());
+        Rc::new(Self {
+            app,
+            link,
+            requests: RefCell::default(),
+            timers: RefCell::default(),
+            bodies: RefCell::default(),
+            modules: RefCell::default(),
+            rejections: RefCell::default(),
+            console: RefCell::new(console),
+            decoders: RefCell::default(),
+            fetches: RefCell::default(),
+            ops: RefCell::default(),
+            next: Cell::new(1),
+            entry: OnceCell::new(),
+            started: Instant::now(),
+            origin: SystemTime::now(),
+            poisoned: Cell::new(false),
+        })
+    }
+
+    /// The state of the context that is running.
+    pub(crate) fn current(isolate: &v8::Isolate) -> Rc<Self> {
+        Self::try_current(isolate).expect("natives are called from a turn, and a turn sets the state")
+    }
+
+    pub(crate) fn try_current(isolate: &v8::Isolate) -> Option<Rc<Self>> {
+        let pointer = isolate.get_data(SLOT).cast::<State>().cast_const();
+        if pointer.is_null() {
+            return None;
+        }
+        // SAFETY: `enter` put the pointer there from an Rc that outlives the turn, on this thread, and `leave` removes it.
+        unsafe {
+            Rc::increment_strong_count(pointer);
+            Some(Rc::from_raw(pointer))
+        }
+    }
+
+    /// Makes this the running context's state, until `leave`.
+    pub(crate) fn enter(self: &Rc<Self>, isolate: &mut v8::Isolate) {
+        isolate.set_data(SLOT, Rc::as_ptr(self).cast_mut().cast());
+    }
+
+    pub(crate) fn leave(isolate: &mut v8::Isolate) {
+        isolate.set_data(SLOT, std::ptr::null_mut());
+    }
+
+    pub(crate) fn entry(&self) -> &Entry {
+        self.entry.get().expect("the entry points are set when the context is made")
+    }
+
+    pub(crate) fn set_entry(&self, entry: Entry) {
+        assert!(self.entry.set(entry).is_ok(), "the entry points are set once");
+    }
+
+    /// An id for an op, body, fetch or decoder: unique within the context, exact as a JavaScript number.
+    pub(crate) fn next_id(&self) -> u64 {
+        let id = self.next.get();
+        self.next.set(id + 1);
+        id
+    }
+
+    /// Milliseconds since this context began.
+    pub(crate) fn now(&self) -> f64 {
+        self.started.elapsed().as_secs_f64() * 1e3
+    }
+
+    pub(crate) fn origin(&self) -> f64 {
+        self.origin.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64() * 1e3)
+    }
+
+    /// A native panicked: the worker must go.
+    pub(crate) fn poison(&self) {
+        self.poisoned.set(true);
+    }
+
+    pub(crate) fn is_poisoned(&self) -> bool {
+        self.poisoned.get()
+    }
+
+    // ---- asynchronous ops
+
+    /// Runs `work` outside the isolate for `request`, and returns the promise of what it brings.
+    pub(crate) fn start_op<'s>(
+        &self,
+        scope: &mut v8::PinScope<'s, '_>,
+        request: RequestId,
+        work: impl Future<Output = OpOutcome> + Send + 'static,
+    ) -> Result<(u64, v8::Local<'s, v8::Promise>), OpError> {
+        let resolver = v8::PromiseResolver::new(scope).ok_or(OpError::Pending)?;
+        let promise = resolver.get_promise(scope);
+        let op = self.next_id();
+        if !self.requests.borrow().contains(request) {
+            // Its request is over: nobody will be told.
+            return Ok((op, promise));
+        }
+        let task = self.link.spawn_op(op, work);
+        let resolver = v8::Global::new(scope, resolver);
+        self.ops.borrow_mut().insert(op, PendingOp { request, resolver, task });
+        self.requests.borrow_mut().note_op(request, op);
+        Ok((op, promise))
+    }
+
+    /// The request that waits for an op; none when it was cancelled.
+    pub(crate) fn op_request(&self, op: u64) -> Option<RequestId> {
+        self.ops.borrow().get(&op).map(|pending| pending.request)
+    }
+
+    /// Settles an op's promise. What comes for an op that was cancelled is dropped.
+    pub(crate) fn settle_op(&self, scope: &mut v8::PinScope<'_, '_>, op: u64, outcome: OpOutcome) {
+        let Some(pending) = self.ops.borrow_mut().remove(&op) else { return };
+        let resolver = v8::Local::new(scope, &pending.resolver);
+        match outcome.and_then(|value| self.op_value(scope, pending.request, value)) {
+            Ok(value) => {
+                resolver.resolve(scope, value);
+            }
+            Err(error) => {
+                if let Some(value) = error.to_value(scope) {
+                    resolver.reject(scope, value);
+                }
+            }
+        }
+    }
+
+    fn op_value<'s>(
+        &self,
+        scope: &mut v8::PinScope<'s, '_>,
+        request: RequestId,
+        value: OpValue,
+    ) -> Result<v8::Local<'s, v8::Value>, OpError> {
+        Ok(match value {
+            OpValue::Bool(value) => v8::Boolean::new(scope, value).into(),
+            OpValue::Text(bytes) => crate::ops::decode_text(scope, &bytes)?.into(),
+            OpValue::Bytes(bytes) => crate::ops::bytes_value(scope, &bytes)?.into(),
+            OpValue::Chunk { body, rest, chunk } => {
+                self.bodies.borrow_mut().put_back(body, rest);
+                match chunk {
+                    Some(bytes) => crate::ops::bytes_value(scope, &bytes)?.into(),
+                    None => v8::undefined(scope).into(),
+                }
+            }
+            OpValue::FetchHead(head) => head.into_value(scope, self, request)?.into(),
+        })
+    }
+
+    /// Cancels what a request left behind: ops, timers, bodies. Nothing late can reach anyone after this.
+    pub(crate) fn cancel(&self, left: crate::requests::Left) -> LeftBehind {
+        let mut ops = self.ops.borrow_mut();
+        for op in left.ops {
+            if let Some(pending) = ops.remove(&op) {
+                pending.task.abort();
+            }
+        }
+        let mut timers = self.timers.borrow_mut();
+        let behind = if left.timers.is_empty() && left.bodies.is_empty() && !left.streamed { LeftBehind::Nothing } else { LeftBehind::Something };
+        for timer in left.timers {
+            timers.cancel(timer);
+        }
+        let mut bodies = self.bodies.borrow_mut();
+        for body in left.bodies {
+            bodies.remove(body);
+        }
+        let mut fetches = self.fetches.borrow_mut();
+        for fetch in left.fetches {
+            fetches.remove(&fetch);
+        }
+        behind
+    }
+
+    pub(crate) fn cancel_op(&self, op: u64) {
+        if let Some(pending) = self.ops.borrow_mut().remove(&op) {
+            pending.task.abort();
+        }
+    }
+}

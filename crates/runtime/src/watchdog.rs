@@ -1,0 +1,332 @@
+//! The watchdog: one thread that looks at every running turn of JavaScript, terminates those that are over their limits,
+//! and reports those that go on regardless.
+//!
+//! Each thread that runs JavaScript has a slot. Arming it at a turn's start and disarming it at its end cost two
+//! uncontended locks and a clock reading; everything slow (the thread's CPU clock, 0.7 µs) is read by the watchdog, and
+//! only for turns that outlive one of its ticks. Because termination happens under the slot's lock, it can never hit the
+//! turn after the one that was meant.
+//!
+//! States of a turn: `Running -> Terminated -> Stuck`; disarming leaves any of them.
+
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Thread;
+use std::time::{Duration, Instant};
+
+use hearth_core::{AppName, LimitExceeded, LimitKind, RequestId};
+use hearth_jail::breadcrumbs::{Breadcrumbs, Crumb};
+
+/// How often running turns are looked at.
+const TICK: Duration = Duration::from_millis(5);
+/// After this much of nothing to watch the watchdog sleeps until a turn starts.
+const IDLE_TICKS: u32 = 20;
+/// A turn that uses this much CPU time after its termination is stuck.
+pub const STUCK_GRACE: Duration = Duration::from_millis(100);
+
+/// What a turn may use, and of which limit that is a part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    pub(crate) cpu: Option<Allowance>,
+    pub(crate) wall: Option<Deadline>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowance {
+    pub(crate) kind: LimitKind,
+    /// The whole limit, and how much of it went to earlier turns.
+    pub(crate) limit: Duration,
+    pub(crate) used: Duration,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline {
+    pub(crate) kind: LimitKind,
+    pub(crate) limit: Duration,
+    pub(crate) at: Instant,
+}
+
+/// How a turn ended, for its charge.
+pub(crate) struct Finished {
+    /// CPU time, as far as it is known: exact for long turns, the time that passed for short ones.
+    pub(crate) cpu: Duration,
+    /// Set when the watchdog terminated it.
+    pub(crate) exceeded: Option<LimitExceeded>,
+}
+
+/// Told of turns that ignore termination.
+pub type StuckObserver = Arc<dyn Fn(&AppName, RequestId) + Send + Sync>;
+
+/// A running turn; disarms when finished or dropped.
+pub(crate) struct Turn(());
+
+struct Watchdog {
+    slots: Mutex<Vec<Arc<Slot>>>,
+    asleep: AtomicBool,
+    thread: OnceLock<Thread>,
+    crumbs: Mutex<Option<Arc<Breadcrumbs>>>,
+    observer: Mutex<Option<StuckObserver>>,
+}
+
+struct Slot {
+    clock: libc::clockid_t,
+    turn: Mutex<Option<Armed>>,
+}
+
+struct Armed {
+    app: AppName,
+    request: RequestId,
+    handle: v8::IsolateHandle,
+    budget: Budget,
+    started: Instant,
+    /// The first look at the thread's CPU clock, and how long the turn had run by then.
+    sample: Option<(Duration, Duration)>,
+    phase: Phase,
+}
+
+enum Phase {
+    Running,
+    Terminated { exceeded: LimitExceeded, cpu: Duration },
+    Stuck { exceeded: LimitExceeded },
+}
+
+struct Seat {
+    slot: Arc<Slot>,
+    crumb: Option<Crumb>,
+}
+
+thread_local! {
+    static SEAT: RefCell<Option<Seat>> = const { RefCell::new(None) };
+}
+
+/// Puts the breadcrumbs into `page`, which outlives this process. Threads that already run JavaScript keep theirs.
+pub fn set_breadcrumbs(page: Arc<Breadcrumbs>) {
+    *lock(&watchdog().crumbs) = Some(page);
+}
+
+/// Calls `observer` once for each stuck turn, from the watchdog's thread.
+pub fn set_stuck_observer(observer: StuckObserver) {
+    *lock(&watchdog().observer) = Some(observer);
+}
+
+impl Turn {
+    /// Starts watching this thread's turn.
+    pub(crate) fn arm(app: &AppName, request: RequestId, handle: &v8::IsolateHandle, budget: Budget) -> Self {
+        let dog = watchdog();
+        SEAT.with_borrow_mut(|seat| {
+            let seat = seat.get_or_insert_with(|| dog.seat());
+            if let Some(crumb) = &mut seat.crumb {
+                crumb.set(app.as_str(), request.raw());
+            }
+            *lock(&seat.slot.turn) = Some(Armed {
+                app: app.clone(),
+                request,
+                handle: handle.clone(),
+                budget,
+                started: Instant::now(),
+                sample: None,
+                phase: Phase::Running,
+            });
+        });
+        if dog.asleep.load(Ordering::Relaxed) {
+            dog.wake();
+        }
+        Self(())
+    }
+
+    pub(crate) fn finish(self) -> Finished {
+        let finished = disarm();
+        std::mem::forget(self);
+        finished.expect("a turn that was armed is disarmed once")
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        disarm();
+    }
+}
+
+fn disarm() -> Option<Finished> {
+    SEAT.with_borrow_mut(|seat| {
+        let seat = seat.as_mut()?;
+        let armed = lock(&seat.slot.turn).take()?;
+        if let Some(crumb) = &mut seat.crumb {
+            crumb.clear();
+        }
+        let cpu = match armed.sample {
+            Some((first, before)) => before + cpu_time(seat.slot.clock).unwrap_or(first).saturating_sub(first),
+            None => armed.started.elapsed(),
+        };
+        let exceeded = match armed.phase {
+            Phase::Running => None,
+            Phase::Terminated { exceeded, .. } | Phase::Stuck { exceeded } => Some(exceeded),
+        };
+        Some(Finished { cpu, exceeded })
+    })
+}
+
+fn watchdog() -> &'static Watchdog {
+    static WATCHDOG: OnceLock<Watchdog> = OnceLock::new();
+    let dog = WATCHDOG.get_or_init(|| Watchdog {
+        slots: Mutex::default(),
+        asleep: AtomicBool::new(false),
+        thread: OnceLock::new(),
+        crumbs: Mutex::default(),
+        observer: Mutex::default(),
+    });
+    dog.thread.get_or_init(|| {
+        let thread = std::thread::Builder::new().name("hearth-watchdog".into()).spawn(|| watchdog().watch());
+        thread.expect("the process can start one more thread").thread().clone()
+    });
+    dog
+}
+
+// === impl Watchdog ===
+
+impl Watchdog {
+    /// This thread's slot, from now on watched.
+    fn seat(&self) -> Seat {
+        let slot = Arc::new(Slot { clock: thread_clock(), turn: Mutex::new(None) });
+        lock(&self.slots).push(slot.clone());
+        let crumb = lock(&self.crumbs).as_ref().and_then(Breadcrumbs::claim);
+        Seat { slot, crumb }
+    }
+
+    fn wake(&self) {
+        if self.asleep.swap(false, Ordering::AcqRel)
+            && let Some(thread) = self.thread.get()
+        {
+            thread.unpark();
+        }
+    }
+
+    fn watch(&self) {
+        let mut idle = 0;
+        loop {
+            if idle < IDLE_TICKS {
+                std::thread::sleep(TICK);
+            } else {
+                self.asleep.store(true, Ordering::Release);
+                // A turn that started before it could see the flag is caught a little later, not never.
+                std::thread::park_timeout(Duration::from_millis(200));
+                self.asleep.store(false, Ordering::Release);
+            }
+            idle = if self.look() { 0 } else { idle.saturating_add(1) };
+        }
+    }
+
+    /// Looks at every slot; says whether anything was running.
+    fn look(&self) -> bool {
+        let mut slots = lock(&self.slots);
+        // A slot that only this list holds belongs to a thread that has ended.
+        slots.retain(|slot| Arc::strong_count(slot) > 1);
+        let mut busy = false;
+        for slot in slots.iter() {
+            let mut turn = lock(&slot.turn);
+            if let Some(armed) = turn.as_mut() {
+                busy = true;
+                if armed.look(slot.clock) {
+                    let (app, request) = (armed.app.clone(), armed.request);
+                    drop(turn);
+                    if let Some(observer) = &*lock(&self.observer) {
+                        observer(&app, request);
+                    }
+                }
+            }
+        }
+        busy
+    }
+}
+
+// === impl Armed ===
+
+impl Armed {
+    /// Terminates the turn when it is due; says whether it was found stuck just now.
+    fn look(&mut self, clock: libc::clockid_t) -> bool {
+        let passed = self.started.elapsed();
+        // The thread may end between two looks; then there is nothing to measure, and nothing left to watch.
+        let Some(now) = cpu_time(clock) else { return false };
+        let (first, before) = *self.sample.get_or_insert((now, passed));
+        let cpu = before + now.saturating_sub(first);
+        match self.phase {
+            Phase::Running => {
+                if let Some(exceeded) = self.budget.exceeded(cpu, Instant::now()) {
+                    self.handle.terminate_execution();
+                    self.phase = Phase::Terminated { exceeded, cpu };
+                }
+                false
+            }
+            Phase::Terminated { exceeded, cpu: at } if cpu.saturating_sub(at) >= STUCK_GRACE => {
+                self.phase = Phase::Stuck { exceeded };
+                true
+            }
+            // Termination can be swallowed by code that runs between two checks: ask again.
+            Phase::Terminated { .. } | Phase::Stuck { .. } => {
+                self.handle.terminate_execution();
+                false
+            }
+        }
+    }
+}
+
+// === impl Budget ===
+
+impl Budget {
+    fn exceeded(&self, cpu: Duration, now: Instant) -> Option<LimitExceeded> {
+        if let Some(Allowance { kind, limit, used }) = self.cpu
+            && used + cpu > limit
+        {
+            return Some(LimitExceeded::time(kind, used + cpu, limit));
+        }
+        let Deadline { kind, limit, at } = self.wall?;
+        (now >= at).then(|| LimitExceeded::time(kind, limit + (now - at), limit))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is behind these locks is valid after every single store; a panic elsewhere leaves nothing half-written.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The clock of this thread's CPU time, readable by others.
+fn thread_clock() -> libc::clockid_t {
+    let mut clock = libc::CLOCK_THREAD_CPUTIME_ID;
+    // SAFETY: demands a live thread and room for the id: this thread, and a local.
+    unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &mut clock) };
+    clock
+}
+
+fn cpu_time(clock: libc::clockid_t) -> Option<Duration> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: demands room for the result; an id of a thread that has ended is an error, not a fault.
+    let failed = unsafe { libc::clock_gettime(clock, &mut time) } != 0;
+    (!failed).then(|| Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_budget_names_the_limit_that_is_exceeded_and_cpu_comes_first() {
+        let now = Instant::now();
+        let budget = Budget {
+            cpu: Some(Allowance {
+                kind: LimitKind::Cpu,
+                limit: Duration::from_millis(100),
+                used: Duration::from_millis(60),
+            }),
+            wall: Some(Deadline { kind: LimitKind::Wall, limit: Duration::from_secs(1), at: now }),
+        };
+        assert_eq!(budget.exceeded(Duration::from_millis(41), now).map(|e| e.kind), Some(LimitKind::Cpu));
+        assert_eq!(budget.exceeded(Duration::from_millis(39), now).map(|e| e.kind), Some(LimitKind::Wall));
+        let early = now - Duration::from_millis(1);
+        assert_eq!(budget.exceeded(Duration::from_millis(39), early), None);
+    }
+
+    #[test]
+    fn a_threads_cpu_clock_can_be_read() {
+        assert!(cpu_time(thread_clock()).is_some());
+    }
+}

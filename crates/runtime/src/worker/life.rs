@@ -1,0 +1,75 @@
+//! How requests get their answers and how they end. Called by natives while a turn runs; the ends themselves come after
+//! the turn (`core.rs`), when no JavaScript of the request is on the stack.
+
+use std::time::Instant;
+
+use hearth_core::{Body, Failure, RequestId, Response};
+
+use super::event::EventResult;
+use super::response::Watched;
+use crate::requests::{Phase, Reply, RequestState};
+use crate::state::State;
+
+/// The handler's response: its head goes out now.
+pub(crate) fn respond(state: &State, request: RequestId, mut response: Response) {
+    let mut requests = state.requests.borrow_mut();
+    // A request that was cancelled has nobody to answer; its body is dropped here.
+    let Some(entry) = requests.get(request) else { return };
+    let Reply::Fetch(reply) = std::mem::replace(&mut entry.reply, Reply::Done) else { return };
+    match std::mem::take(&mut response.body) {
+        Body::Stream(stream) => {
+            let silence = state.app.limits.stream_silence;
+            let watched = Watched::new(stream, state.link.clone(), request, silence);
+            response.body = Body::Stream(Box::new(watched));
+            entry.enter(Phase::Streaming, None);
+        }
+        body => {
+            response.body = body;
+            drain(state, entry);
+        }
+    }
+    drop(requests);
+    // Nobody there any more: dropping the body says so to the worker, and a body that is whole needs no word.
+    drop(reply.send(Ok(response)));
+}
+
+/// The request failed before it had a response.
+pub(crate) fn fail(state: &State, request: RequestId, failure: Failure) {
+    let mut requests = state.requests.borrow_mut();
+    let Some(entry) = requests.get(request) else { return };
+    let reply = std::mem::replace(&mut entry.reply, Reply::Done);
+    drain(state, entry);
+    drop(requests);
+    answer(reply, failure);
+}
+
+pub(crate) fn finish_event(state: &State, request: RequestId, result: EventResult) {
+    let mut requests = state.requests.borrow_mut();
+    let Some(entry) = requests.get(request) else { return };
+    let Reply::Event(reply) = std::mem::replace(&mut entry.reply, Reply::Done) else { return };
+    drain(state, entry);
+    drop(requests);
+    drop(reply.send(Ok(result)));
+}
+
+/// Only `waitUntil` is left, under fresh limits.
+pub(super) fn drain(state: &State, entry: &mut RequestState) {
+    let limit = state.app.limits.wait_until_wall;
+    let wall = (entry.waiting > 0 && !limit.is_zero()).then(|| Instant::now() + limit);
+    entry.enter(Phase::Draining, wall);
+}
+
+pub(super) fn answer(reply: Reply, failure: Failure) {
+    match reply {
+        Reply::Fetch(reply) => drop(reply.send(Err(failure))),
+        Reply::Event(reply) => drop(reply.send(Err(failure))),
+        Reply::Done => {}
+    }
+}
+
+/// An error that no handler answers for: logged, and the worker is replaced when it has finished what it has.
+pub(crate) fn uncaught(state: &State, request: RequestId, message: &str) {
+    let text = format!("Uncaught {message}");
+    state.console.borrow_mut().write(request, crate::console::Level::Error, &text);
+    state.link.retire();
+}

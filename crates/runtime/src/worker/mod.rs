@@ -1,0 +1,290 @@
+//! A worker: one running copy of an app, an isolate with a context in it, entered by whichever thread has something for it.
+//!
+//! Nobody waits for a worker. Whoever has an event (a request, a finished op, a due timer) puts it into the worker's inbox
+//! and then tries to take the worker: who gets it handles all that is in the inbox, who does not can go, since the holder
+//! looks again after letting go. So a request on an idle worker runs inline on the connection's own task, without a
+//! hand-over, and a busy worker costs the others nothing but the push.
+//!
+//! Life: `Live -> Gone`; a worker that exceeded a limit, panicked or failed to load is gone for good, and says why to all
+//! who ask. Its owner makes another.
+
+mod core;
+mod event;
+mod life;
+mod response;
+mod timer;
+mod turn;
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
+use std::time::Instant;
+
+use hearth_core::failure::LoadFailure;
+use hearth_core::{Failure, LimitExceeded, LimitKind, Request, RequestId};
+use tokio::sync::oneshot;
+
+use self::core::Core;
+use self::event::Event;
+use self::timer::TimerDriver;
+use crate::app::App;
+use crate::isolate::Isolate;
+use crate::platform::Platform;
+use crate::shared_isolate::SharedIsolate;
+use crate::snapshot::Snapshot;
+use crate::state::OpOutcome;
+
+pub use self::event::{EventResult, Scheduled, Task};
+pub use self::response::ResponseFuture;
+
+pub(crate) use self::life::{fail, finish_event, respond, uncaught};
+
+/// Events that one holder handles before it lets others have their turn.
+const BATCH: usize = 128;
+
+/// A handle; clones are the same worker. The isolate is destroyed with the last of them.
+#[derive(Clone)]
+pub struct Worker {
+    shared: Arc<Shared>,
+}
+
+/// How a worker is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// Takes requests.
+    Ready,
+    /// An error outside any handler was seen: should finish what it has and be replaced.
+    Retiring,
+    /// Destroyed.
+    Gone,
+}
+
+pub(crate) struct Shared {
+    app: Arc<App>,
+    runtime: tokio::runtime::Handle,
+    inbox: Mutex<VecDeque<Event>>,
+    core: Mutex<Core>,
+    timer: Arc<TimerDriver>,
+    active: AtomicU32,
+    retiring: AtomicBool,
+    gone: AtomicBool,
+}
+
+/// The way back into a worker for what runs outside of it. Does not keep it alive.
+#[derive(Clone)]
+pub(crate) struct Link {
+    shared: Weak<Shared>,
+    runtime: tokio::runtime::Handle,
+}
+
+// === impl Worker ===
+
+impl Worker {
+    /// A worker of `app` in an isolate of its own, its modules evaluated. Runs on a tokio runtime with time enabled.
+    pub async fn start(platform: Platform, snapshot: &Snapshot, app: Arc<App>) -> Result<Self, Failure> {
+        let isolate = SharedIsolate::new(Isolate::new(platform, snapshot, app.limits.heap));
+        Self::start_in(isolate, app).await
+    }
+
+    /// The same in a context of an isolate that others of the same owner use too.
+    pub async fn start_in(isolate: SharedIsolate, app: Arc<App>) -> Result<Self, Failure> {
+        let runtime = tokio::runtime::Handle::current();
+        let shared = Arc::new_cyclic(|weak: &Weak<Shared>| {
+            let link = Link { shared: weak.clone(), runtime: runtime.clone() };
+            Shared {
+                core: Mutex::new(Core::new(isolate, app.clone(), link)),
+                app,
+                runtime,
+                inbox: Mutex::default(),
+                timer: TimerDriver::new(),
+                active: AtomicU32::new(0),
+                retiring: AtomicBool::new(false),
+                gone: AtomicBool::new(false),
+            }
+        });
+        let worker = Self { shared };
+        let limit = worker.shared.app.limits.module_wall;
+        let (reply, loaded) = oneshot::channel();
+        let deadline = (!limit.is_zero()).then(|| Instant::now() + limit);
+        worker.shared.post(Event::Load { deadline, reply });
+        let loaded = match deadline {
+            None => loaded.await,
+            Some(at) => match tokio::time::timeout_at(at.into(), loaded).await {
+                Ok(loaded) => loaded,
+                Err(_) => return Err(LimitExceeded::time(LimitKind::ModuleWall, limit, limit).into()),
+            },
+        };
+        loaded.unwrap_or_else(|_| Err(Failure::Load(LoadFailure::NeverSettled)))?;
+        Ok(worker)
+    }
+
+    /// Handles a request. The handler runs now if nobody has the worker; dropping the future cancels the request.
+    pub fn fetch(&self, request: Request) -> ResponseFuture {
+        ResponseFuture::start(&self.shared, request)
+    }
+
+    /// Handles a scheduled event.
+    pub fn scheduled(&self, event: Scheduled) -> impl Future<Output = Result<EventResult, Failure>> + Send {
+        self.event(move |id, deadline, reply| Event::Scheduled { id, event, deadline, reply })
+    }
+
+    /// Handles a task.
+    pub fn task(&self, event: Task) -> impl Future<Output = Result<EventResult, Failure>> + Send {
+        self.event(move |id, deadline, reply| Event::Task { id, event, deadline, reply })
+    }
+
+    fn event(
+        &self,
+        make: impl FnOnce(RequestId, Option<Instant>, oneshot::Sender<Result<EventResult, Failure>>) -> Event + Send,
+    ) -> impl Future<Output = Result<EventResult, Failure>> + Send {
+        let id = RequestId::next();
+        let limit = self.shared.app.limits.wall;
+        let deadline = (!limit.is_zero()).then(|| Instant::now() + limit);
+        let (reply, done) = oneshot::channel();
+        let shared = self.shared.clone();
+        async move {
+            shared.post(make(id, deadline, reply));
+            let done = match deadline {
+                None => done.await,
+                Some(at) => match tokio::time::timeout_at(at.into(), done).await {
+                    Ok(done) => done,
+                    Err(_) => {
+                        let exceeded = LimitExceeded::time(LimitKind::Wall, limit, limit);
+                        shared.post(Event::Expired { request: id, exceeded });
+                        return Err(exceeded.into());
+                    }
+                },
+            };
+            done.unwrap_or_else(|_| Err(Failure::Internal { message: "the event was dropped".into() }))
+        }
+    }
+
+    /// Requests that it is handling, `waitUntil` included.
+    pub fn active(&self) -> u32 {
+        self.shared.active.load(Ordering::Relaxed)
+    }
+
+    /// Whether a turn is running right now.
+    pub fn is_busy(&self) -> bool {
+        matches!(self.shared.core.try_lock(), Err(TryLockError::WouldBlock))
+    }
+
+    pub fn health(&self) -> Health {
+        if self.shared.gone.load(Ordering::Relaxed) {
+            Health::Gone
+        } else if self.shared.retiring.load(Ordering::Relaxed) {
+            Health::Retiring
+        } else {
+            Health::Ready
+        }
+    }
+
+    pub fn is_same(&self, other: &Worker) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    /// Puts an event into the inbox and handles what is there, unless somebody else is at it.
+    fn post(self: &Arc<Self>, event: Event) {
+        self.push(event);
+        self.run();
+    }
+
+    /// The same from a place that must not run JavaScript: a task does it.
+    fn post_later(self: &Arc<Self>, event: Event) {
+        self.push(event);
+        let shared = self.clone();
+        self.runtime.spawn(async move { shared.run() });
+    }
+
+    fn push(&self, event: Event) {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner).push_back(event);
+    }
+
+    fn pop(&self) -> Option<Event> {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+
+    fn run(self: &Arc<Self>) {
+        for _ in 0..BATCH {
+            let mut core = match self.core.try_lock() {
+                Ok(core) => core,
+                // The holder looks into the inbox again after it has let go.
+                Err(TryLockError::WouldBlock) => return,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            };
+            // A panic in here is a fault of ours that must not spread: the worker goes, the process stays.
+            if catch_unwind(AssertUnwindSafe(|| core.drain(self, BATCH))).is_err() {
+                core.condemn_after_panic(self);
+            }
+            drop(core);
+            if self.inbox.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+                return;
+            }
+        }
+        let shared = self.clone();
+        self.runtime.spawn(async move { shared.run() });
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.timer.close();
+    }
+}
+
+// === impl Link ===
+
+impl Link {
+    /// Runs an op's work outside the isolate; what it brings goes to the inbox.
+    pub(crate) fn spawn_op(
+        &self,
+        op: u64,
+        work: impl Future<Output = OpOutcome> + Send + 'static,
+    ) -> tokio::task::AbortHandle {
+        let shared = self.shared.clone();
+        let task = self.runtime.spawn(async move {
+            let outcome = work.await;
+            if let Some(shared) = shared.upgrade() {
+                shared.post(Event::Settled { op, outcome });
+            }
+        });
+        task.abort_handle()
+    }
+
+    /// Posts `event` at a later time, unless the handle aborts it.
+    fn post_at(&self, at: Instant, event: Event) -> tokio::task::AbortHandle {
+        let shared = self.shared.clone();
+        let task = self.runtime.spawn(async move {
+            tokio::time::sleep_until(at.into()).await;
+            if let Some(shared) = shared.upgrade() {
+                shared.post(event);
+            }
+        });
+        task.abort_handle()
+    }
+
+    /// Posts from a destructor or a poll: a task runs it.
+    fn post_later(&self, event: Event) {
+        if let Some(shared) = self.shared.upgrade() {
+            shared.post_later(event);
+        }
+    }
+
+    pub(crate) fn retire(&self) {
+        if let Some(shared) = self.shared.upgrade() {
+            shared.retiring.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn set_active(&self, active: usize) {
+        if let Some(shared) = self.shared.upgrade() {
+            shared.active.store(u32::try_from(active).unwrap_or(u32::MAX), Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! One turn: JavaScript entered for one request, under its limits, to the end of its microtasks.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use hearth_core::{LimitExceeded, RequestId};
+
+use super::core::Live;
+use crate::isolate::LockedIsolate;
+use crate::state::State;
+use crate::watchdog::{Budget, Turn};
+
+/// The isolate cannot go on: what it exceeded, and which request was running.
+pub(super) struct Killed {
+    pub(super) request: RequestId,
+    pub(super) exceeded: Option<LimitExceeded>,
+}
+
+/// Turns at least this long have their memory looked at: short ones can hardly have allocated much without a collection.
+const LONG: Duration = Duration::from_micros(200);
+
+impl Live {
+    /// Enters the context for `request` and calls `f`, then runs microtasks and looks for what nobody caught.
+    pub(super) fn turn<R>(
+        &mut self,
+        isolate: &mut LockedIsolate<'_>,
+        request: RequestId,
+        f: impl FnOnce(&mut v8::PinScope<'_, '_>, &State) -> R,
+    ) -> Result<R, Killed> {
+        let state = Rc::clone(&self.state);
+        let budget = match state.requests.borrow_mut().get(request) {
+            Some(entry) => entry.budget(&state.app.limits),
+            None => Budget { cpu: None, wall: None },
+        };
+        let watch = Turn::arm(&state.app.name, request, &self.handle, budget);
+        let result = {
+            v8::scope!(let scope, &mut **isolate);
+            let context = v8::Local::new(scope, &*self.context);
+            let scope = &mut v8::ContextScope::new(scope, context);
+            state.enter(scope);
+            v8::tc_scope!(let scope, scope);
+            let result = f(scope, &state);
+            if !scope.has_terminated() {
+                scope.perform_microtask_checkpoint();
+                report_rejections(scope, &state, request);
+            }
+            State::leave(scope);
+            result
+        };
+        let finished = watch.finish();
+        if finished.cpu >= LONG {
+            isolate.check_heap();
+        }
+        if let Some(entry) = state.requests.borrow_mut().get(request) {
+            entry.charge(finished.cpu);
+        }
+        let exceeded = isolate.heap().exceeded().or(finished.exceeded);
+        if exceeded.is_some() || isolate.is_execution_terminating() || state.is_poisoned() {
+            return Err(Killed { request, exceeded });
+        }
+        Ok(result)
+    }
+}
+
+/// Rejections that nobody handled by the end of the turn.
+fn report_rejections(scope: &mut v8::PinScope<'_, '_>, state: &State, request: RequestId) {
+    if state.rejections.borrow().is_empty() {
+        return;
+    }
+    let reasons = state.rejections.borrow_mut().take();
+    for reason in reasons {
+        let reason = v8::Local::new(scope, &reason);
+        let message = describe(scope, state, reason);
+        super::uncaught(state, request, &format!("(in promise) {message}"));
+    }
+}
+
+/// An error's text with its mapped stack, as the app's own code would print it.
+pub(super) fn describe(scope: &mut v8::PinScope<'_, '_>, state: &State, error: v8::Local<v8::Value>) -> String {
+    let describe = v8::Local::new(scope, &state.entry().describe_error);
+    let undefined = v8::undefined(scope).into();
+    v8::tc_scope!(let scope, scope);
+    match describe.call(scope, undefined, &[error]) {
+        Some(text) => text.to_rust_string_lossy(scope),
+        None => "an error that cannot be described".to_owned(),
+    }
+}
