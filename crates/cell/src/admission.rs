@@ -18,7 +18,9 @@ pub(crate) struct Admission {
 }
 
 /// A place; free again when dropped.
-pub(crate) struct Place(OwnedSemaphorePermit);
+pub(crate) struct Place {
+    _permit: OwnedSemaphorePermit,
+}
 
 impl Admission {
     pub(crate) fn new(places: usize, queue: usize, patience: Duration) -> Self {
@@ -32,11 +34,11 @@ impl Admission {
 
     pub(crate) async fn admit(&self) -> Result<Place, Failure> {
         if let Ok(permit) = self.places.clone().try_acquire_owned() {
-            return Ok(Place(permit));
+            return Ok(Place { _permit: permit });
         }
         let _line = self.line_up()?;
         match tokio::time::timeout(self.patience, self.places.clone().acquire_owned()).await {
-            Ok(Ok(permit)) => Ok(Place(permit)),
+            Ok(Ok(permit)) => Ok(Place { _permit: permit }),
             Ok(Err(_)) => Err(Failure::Draining),
             Err(_) => Err(Failure::Capacity { reason: "waited too long in the app's queue" }),
         }

@@ -34,9 +34,11 @@ pub fn run(options: RunOptions) -> anyhow::Result<()> {
     }));
     let folder = app_folder(&file);
     let modules = AppModules::open(&folder, &file)?;
-    let count = modules.warm()?;
     let name = one_app::name_of(&folder, &file);
-    tracing::info!(app = name.as_str(), modules = count, "App loaded");
+    // A fault in there is met again, and reported, when the first worker starts.
+    if let Ok(count) = modules.warm() {
+        tracing::info!(app = name.as_str(), modules = count, "App loaded");
+    }
     let app = one_app::app(name.clone(), Arc::new(modules), &options.app)?;
 
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

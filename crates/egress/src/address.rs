@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn no_wrapping_makes_an_address_public() {
         let mut random = 0x9e37_79b9_7f4a_7c15_u64;
-        for _ in 0..100_000 {
+        for _ in 0..20_000 {
             random ^= random << 13;
             random ^= random >> 7;
             random ^= random << 17;

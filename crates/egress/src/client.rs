@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use hearth_core::{Body, Headers, Method, Response};
+use http::response::Parts;
 use hyper::StatusCode;
 use hyper::ext::ReasonPhrase;
-use hyper::http::response::Parts;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::config::Shared;
@@ -56,7 +56,7 @@ impl Client {
             per_origin: config.max_idle_per_origin,
             in_all: config.max_idle,
         });
-        let places = Arc::new(Semaphore::new(config.max_requests));
+        let places = Arc::new(Semaphore::new(config.max_requests.max(1)));
         Self { connector: Arc::new(Connector::new(shared, policy)), pool, places }
     }
 

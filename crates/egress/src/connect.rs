@@ -57,7 +57,7 @@ pub(crate) struct Connector {
 
 impl Connector {
     pub(crate) fn new(shared: Arc<Shared>, policy: EgressPolicy) -> Self {
-        let lookups = Arc::new(Semaphore::new(shared.config.max_lookups));
+        let lookups = Arc::new(Semaphore::new(shared.config.max_lookups.max(1)));
         Self { shared, policy, lookups }
     }
 
@@ -178,7 +178,7 @@ async fn dial(mut addresses: VecDeque<SocketAddr>) -> Result<TcpStream, (SocketA
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpSocket};
 
     use super::*;
 
@@ -195,16 +195,14 @@ mod tests {
         assert_eq!(ordered(&many).split(' ').count(), MOST_ADDRESSES);
     }
 
-    /// A port of 127.0.0.1 where nobody listens.
-    async fn closed_port() -> SocketAddr {
-        TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap()
-    }
-
     #[tokio::test]
     async fn a_dead_address_is_passed_over() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let open = listener.local_addr().unwrap();
-        let dead = closed_port().await;
+        // Bound, so that nobody else gets the port, and not listening.
+        let bound = TcpSocket::new_v4().unwrap();
+        bound.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let dead = bound.local_addr().unwrap();
         let stream = dial([dead, dead, open].into()).await.unwrap();
         assert_eq!(stream.peer_addr().unwrap(), open);
         let (address, error) = dial([dead, dead].into()).await.unwrap_err();

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use hearth_core::{Headers, Method};
-use hyper::http::response::Parts;
+use http::response::Parts;
 use hyper::{Request, Uri};
 
 use crate::client::Outgoing;

@@ -11,6 +11,8 @@
 
 use std::ops::Range;
 
+use crate::ascii::is_token;
+
 /// The longest extensions of one chunk.
 const MAX_EXTENSION: u32 = 1024;
 /// The longest trailers in all.
@@ -168,11 +170,6 @@ impl Decoder {
         self.allowed = self.allowed.checked_sub(size).ok_or(ChunkError::TooLarge)?;
         Ok(if size == 0 { State::TrailerStart } else { State::Data { left: size } })
     }
-}
-
-/// A character of names (RFC 9110, section 5.6.2).
-pub fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 fn expect(byte: u8, wanted: u8, error: ChunkError) -> Result<(), ChunkError> {

@@ -109,7 +109,7 @@ pub async fn exchange<D: Dispatch>(shared: &Shared<D>, line: &mut Line, mut head
             respond(shared, line, incoming, asked, response).await
         }
         Err(Stop::Gone) => {
-            asked.log("gone");
+            asked.log(None, "client gone");
             line.tally.abort();
             Then::End(Ending::Drop)
         }
@@ -132,7 +132,7 @@ pub fn turn_away_unread<D>(shared: &Shared<D>, line: &mut Line, reject: Reject) 
 
 fn turn_away<D>(shared: &Shared<D>, line: &mut Line, asked: &Asked, reject: Reject) -> Then {
     let response = refuse(reject, Asker { id: &asked.id, prefers_html: asked.prefers_html });
-    asked.log(reject.code());
+    asked.log(Some(response.status), reject.code());
     let date = line.date.at(shared.clock.unix());
     let situation = asked.situation(date, false);
     let written = write_head(line.wire.outbox.text(), &response, &situation);
@@ -164,7 +164,7 @@ async fn respond<D>(
     let situation = asked.situation(line.date.at(shared.clock.unix()), keep_alive);
     let written = write_head(line.wire.outbox.text(), &response, &situation);
     shared.stats.drop_headers(written.headers_dropped);
-    asked.log_status(response.status);
+    let status = response.status;
 
     match (written.transfer, response.body) {
         (Transfer::Whole, Body::Full(bytes)) => line.wire.outbox.push(bytes),
@@ -173,12 +173,13 @@ async fn respond<D>(
             match stream(shared, &mut line.wire, &mut incoming, &mut outgoing).await {
                 Streamed::All => {}
                 Streamed::Gone => {
-                    asked.log("gone");
+                    asked.log(Some(status), "client gone");
                     line.tally.abort();
                     return Then::End(Ending::Drop);
                 }
                 Streamed::Failed(error) => {
                     tracing::info!(request.id = %asked.id, %error, "Response cut off");
+                    asked.log(Some(status), "cut off");
                     line.tally.abort();
                     return Then::End(if delimiter == Delimiter::Close { Ending::Reset } else { Ending::Close });
                 }
@@ -186,6 +187,7 @@ async fn respond<D>(
         }
         _ => {}
     }
+    asked.log(Some(status), "answered");
     line.tally.serve();
     if !incoming.is_done() {
         return settle(shared, &mut line.wire, incoming, written.keep_alive).await;
@@ -271,19 +273,11 @@ impl Asked {
         Situation { id: &self.id, date, version: self.version, is_head: self.is_head, keep_alive }
     }
 
-    /// The access log: a request and when its answer began.
-    fn log_status(&self, status: u16) {
+    /// The access log: one line for each request, when all of its answer is on its way or none will be.
+    fn log(&self, status: Option<u16>, outcome: &str) {
         if let Some(line) = &self.log {
             let (id, method, url, elapsed) = (&self.id, line.method.as_str(), &line.url, line.start.elapsed());
-            tracing::debug!(request.id = %id, method, %url, status, ?elapsed, "Request answered");
-        }
-    }
-
-    /// The access log: a request that the app did not answer.
-    fn log(&self, outcome: &str) {
-        if let Some(line) = &self.log {
-            let (id, method, url, elapsed) = (&self.id, line.method.as_str(), &line.url, line.start.elapsed());
-            tracing::debug!(request.id = %id, method, %url, outcome, ?elapsed, "Request ended");
+            tracing::debug!(request.id = %id, method, %url, status, outcome, ?elapsed, "Request");
         }
     }
 }

@@ -12,6 +12,7 @@ use std::mem::MaybeUninit;
 
 use hearth_core::{Headers, Method};
 
+use crate::ascii::has_bare_line_feed;
 use crate::reject::Reject;
 use crate::request_id::IdText;
 use crate::target::{Target, valid_authority};
@@ -121,12 +122,6 @@ pub fn parse(bytes: &[u8], rules: &Rules<'_>) -> Result<Option<Head>, Reject> {
         id: fields.id,
         prefers_html: fields.prefers_html,
     }))
-}
-
-fn has_bare_line_feed(head: &[u8]) -> bool {
-    // Without an early end, so that it compiles to vector instructions.
-    let pairs = head.iter().zip(&head[1..]);
-    head[0] == b'\n' || pairs.fold(false, |found, (before, byte)| found | (*byte == b'\n' && *before != b'\r'))
 }
 
 /// What the headers say that concerns us.

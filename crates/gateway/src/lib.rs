@@ -8,13 +8,15 @@
 //! | `server.rs`, `drain.rs`, `stats.rs` | listeners, the limit of connections, shutdown, counts |
 //! | `connection.rs`, `exchange.rs` | a connection's life; one request and its answer |
 //! | `wire.rs`, `outbox.rs`, `timer.rs`, `clock.rs` | a socket with its buffers, and time |
-//! | `head.rs`, `target.rs`, `chunked.rs` | parsers: pure functions of bytes |
+//! | `head.rs`, `target.rs`, `chunked.rs`, `ascii.rs` | parsers: pure functions of bytes |
 //! | `body_in.rs`, `body_out.rs`, `response.rs`, `date.rs`, `request_id.rs` | bodies, and what is written |
 //! | `reject.rs`, `rescue.rs` | what we refuse, and every error response |
 #![forbid(unsafe_code)]
 
+mod ascii;
 mod body_in;
 mod body_out;
+
 mod chunked;
 mod clock;
 mod config;

@@ -6,8 +6,8 @@
 
 use hearth_core::{Body, Response};
 
+use crate::ascii::{breaks_line, is_token};
 use crate::body_out::Delimiter;
-use crate::chunked::is_token;
 use crate::date::DateText;
 use crate::head::Version;
 use crate::request_id::IdText;
@@ -193,10 +193,7 @@ impl AppHeaders {
 
 /// Whether the header stays within its line and the limit of a value.
 fn is_sendable(name: &[u8], value: &[u8]) -> bool {
-    value.len() <= MAX_VALUE
-        && !name.is_empty()
-        && name.iter().all(|byte| is_token(*byte))
-        && memchr::memchr3(b'\r', b'\n', 0, value).is_none()
+    value.len() <= MAX_VALUE && !name.is_empty() && name.iter().all(|byte| is_token(*byte)) && !breaks_line(value)
 }
 
 fn reason_of(status: u16) -> &'static str {

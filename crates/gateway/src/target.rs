@@ -4,6 +4,7 @@
 
 use hearth_core::Method;
 
+use crate::ascii::is_name;
 use crate::reject::Reject;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +80,7 @@ pub fn valid_authority(text: &[u8]) -> bool {
         let address = std::str::from_utf8(&text[1..end]).ok();
         (address.is_some_and(|a| a.parse::<std::net::Ipv6Addr>().is_ok()), &text[end + 1..])
     } else {
-        let end = text.iter().position(|b| !is_name_byte(*b)).unwrap_or(text.len());
+        let end = text.iter().position(|b| !is_name(*b)).unwrap_or(text.len());
         (end > 0, &text[end..])
     };
     let port_valid = match rest {
@@ -92,15 +93,6 @@ pub fn valid_authority(text: &[u8]) -> bool {
         _ => false,
     };
     host_valid && port_valid
-}
-
-/// Unreserved characters and sub-delimiters.
-fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || matches!(
-            byte,
-            b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'='
-        )
 }
 
 #[cfg(test)]

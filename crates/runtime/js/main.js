@@ -9,7 +9,7 @@ const {
   FunctionPrototypeCall, FunctionPrototypeToString, JSONParse, JSONStringify, ObjectFreeze, PromisePrototypeThen, PromiseResolve,
   ReflectConstruct, SafeMap, StringPrototypeStartsWith, TypeError,
 } = require("primordials");
-const { op_background_error, op_event_done, op_request_fail } = require("ops");
+const { op_background_error, op_console, op_event_done, op_request_fail } = require("ops");
 const { currentRequest, frameFor, swapFrame } = require("request_scope");
 const { DOMException } = require("dom/exception");
 const { setReportException } = require("dom/report");
@@ -227,7 +227,7 @@ function failEvent(id, error) {
   } catch {
     message = describeError(error);
   }
-  background(id, error);
+  note(id, "The handler failed", error);
   op_event_done(id, false, undefined, message);
 }
 
@@ -238,9 +238,14 @@ function fail(id, error) {
   op_request_fail(id, describeError(error));
 }
 
-/** An error that is not the request's answer: the log's. */
+/** An error that nobody caught: the log has it, and the worker is replaced. */
 function background(id, error) {
   op_background_error(id, describeError(error));
+}
+
+/** An error that is the app's own affair: the log has it, and the worker is as good as before. */
+function note(id, what, error) {
+  op_console(id, "error", `${what}: ${describeError(error)}`);
 }
 
 function describeError(error) {
@@ -255,7 +260,7 @@ function makeDomException(message, name) {
   return new DOMException(message, name);
 }
 
-setWaitUntilReport(background);
+setWaitUntilReport((id, error) => note(id, "A promise given to waitUntil was rejected", error));
 setReportException((error) => background(currentRequest(), error));
 
 /** The request is over. */

@@ -44,6 +44,8 @@ pub(crate) struct Head {
 /// Who waits for the outcome.
 pub(crate) enum Reply {
     Fetch(oneshot::Sender<Result<Response, Failure>>),
+    /// The caller is on the stack and takes the answer when the turn is over.
+    Kept(Option<Result<Response, Failure>>),
     Event(oneshot::Sender<Result<crate::worker::EventResult, Failure>>),
     /// Already answered, or nobody to answer.
     Done,

@@ -57,6 +57,12 @@ pub(crate) struct Finished {
 /// Told of turns that ignore termination.
 pub type StuckObserver = Arc<dyn Fn(&AppName, RequestId) + Send + Sync>;
 
+/// Whose turns they are: made once per worker.
+pub(crate) struct Subject {
+    pub(crate) app: AppName,
+    pub(crate) handle: v8::IsolateHandle,
+}
+
 /// A running turn; disarms when finished or dropped.
 pub(crate) struct Turn(());
 
@@ -70,13 +76,14 @@ struct Watchdog {
 
 struct Slot {
     clock: libc::clockid_t,
+    /// The runtime that the thread works for, if any.
+    runtime: Option<tokio::runtime::Handle>,
     turn: Mutex<Option<Armed>>,
 }
 
 struct Armed {
-    app: AppName,
+    subject: Arc<Subject>,
     request: RequestId,
-    handle: v8::IsolateHandle,
     budget: Budget,
     started: Instant,
     /// The first look at the thread's CPU clock, and how long the turn had run by then.
@@ -111,17 +118,16 @@ pub fn set_stuck_observer(observer: StuckObserver) {
 
 impl Turn {
     /// Starts watching this thread's turn.
-    pub(crate) fn arm(app: &AppName, request: RequestId, handle: &v8::IsolateHandle, budget: Budget) -> Self {
+    pub(crate) fn arm(subject: &Arc<Subject>, request: RequestId, budget: Budget) -> Self {
         let dog = watchdog();
         SEAT.with_borrow_mut(|seat| {
             let seat = seat.get_or_insert_with(|| dog.seat());
             if let Some(crumb) = &mut seat.crumb {
-                crumb.set(app.as_str(), request.raw());
+                crumb.set(subject.app.as_str(), request.raw());
             }
             *lock(&seat.slot.turn) = Some(Armed {
-                app: app.clone(),
+                subject: subject.clone(),
                 request,
-                handle: handle.clone(),
                 budget,
                 started: Instant::now(),
                 sample: None,
@@ -187,7 +193,8 @@ fn watchdog() -> &'static Watchdog {
 impl Watchdog {
     /// This thread's slot, from now on watched.
     fn seat(&self) -> Seat {
-        let slot = Arc::new(Slot { clock: thread_clock(), turn: Mutex::new(None) });
+        let runtime = tokio::runtime::Handle::try_current().ok();
+        let slot = Arc::new(Slot { clock: thread_clock(), runtime, turn: Mutex::new(None) });
         lock(&self.slots).push(slot.clone());
         let crumb = lock(&self.crumbs).as_ref().and_then(Breadcrumbs::claim);
         Seat { slot, crumb }
@@ -226,8 +233,15 @@ impl Watchdog {
             let mut turn = lock(&slot.turn);
             if let Some(armed) = turn.as_mut() {
                 busy = true;
+                // The thread may be the one that waited for I/O on behalf of all, and tokio does not notice that it is gone
+                // for long: something to do wakes another, which then waits for I/O in its place.
+                if let Some(runtime) = &slot.runtime
+                    && armed.started.elapsed() >= TICK
+                {
+                    runtime.spawn(async {});
+                }
                 if armed.look(slot.clock) {
-                    let (app, request) = (armed.app.clone(), armed.request);
+                    let (app, request) = (armed.subject.app.clone(), armed.request);
                     drop(turn);
                     if let Some(observer) = &*lock(&self.observer) {
                         observer(&app, request);
@@ -252,7 +266,7 @@ impl Armed {
         match self.phase {
             Phase::Running => {
                 if let Some(exceeded) = self.budget.exceeded(cpu, Instant::now()) {
-                    self.handle.terminate_execution();
+                    self.subject.handle.terminate_execution();
                     self.phase = Phase::Terminated { exceeded, cpu };
                 }
                 false
@@ -263,7 +277,7 @@ impl Armed {
             }
             // Termination can be swallowed by code that runs between two checks: ask again.
             Phase::Terminated { .. } | Phase::Stuck { .. } => {
-                self.handle.terminate_execution();
+                self.subject.handle.terminate_execution();
                 false
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use hearth_core::module::{ImportStyle, ImportType, ModuleCode, ModuleError, ModuleId, ModuleLoader, ModuleSource};
 
@@ -25,10 +25,12 @@ pub struct AppModules {
     jail: Arc<Jail>,
     resolver: Resolver,
     scopes: Scopes,
-    loaded: Mutex<HashMap<(ModuleId, ImportType), Arc<OnceLock<Loaded>>>>,
+    loaded: Mutex<Places>,
 }
 
 type Loaded = Result<Arc<Module>, ModuleError>;
+/// One place per module, so that a slow load holds up only those who want the same.
+type Places = HashMap<(ModuleId, ImportType), Arc<OnceLock<Loaded>>>;
 
 /// A module and what it imports.
 #[derive(Debug)]
@@ -43,7 +45,8 @@ impl AppModules {
     /// `entry` is absolute, or counts from `folder`; it is a file below `folder`, and so is what it is a link to.
     pub fn open(folder: &Path, entry: &Path) -> Result<Self, ModuleError> {
         let (name, from) = (entry.display().to_string(), folder.display().to_string());
-        let jail = Jail::new(folder).map_err(|error| ModuleError::Read { id: from.clone(), reason: error.to_string() })?;
+        let jail =
+            Jail::new(folder).map_err(|error| ModuleError::Read { id: from.clone(), reason: error.to_string() })?;
         let not_found = |reason: String| ModuleError::NotFound { specifier: name.clone(), from: from.clone(), reason };
         let real = std::fs::canonicalize(folder.join(entry)).map_err(|error| not_found(error.to_string()))?;
         let id = match jail.inner(&real) {
@@ -86,7 +89,7 @@ impl AppModules {
         loaded
     }
 
-    fn places(&self) -> std::sync::MutexGuard<'_, HashMap<(ModuleId, ImportType), Arc<OnceLock<Loaded>>>> {
+    fn places(&self) -> MutexGuard<'_, Places> {
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

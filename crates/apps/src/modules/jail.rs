@@ -31,7 +31,9 @@ pub(super) struct JailFs(Option<Arc<Jail>>);
 #[derive(Debug)]
 pub(super) enum Refusal {
     /// The path leaves the folder, by this link where there is one.
-    Outside { link: Option<String> },
+    Outside {
+        link: Option<String>,
+    },
     Io(io::Error),
 }
 

@@ -46,7 +46,8 @@ mod tests {
     #[test]
     fn nearest_before_on_the_line() {
         let point = |generated, original| Point { generated, original };
-        let map = FileMap::new("/a.ts", [point((1, 4), (7, 2)), point((0, 0), (3, 0)), point((1, 9), (8, 0))].into_iter());
+        let map =
+            FileMap::new("/a.ts", [point((1, 4), (7, 2)), point((0, 0), (3, 0)), point((1, 9), (8, 0))].into_iter());
         assert_eq!(map.original(0, 99), Some(("/a.ts".into(), 3, 0)));
         assert_eq!(map.original(1, 3), None);
         assert_eq!(map.original(1, 8), Some(("/a.ts".into(), 7, 2)));

@@ -155,7 +155,9 @@ mod tests {
 
     #[test]
     fn all_spellings() {
-        for source in ["process.env.NODE_ENV", "process.env['NODE_ENV']", "process?.env?.NODE_ENV", "process.env?.NODE_ENV"] {
+        for source in
+            ["process.env.NODE_ENV", "process.env['NODE_ENV']", "process?.env?.NODE_ENV", "process.env?.NODE_ENV"]
+        {
             assert!(spliced(&format!("x = {source};")).starts_with("x = \"production\" "), "{source}");
         }
         assert!(spliced("process.env.NODE_ENV.length").starts_with("\"production\""));

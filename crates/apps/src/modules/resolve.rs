@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hearth_core::module::{ImportStyle, ModuleError, ModuleId};
 use oxc_resolver::{ResolveError, ResolveOptions, ResolverGeneric};
@@ -94,7 +94,7 @@ impl Resolver {
         result
     }
 
-    fn memory(&self) -> std::sync::MutexGuard<'_, Memory> {
+    fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -108,23 +108,24 @@ impl Resolver {
             ImportStyle::Import => &self.import,
             ImportStyle::Require => &self.require,
         };
-        let (wanted, error) = match Specifier::parse(asked.specifier, folder).map_err(|refused| asked.refuse(refused))? {
-            Specifier::BuiltIn(name) => return Ok(ModuleId::new(name)),
-            Specifier::Path(path) => match resolver.resolve("/", &path) {
-                Ok(found) => return self.identify(found.path(), asked),
-                Err(error) => (Some(path), error),
-            },
-            Specifier::Bare => {
-                let mapped = scopes.of(folder)?.compiler.mapped(asked.specifier);
-                if let Some(found) = mapped.iter().find_map(|path| resolver.resolve("/", path).ok()) {
-                    return self.identify(found.path(), asked);
-                }
-                match resolver.resolve(folder, asked.specifier) {
+        let (wanted, error) =
+            match Specifier::parse(asked.specifier, folder).map_err(|refused| asked.refuse(refused))? {
+                Specifier::BuiltIn(name) => return Ok(ModuleId::new(name)),
+                Specifier::Path(path) => match resolver.resolve("/", &path) {
                     Ok(found) => return self.identify(found.path(), asked),
-                    Err(error) => (None, error),
+                    Err(error) => (Some(path), error),
+                },
+                Specifier::Bare => {
+                    let mapped = scopes.of(folder)?.compiler.mapped(asked.specifier);
+                    if let Some(found) = mapped.iter().find_map(|path| resolver.resolve("/", path).ok()) {
+                        return self.identify(found.path(), asked);
+                    }
+                    match resolver.resolve(folder, asked.specifier) {
+                        Ok(found) => return self.identify(found.path(), asked),
+                        Err(error) => (None, error),
+                    }
                 }
-            }
-        };
+            };
         if error.is_ignore() {
             return Ok(synthetic::empty());
         }

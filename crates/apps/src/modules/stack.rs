@@ -26,17 +26,13 @@ const MAX_STACK: usize = if cfg!(debug_assertions) { 8 << 30 } else { 2 << 30 };
 /// Megabytes of source take less than a second.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// Words that can stand before another expression, statement or type without any punctuation between.
-const OPENERS: [&[u8]; 25] = [
-    b"new", b"await", b"typeof", b"void", b"yield", b"delete", b"do", b"in", b"of", b"instanceof", b"as", b"satisfies",
-    b"keyof", b"readonly", b"unique", b"infer", b"class", b"extends", b"else", b"async", b"is", b"asserts", b"abstract",
-    b"return", b"throw",
-];
-
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NoRoom {
     /// The source could nest too deeply.
-    Source { tokens: usize, limit: usize },
+    Source {
+        tokens: usize,
+        limit: usize,
+    },
     /// The system gave no thread.
     Thread(String),
     Deadline(Duration),
@@ -82,7 +78,7 @@ fn nesting_bound(source: &str) -> usize {
             while at < bytes.len() && (bytes[at].is_ascii_alphanumeric() || matches!(bytes[at], b'_' | b'$')) {
                 at += 1;
             }
-            count += usize::from(OPENERS.contains(&&bytes[start..at]));
+            count += usize::from(takes_operand(&bytes[start..at]));
             at = at.max(start + 1);
         } else {
             count += usize::from(byte.is_ascii_punctuation() && !matches!(byte, b',' | b';' | b'"' | b'\''));
@@ -90,6 +86,38 @@ fn nesting_bound(source: &str) -> usize {
         }
     }
     count
+}
+
+/// Words that can stand before another expression, statement or type without any punctuation between.
+fn takes_operand(word: &[u8]) -> bool {
+    matches!(
+        word,
+        b"new"
+            | b"await"
+            | b"typeof"
+            | b"void"
+            | b"yield"
+            | b"delete"
+            | b"do"
+            | b"in"
+            | b"of"
+            | b"instanceof"
+            | b"as"
+            | b"satisfies"
+            | b"keyof"
+            | b"readonly"
+            | b"unique"
+            | b"infer"
+            | b"class"
+            | b"extends"
+            | b"else"
+            | b"async"
+            | b"is"
+            | b"asserts"
+            | b"abstract"
+            | b"return"
+            | b"throw"
+    )
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@
 use hearth_core::module::{ImportStyle, ImportType};
 use oxc_ast::ast::{
     ArrowFunctionExpression, AssignmentExpression, AwaitExpression, BindingIdentifier, CallExpression,
-    ConditionalExpression, Decorator, ExportAllDeclaration, ExportDefaultDeclaration, ExportNamedDeclaration, Expression,
-    ForOfStatement, Function, IdentifierReference, IfStatement, ImportAttributeKey, ImportDeclaration, ImportExpression,
-    LogicalExpression, LogicalOperator, MetaProperty, Program, VariableDeclaration,
+    ConditionalExpression, Decorator, ExportAllDeclaration, ExportDefaultDeclaration, ExportNamedDeclaration,
+    Expression, ForOfStatement, Function, IdentifierReference, IfStatement, ImportAttributeKey, ImportDeclaration,
+    ImportExpression, LogicalExpression, LogicalOperator, MetaProperty, Program, VariableDeclaration,
     VariableDeclarationKind, VariableDeclarator, WithClause,
 };
 use oxc_ast_visit::{Visit, walk};

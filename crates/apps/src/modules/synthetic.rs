@@ -15,7 +15,11 @@ const EMPTY: &str = "/hearth:/empty.cjs";
 /// Specifier, id, code.
 const MODULES: [(&str, &str, &str); 3] = [
     ("hearth:transpiled/helpers/decorate", "/hearth:/decorate.cjs", include_str!("helpers/decorate.cjs")),
-    ("hearth:transpiled/helpers/decorateParam", "/hearth:/decorateParam.cjs", include_str!("helpers/decorateParam.cjs")),
+    (
+        "hearth:transpiled/helpers/decorateParam",
+        "/hearth:/decorateParam.cjs",
+        include_str!("helpers/decorateParam.cjs"),
+    ),
     (
         "hearth:transpiled/helpers/decorateMetadata",
         "/hearth:/decorateMetadata.cjs",

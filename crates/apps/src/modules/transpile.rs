@@ -39,8 +39,10 @@ pub(super) fn transform<'a>(
     Ok(())
 }
 
+/// Without blanks: indented code is as large as its depth squared, and nobody reads it (positions are mapped back).
 pub(super) fn print(id: &str, program: &Program<'_>) -> (String, FileMap) {
     let options = CodegenOptions {
+        minify: true,
         comments: false,
         annotation_comments: false,
         legal_comments: LegalComment::None,

@@ -267,7 +267,7 @@ fn random_policies_hold() {
         (random >> 33) as usize % bound
     };
     let mut accepted = 0;
-    for _ in 0..200_000 {
+    for _ in 0..100_000 {
         let text: String = (0..=next(6)).map(|_| PIECES[next(PIECES.len())]).collect();
         let Ok(policy) = text.parse::<EgressPolicy>() else { continue };
         accepted += 1;

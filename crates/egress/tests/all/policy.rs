@@ -3,6 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hearth_egress::{Addresses, Config, Denied, EgressPolicy, FetchError, Resolve};
+use tokio::io::AsyncWriteExt;
 
 use crate::support::*;
 
@@ -94,6 +95,21 @@ async fn a_listed_name_may_be_anywhere() {
 }
 
 #[tokio::test]
+async fn an_ipv6_address_is_reached_where_it_is_listed() {
+    // Machines without IPv6 have no such address.
+    let Ok(listener) = tokio::net::TcpListener::bind("[::1]:0").await else { return };
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        read_head(&mut stream).await;
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await.unwrap();
+    });
+    let url = format!("http://{address}/");
+    denied(client("public,127.0.0.1").send(get(&url)).await);
+    assert_eq!(text(&client(&address.to_string()), get(&url)).await, "ok");
+}
+
+#[tokio::test]
 async fn what_cannot_be_reached_says_why() {
     let dns = Dns::default().with("empty.test", &[&[]]).with("dead.test", &[&["127.0.0.1", "127.0.0.1"]]);
     let client = client_with("all", &dns);
@@ -101,7 +117,10 @@ async fn what_cannot_be_reached_says_why() {
     assert_eq!(error.to_string(), "the look-up of unknown.test failed: no such name");
     let error = client.send(get("http://empty.test/")).await.unwrap_err();
     assert_eq!(error.to_string(), "the look-up of empty.test failed: it has no address");
-    let port = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+    // Bound, so that nobody else gets the port, and not listening.
+    let bound = tokio::net::TcpSocket::new_v4().unwrap();
+    bound.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let port = bound.local_addr().unwrap().port();
     let error = client.send(get(&format!("http://dead.test:{port}/"))).await.unwrap_err();
     assert!(matches!(error, FetchError::Connect { .. }), "{error:?}");
     assert!(error.to_string().starts_with(&format!("cannot connect to dead.test at 127.0.0.1:{port}: ")), "{error}");

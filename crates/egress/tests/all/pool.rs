@@ -86,6 +86,22 @@ async fn a_request_that_may_have_been_done_is_repeated_only_where_that_is_harmle
     assert!(matches!(second, Err(FetchError::Closed { .. })));
 }
 
+/// What a server sends beyond its response is not taken for the next one.
+#[tokio::test]
+async fn a_response_nobody_asked_for_is_not_given_to_anyone() {
+    let server = Server::start(|seen| match seen.path() {
+        "/first" => {
+            reply("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nxHTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil")
+        }
+        _ => ok("good"),
+    })
+    .await;
+    let client = client(LOCAL);
+    assert_eq!(text(&client, get(&server.url("/first"))).await, "x");
+    assert_eq!(text(&client, get(&server.url("/second"))).await, "good");
+    assert_eq!(server.count(), 2);
+}
+
 #[tokio::test]
 async fn idle_connections_are_closed_in_time() {
     let mut server = Server::start(|_| ok("x")).await;

@@ -30,7 +30,6 @@ const STRICTER: &[&str] = &[
     "connect",             // not ours
     "content_length",      // hyper ignores a length beside an encoding, however malformed
     "malformed_body",      // spaces and tabs after a chunk's size, lone LFs, trailers that are no lines
-    "malformed_head",      // hyper skips nothing here; kept for heads that only its longer buffer lets through
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,10 +144,17 @@ impl Pair {
     }
 }
 
-fn corpus() -> Vec<Vec<u8>> {
-    let with = |lines: &str, body: &str| format!("POST /p HTTP/1.1\r\nHost: h\r\n{lines}\r\n{body}");
-    let chunked = |body: &str| with("Transfer-Encoding: chunked\r\n", body);
-    let mut all = vec![
+fn with(lines: &str, body: &str) -> String {
+    format!("POST /p HTTP/1.1\r\nHost: h\r\n{lines}\r\n{body}")
+}
+
+fn chunked(body: &str) -> String {
+    with("Transfer-Encoding: chunked\r\n", body)
+}
+
+/// What everybody must accept.
+fn valid() -> Vec<Vec<u8>> {
+    let all = vec![
         get("/"),
         get("/a?b=c&d=%20") + &get("/second"),
         "GET / HTTP/1.0\r\n\r\n".into(),
@@ -171,6 +177,12 @@ fn corpus() -> Vec<Vec<u8>> {
         with("X-Empty:\r\nX-Tab:\tv\t\r\nx-utf8: \u{e9}\r\nConnection: keep-alive, x\r\n", ""),
         with("Accept: */*\r\nCookie: a=b; c=d\r\nUser-Agent: x/1 (y; z)\r\n", ""),
     ];
+    all.into_iter().map(String::into_bytes).collect()
+}
+
+/// What somebody could misunderstand.
+fn nasty() -> Vec<Vec<u8>> {
+    let mut all = vec!["CONNECT h:80 HTTP/1.1\r\nHost: h\r\n\r\n".to_owned()];
     for (lines, body) in [
         ("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n"),
         ("Transfer-Encoding: chunked\r\nContent-Length: 40\r\n", "0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n"),
@@ -212,9 +224,17 @@ fn corpus() -> Vec<Vec<u8>> {
     all.into_iter().map(String::into_bytes).collect()
 }
 
+fn corpus() -> Vec<Vec<u8>> {
+    [valid(), nasty()].concat()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_corpus_is_understood_as_by_hyper() {
     let pair = Pair::start().await;
+    for bytes in valid() {
+        let code = pair.compare(&bytes).await;
+        assert_eq!(code, "", "{}", String::from_utf8_lossy(&bytes));
+    }
     for bytes in corpus() {
         pair.compare(&bytes).await;
         // Cut anywhere, it is a different request; both must agree on which.
@@ -227,18 +247,19 @@ async fn the_corpus_is_understood_as_by_hyper() {
 #[tokio::test(flavor = "multi_thread")]
 async fn mutations_are_understood_as_by_hyper() {
     let pair = Pair::start().await;
-    let corpus = corpus();
+    let (corpus, valid) = (corpus(), valid());
     let mut random = Random(0x5eed_1234_abcd_0001);
     let (mut served, mut refused) = (0, 0);
-    for _ in 0..60000 {
-        let mut bytes = corpus[random.below(corpus.len())].clone();
-        for _ in 0..=random.below(3) {
+    for _ in 0..4000 {
+        let source = if random.below(3) == 0 { &corpus } else { &valid };
+        let mut bytes = source[random.below(source.len())].clone();
+        for _ in 0..[1, 1, 1, 2, 3][random.below(5)] {
             mutate(&mut bytes, &corpus, &mut random);
         }
         if pair.compare(&bytes).await.is_empty() { served += 1 } else { refused += 1 }
     }
     // Both sides of the line were tried.
-    assert!(served > 500 && refused > 500, "{served} {refused}");
+    assert!(served > 300 && refused > 300, "{served} {refused}");
 }
 
 struct Random(u64);

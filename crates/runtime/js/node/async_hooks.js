@@ -10,7 +10,7 @@
 // Deviations: createHook makes a hook that nothing calls; async ids are 0, but for those of AsyncResource.
 
 const { ObjectDefineProperty, ReflectApply, TypeError } = require("primordials");
-const { OUTSIDE, currentFrame, currentRequest, swapFrame } = require("request_scope");
+const { Frame, OUTSIDE, currentFrame, currentRequest, swapFrame } = require("request_scope");
 
 /** The list without `key`; the same list when it is not in there. Lists are short: one entry per AsyncLocalStorage. */
 function without(list, key) {
@@ -25,7 +25,7 @@ function storeOf(frame) {
 }
 
 function frameWith(store) {
-  return { __proto__: null, request: currentRequest(), store };
+  return new Frame(currentRequest(), store);
 }
 
 /** The frame in which something captured earlier is to run now. */

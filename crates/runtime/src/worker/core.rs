@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use super::event::{Event, EventResult, Scheduled, Task};
 use super::life::{answer, drain, respond};
-use super::turn::{Killed, describe};
+use super::turn::{Killed, describe, describe_at};
 use super::{Link, Shared};
 use crate::app::App;
 use crate::code_cache::CodeCache;
@@ -24,6 +24,7 @@ use crate::ops::text_value;
 use crate::requests::{Head, Phase, Reply, RequestState};
 use crate::shared_isolate::SharedIsolate;
 use crate::state::{LeftBehind, State};
+use crate::watchdog::Subject;
 
 pub(super) struct Core {
     life: Life,
@@ -39,9 +40,11 @@ pub(super) struct Live {
     // These hold handles of V8's, and so are dropped by hand, with the isolate locked.
     pub(super) state: ManuallyDrop<Rc<State>>,
     pub(super) context: ManuallyDrop<v8::Global<v8::Context>>,
-    pub(super) handle: v8::IsolateHandle,
+    pub(super) subject: Arc<Subject>,
     loading: Option<Loading>,
     handlers: Handlers,
+    /// The answer of a request that was handled past the inbox and has ended already.
+    kept: Option<Result<Response, Failure>>,
     /// Requests that have ended, for things that are done now and then.
     served: u64,
 }
@@ -64,7 +67,7 @@ unsafe impl Send for Core {}
 impl Core {
     pub(super) fn new(isolate: SharedIsolate, app: Arc<App>, link: Link) -> Self {
         let state = State::new(app, link);
-        let handle = isolate.handle();
+        let subject = Arc::new(Subject { app: state.app.name.clone(), handle: isolate.handle() });
         let context = isolate.with_lock(|isolate| {
             v8::scope!(let scope, &mut **isolate);
             let context = v8::Context::new(scope, v8::ContextOptions::default());
@@ -80,9 +83,10 @@ impl Core {
                 isolate,
                 state: ManuallyDrop::new(state),
                 context: ManuallyDrop::new(context),
-                handle,
+                subject,
                 loading: None,
                 handlers: Handlers::default(),
+                kept: None,
                 served: 0,
             })),
         }
@@ -119,6 +123,35 @@ impl Core {
         }
     }
 
+    /// Handles a request now, past the inbox. `Err` gives it back: the worker is gone.
+    pub(super) fn fetch_now(
+        &mut self,
+        shared: &Arc<Shared>,
+        request: Request,
+        deadline: Option<Instant>,
+    ) -> Result<Answer, (Request, Failure)> {
+        let Life::Live(live) = &mut self.life else {
+            let Life::Gone(failure) = &self.life else { unreachable!("a life is live or gone") };
+            return Err((request, failure.clone()));
+        };
+        let id = request.id;
+        let isolate = live.isolate.clone();
+        let handled = isolate.with_lock(|isolate| {
+            let handled = live.fetch(isolate, request, deadline, Reply::Kept(None));
+            handled.map(|()| live.take_answer(id))
+        });
+        Ok(match handled {
+            Ok(answer) => {
+                shared.timer.set(shared, live.state.timers.borrow().next());
+                answer
+            }
+            Err(Death { request, failure, others }) => {
+                self.condemn(shared, request, failure.clone(), others.clone());
+                Answer::Now(Err(if request == id { failure } else { others }))
+            }
+        })
+    }
+
     /// Ends the worker: `culprit` fails with `failure`, all others with `others`.
     fn condemn(&mut self, shared: &Arc<Shared>, culprit: RequestId, failure: Failure, others: Failure) {
         shared.gone.store(true, Ordering::Relaxed);
@@ -133,7 +166,7 @@ impl Core {
             let removed = live.state.requests.borrow_mut().remove(id);
             if let Some((reply, left)) = removed {
                 live.state.cancel(left);
-                answer(reply, if id == culprit { failure.clone() } else { others.clone() });
+                drop(answer(reply, if id == culprit { failure.clone() } else { others.clone() }));
             }
         }
         shared.active.store(0, Ordering::Relaxed);
@@ -147,6 +180,12 @@ impl Core {
         let failure = Failure::Internal { message: "the runtime panicked".into() };
         self.condemn(shared, RequestId::OUTSIDE, failure.clone(), failure);
     }
+}
+
+/// What a request that was handled at once comes to.
+pub(super) enum Answer {
+    Now(Result<Response, Failure>),
+    Later(oneshot::Receiver<Result<Response, Failure>>),
 }
 
 /// Why a worker ends.
@@ -173,7 +212,9 @@ impl Live {
     fn handle(&mut self, isolate: &mut LockedIsolate<'_>, event: Event) -> Result<(), Death> {
         match event {
             Event::Load { deadline, reply } => return self.load(isolate, deadline, reply),
-            Event::Fetch { request, deadline, reply } => self.fetch(isolate, *request, deadline, reply)?,
+            Event::Fetch { request, deadline, reply } => {
+                self.fetch(isolate, *request, deadline, Reply::Fetch(reply))?;
+            }
             Event::Scheduled { id, event, deadline, reply } => self.scheduled(isolate, id, event, deadline, reply)?,
             Event::Task { id, event, deadline, reply } => self.task(isolate, id, event, deadline, reply)?,
             Event::Settled { op, outcome } => {
@@ -216,8 +257,9 @@ impl Live {
                 Err(failure) => Err(failure),
                 Ok(Some((value, module))) => Ok((promise_of(scope, value), module.map(|m| v8::Global::new(scope, m)))),
                 Ok(None) => {
-                    let message = match scope.exception() {
-                        Some(exception) => describe(scope, state, exception),
+                    let (exception, found) = (scope.exception(), scope.message());
+                    let message = match exception {
+                        Some(exception) => describe_at(scope, state, exception, found),
                         None => "the module could not be evaluated".to_owned(),
                     };
                     scope.reset();
@@ -290,14 +332,14 @@ impl Live {
         isolate: &mut LockedIsolate<'_>,
         request: Request,
         deadline: Option<Instant>,
-        reply: oneshot::Sender<Result<Response, Failure>>,
+        reply: Reply,
     ) -> Result<(), Death> {
         if !self.handlers.has(Handlers::FETCH) {
-            drop(reply.send(Err(Failure::NoHandler { event: "fetch" })));
+            self.kept = answer(reply, Failure::NoHandler { event: "fetch" });
             return Ok(());
         }
         let Request { id, method, url, headers, body } = request;
-        let mut entry = RequestState::new(Reply::Fetch(reply), Phase::Handling, deadline);
+        let mut entry = RequestState::new(reply, Phase::Handling, deadline);
         entry.head = Some(Head { method, url, headers });
         if !body.is_empty() {
             let body_id = self.state.next_id();
@@ -320,6 +362,27 @@ impl Live {
             respond(&self.state, id, response);
         }
         self.after(isolate, id)
+    }
+
+    /// What came of a request that was handled past the inbox: its answer, or where to wait for it.
+    fn take_answer(&mut self, id: RequestId) -> Answer {
+        if let Some(answer) = self.kept.take() {
+            return Answer::Now(answer);
+        }
+        let mut requests = self.state.requests.borrow_mut();
+        if let Some(entry) = requests.get(id) {
+            match std::mem::replace(&mut entry.reply, Reply::Done) {
+                // Its stream or waitUntil goes on.
+                Reply::Kept(Some(answer)) => return Answer::Now(answer),
+                Reply::Kept(None) => {
+                    let (reply, later) = oneshot::channel();
+                    entry.reply = Reply::Fetch(reply);
+                    return Answer::Later(later);
+                }
+                _ => {}
+            }
+        }
+        Answer::Now(Err(Failure::Internal { message: "the request was dropped".into() }))
     }
 
     fn scheduled(
@@ -506,8 +569,10 @@ impl Live {
     ) -> Result<(), Death> {
         let removed = self.state.requests.borrow_mut().remove(request);
         let Some((reply, left)) = removed else { return Ok(()) };
-        if let Some(failure) = failure {
-            answer(reply, failure);
+        match (reply, failure) {
+            (Reply::Kept(Some(answer)), _) => self.kept = Some(answer),
+            (reply, Some(failure)) => self.kept = answer(reply, failure),
+            (_, None) => {}
         }
         if self.state.cancel(left) == LeftBehind::Something {
             self.turn(isolate, RequestId::OUTSIDE, |scope, state| {

@@ -15,7 +15,14 @@ pub(crate) fn respond(state: &State, request: RequestId, mut response: Response)
     let mut requests = state.requests.borrow_mut();
     // A request that was cancelled has nobody to answer; its body is dropped here.
     let Some(entry) = requests.get(request) else { return };
-    let Reply::Fetch(reply) = std::mem::replace(&mut entry.reply, Reply::Done) else { return };
+    let reply = match std::mem::replace(&mut entry.reply, Reply::Done) {
+        reply @ (Reply::Fetch(_) | Reply::Kept(None)) => reply,
+        // Answered already: this one is dropped.
+        other => {
+            entry.reply = other;
+            return;
+        }
+    };
     match std::mem::take(&mut response.body) {
         Body::Stream(stream) => {
             let silence = state.app.limits.stream_silence;
@@ -28,9 +35,14 @@ pub(crate) fn respond(state: &State, request: RequestId, mut response: Response)
             drain(state, entry);
         }
     }
-    drop(requests);
-    // Nobody there any more: dropping the body says so to the worker, and a body that is whole needs no word.
-    drop(reply.send(Ok(response)));
+    match reply {
+        Reply::Fetch(reply) => {
+            drop(requests);
+            // Nobody there any more: dropping the body says so to the worker, and a body that is whole needs no word.
+            drop(reply.send(Ok(response)));
+        }
+        _ => entry.reply = Reply::Kept(Some(Ok(response))),
+    }
 }
 
 /// The request failed before it had a response.
@@ -39,8 +51,9 @@ pub(crate) fn fail(state: &State, request: RequestId, failure: Failure) {
     let Some(entry) = requests.get(request) else { return };
     let reply = std::mem::replace(&mut entry.reply, Reply::Done);
     drain(state, entry);
-    drop(requests);
-    answer(reply, failure);
+    if let Some(kept) = answer(reply, failure) {
+        entry.reply = Reply::Kept(Some(kept));
+    }
 }
 
 pub(crate) fn finish_event(state: &State, request: RequestId, result: EventResult) {
@@ -59,12 +72,16 @@ pub(super) fn drain(state: &State, entry: &mut RequestState) {
     entry.enter(Phase::Draining, wall);
 }
 
-pub(super) fn answer(reply: Reply, failure: Failure) {
+/// Tells whoever waits. Where that is the caller on the stack, the answer comes back to be kept for it.
+pub(super) fn answer(reply: Reply, failure: Failure) -> Option<Result<Response, Failure>> {
     match reply {
         Reply::Fetch(reply) => drop(reply.send(Err(failure))),
         Reply::Event(reply) => drop(reply.send(Err(failure))),
+        Reply::Kept(None) => return Some(Err(failure)),
+        Reply::Kept(answered) => return answered,
         Reply::Done => {}
     }
+    None
 }
 
 /// An error that no handler answers for: logged, and the worker is replaced when it has finished what it has.

@@ -26,7 +26,7 @@ use hearth_core::failure::LoadFailure;
 use hearth_core::{Failure, LimitExceeded, LimitKind, Request, RequestId};
 use tokio::sync::oneshot;
 
-use self::core::Core;
+use self::core::{Answer, Core};
 use self::event::Event;
 use self::timer::TimerDriver;
 use crate::app::App;
@@ -68,6 +68,7 @@ pub(crate) struct Shared {
     core: Mutex<Core>,
     timer: Arc<TimerDriver>,
     active: AtomicU32,
+    busy: AtomicBool,
     retiring: AtomicBool,
     gone: AtomicBool,
 }
@@ -100,6 +101,7 @@ impl Worker {
                 inbox: Mutex::default(),
                 timer: TimerDriver::new(),
                 active: AtomicU32::new(0),
+                busy: AtomicBool::new(false),
                 retiring: AtomicBool::new(false),
                 gone: AtomicBool::new(false),
             }
@@ -168,7 +170,7 @@ impl Worker {
 
     /// Whether a turn is running right now.
     pub fn is_busy(&self) -> bool {
-        matches!(self.shared.core.try_lock(), Err(TryLockError::WouldBlock))
+        self.shared.busy.load(Ordering::Relaxed)
     }
 
     pub fn health(&self) -> Health {
@@ -210,6 +212,35 @@ impl Shared {
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 
+    /// Handles a request at once if nobody has the worker and nothing is waiting for it; otherwise gives it back.
+    fn fetch_now(self: &Arc<Self>, request: Request, deadline: Option<Instant>) -> Result<Answer, Request> {
+        let Ok(mut core) = self.core.try_lock() else { return Err(request) };
+        if !self.is_idle() {
+            return Err(request);
+        }
+        self.busy.store(true, Ordering::Relaxed);
+        let answer = catch_unwind(AssertUnwindSafe(|| core.fetch_now(self, request, deadline)));
+        let answer = match answer {
+            Ok(Ok(answer)) => answer,
+            Ok(Err((_, failure))) => Answer::Now(Err(failure)),
+            Err(_) => {
+                core.condemn_after_panic(self);
+                Answer::Now(Err(Failure::Internal { message: "the runtime panicked".into() }))
+            }
+        };
+        self.busy.store(false, Ordering::Relaxed);
+        drop(core);
+        // What came meanwhile found the worker taken.
+        if !self.is_idle() {
+            self.run();
+        }
+        Ok(answer)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     fn run(self: &Arc<Self>) {
         for _ in 0..BATCH {
             let mut core = match self.core.try_lock() {
@@ -218,12 +249,14 @@ impl Shared {
                 Err(TryLockError::WouldBlock) => return,
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             };
+            self.busy.store(true, Ordering::Relaxed);
             // A panic in here is a fault of ours that must not spread: the worker goes, the process stays.
             if catch_unwind(AssertUnwindSafe(|| core.drain(self, BATCH))).is_err() {
                 core.condemn_after_panic(self);
             }
+            self.busy.store(false, Ordering::Relaxed);
             drop(core);
-            if self.inbox.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+            if self.is_idle() {
                 return;
             }
         }

@@ -12,6 +12,7 @@ use hearth_core::{BodyError, ByteStream, Failure, LimitExceeded, LimitKind, Requ
 use tokio::sync::oneshot;
 use tokio::time::Sleep;
 
+use super::core::Answer;
 use super::event::Event;
 use super::{Link, Shared};
 
@@ -19,11 +20,19 @@ use super::{Link, Shared};
 pub struct ResponseFuture {
     shared: Arc<Shared>,
     request: RequestId,
-    reply: Option<oneshot::Receiver<Result<Response, Failure>>>,
+    reply: Awaited,
     limit: Duration,
     deadline: Option<Instant>,
     /// Made when there is something to wait for.
     alarm: Option<Pin<Box<Sleep>>>,
+}
+
+/// States: `Here -> Over`, or `Coming -> Over`.
+enum Awaited {
+    /// The handler answered at once.
+    Here(Result<Response, Failure>),
+    Coming(oneshot::Receiver<Result<Response, Failure>>),
+    Over,
 }
 
 /// A response body that tells the worker when it is over, and ends when nothing comes for too long.
@@ -43,9 +52,16 @@ impl ResponseFuture {
         let id = request.id;
         let limit = shared.app.limits.wall;
         let deadline = (!limit.is_zero()).then(|| Instant::now() + limit);
-        let (reply, receiver) = oneshot::channel();
-        shared.post(Event::Fetch { request: Box::new(request), deadline, reply });
-        Self { shared: shared.clone(), request: id, reply: Some(receiver), limit, deadline, alarm: None }
+        let reply = match shared.fetch_now(request, deadline) {
+            Ok(Answer::Now(answer)) => Awaited::Here(answer),
+            Ok(Answer::Later(later)) => Awaited::Coming(later),
+            Err(request) => {
+                let (reply, later) = oneshot::channel();
+                shared.post(Event::Fetch { request: Box::new(request), deadline, reply });
+                Awaited::Coming(later)
+            }
+        };
+        Self { shared: shared.clone(), request: id, reply, limit, deadline, alarm: None }
     }
 }
 
@@ -54,11 +70,15 @@ impl Future for ResponseFuture {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        let Some(reply) = &mut this.reply else {
-            return Poll::Ready(Err(Failure::Internal { message: "polled after the end".into() }));
+        let reply = match &mut this.reply {
+            Awaited::Coming(reply) => reply,
+            _ => match std::mem::replace(&mut this.reply, Awaited::Over) {
+                Awaited::Here(answer) => return Poll::Ready(answer),
+                _ => return Poll::Ready(Err(Failure::Internal { message: "polled after the end".into() })),
+            },
         };
         if let Poll::Ready(result) = Pin::new(reply).poll(cx) {
-            this.reply = None;
+            this.reply = Awaited::Over;
             let dropped = |_| Err(Failure::Internal { message: "the request was dropped".into() });
             return Poll::Ready(result.unwrap_or_else(dropped));
         }
@@ -67,7 +87,7 @@ impl Future for ResponseFuture {
         if alarm.as_mut().poll(cx).is_pending() {
             return Poll::Pending;
         }
-        this.reply = None;
+        this.reply = Awaited::Over;
         let exceeded = LimitExceeded::time(LimitKind::Wall, this.limit, this.limit);
         this.shared.post_later(Event::Expired { request: this.request, exceeded });
         Poll::Ready(Err(exceeded.into()))
@@ -76,7 +96,7 @@ impl Future for ResponseFuture {
 
 impl Drop for ResponseFuture {
     fn drop(&mut self) {
-        if self.reply.is_some() {
+        if matches!(self.reply, Awaited::Coming(_)) {
             self.shared.post_later(Event::Disconnected { request: self.request });
         }
     }

@@ -32,7 +32,7 @@ impl Live {
             Some(entry) => entry.budget(&state.app.limits),
             None => Budget { cpu: None, wall: None },
         };
-        let watch = Turn::arm(&state.app.name, request, &self.handle, budget);
+        let watch = Turn::arm(&self.subject, request, budget);
         let result = {
             v8::scope!(let scope, &mut **isolate);
             let context = v8::Local::new(scope, &*self.context);
@@ -83,5 +83,28 @@ pub(super) fn describe(scope: &mut v8::PinScope<'_, '_>, state: &State, error: v
     match describe.call(scope, undefined, &[error]) {
         Some(text) => text.to_rust_string_lossy(scope),
         None => "an error that cannot be described".to_owned(),
+    }
+}
+
+/// The same for what was just caught. An error that V8 found in a source has no stack: the place is in V8's message.
+pub(super) fn describe_at(
+    scope: &mut v8::PinScope<'_, '_>,
+    state: &State,
+    error: v8::Local<v8::Value>,
+    message: Option<v8::Local<v8::Message>>,
+) -> String {
+    let at = message.and_then(|message| {
+        let file = message.get_script_resource_name(scope)?.to_rust_string_lossy(scope);
+        let (line, column) = (u32::try_from(message.get_line_number(scope)?).ok()?, message.get_start_column() as u32 + 1);
+        let original = state.modules.borrow().original(&file, line, column);
+        Some(match original {
+            Some((file, line, column)) => format!("file://{file}:{line}:{column}"),
+            None => format!("{file}:{line}:{column}"),
+        })
+    });
+    let text = describe(scope, state, error);
+    match at {
+        Some(at) if !text.contains(&at) => format!("{text}\n    at {at}"),
+        _ => text,
     }
 }

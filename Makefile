@@ -1,0 +1,22 @@
+# The two that matter: `make run` and `make test`. Each sets up what it needs.
+
+.PHONY: run test lint fmt bench setup
+
+run: setup
+	cargo run --locked --release --bin hearth -- run examples/hello/index.ts --listen 127.0.0.1:8080
+
+test: setup lint
+	cargo test --locked --workspace
+
+lint: setup
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+
+fmt:
+	cargo fmt --all
+
+bench: setup
+	cargo bench --locked --workspace
+
+setup:
+	tools/setup

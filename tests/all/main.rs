@@ -1,0 +1,9 @@
+//! The integration tests: real apps (`tests/apps/`) in the real program. One binary, since linking is slow.
+#![allow(clippy::unwrap_used)]
+
+mod client;
+mod server;
+
+mod handlers;
+mod wait_until;
+mod warm;

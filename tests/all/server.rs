@@ -1,0 +1,216 @@
+//! The real program, started for one test: an app of `tests/apps/` on a port of its own. Killed when dropped.
+
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::client::{Client, Reply};
+
+/// Nothing takes this long, however slow the machine: what does, hangs.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+const BINARY: &str = env!("CARGO_BIN_EXE_hearth");
+const READY: &str = "Listening on http://";
+
+pub struct Server {
+    child: Child,
+    address: String,
+    log: Log,
+}
+
+/// What the program writes to standard error, as it comes.
+#[derive(Clone, Default)]
+struct Log(Arc<(Mutex<Written>, Condvar)>);
+
+#[derive(Default)]
+struct Written {
+    text: String,
+    ended: bool,
+}
+
+/// How a command ended that is not a server.
+pub struct Ended {
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// Starts `tests/apps/<case>/app.{ts,tsx,js}`.
+pub fn serve(case: &str) -> Server {
+    serve_with(case, &[])
+}
+
+/// The same with flags.
+pub fn serve_with(case: &str, flags: &[&str]) -> Server {
+    serve_file(&app(case), flags)
+}
+
+/// With one worker, so that all requests find the same module state.
+pub fn serve_alone(case: &str) -> Server {
+    serve_with(case, &["--workers", "1"])
+}
+
+pub fn serve_file(file: &Path, flags: &[&str]) -> Server {
+    let mut command = hearth();
+    command.arg("run").arg(file).args(["--listen", "127.0.0.1:0"]).args(flags);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let log = Log::default();
+    let (lines, written) = (BufReader::new(child.stderr.take().unwrap()).lines(), log.clone());
+    std::thread::spawn(move || written.fill(lines.map_while(Result::ok)));
+    let mut server = Server { child, address: String::new(), log };
+    let line = server.wait_log(READY);
+    let address = line.split_once(READY).unwrap().1;
+    server.address = address.split_whitespace().next().unwrap().to_owned();
+    server
+}
+
+/// A command of the program that ends by itself.
+pub fn run(arguments: &[&str]) -> Ended {
+    let output = hearth().args(arguments).stdin(Stdio::null()).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ended { status: output.status, stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// The entry of an app.
+pub fn app(case: &str) -> PathBuf {
+    let folder = apps().join(case);
+    let entries = ["app.ts", "app.tsx", "app.js"].map(|name| folder.join(name));
+    entries.iter().find(|entry| entry.is_file()).unwrap_or_else(|| panic!("{} has no app", folder.display())).clone()
+}
+
+pub fn apps() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/apps").canonicalize().unwrap()
+}
+
+/// A folder for one test, empty, below `target/`.
+pub fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// An environment with a secret in it that no app may ever see.
+fn hearth() -> Command {
+    let mut command = Command::new(BINARY);
+    command.env_remove("RUST_LOG").env("HEARTH_TEST_SECRET", "not for apps");
+    command
+}
+
+// === impl Server ===
+
+impl Server {
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    pub fn connect(&self) -> Client {
+        Client::connect(&self.address)
+    }
+
+    pub fn get(&self, path: &str) -> Reply {
+        self.connect().get(path)
+    }
+
+    pub fn post(&self, path: &str, body: impl AsRef<[u8]>) -> Reply {
+        self.connect().post(path, body)
+    }
+
+    /// Status 200 and this body.
+    #[track_caller]
+    pub fn expect(&self, path: &str, body: &str) {
+        let reply = self.get(path);
+        assert_eq!((reply.status, reply.text()), (200, body), "GET {path}; the log:\n{}", self.log());
+    }
+
+    pub fn log(&self) -> String {
+        self.log.0.0.lock().unwrap().text.clone()
+    }
+
+    /// The first line of the log with `text` in it, when it is there.
+    #[track_caller]
+    pub fn wait_log(&self, text: &str) -> String {
+        match self.log.wait(text) {
+            Some(line) => line,
+            None => panic!("nothing in the log has {text:?}:\n{}", self.log()),
+        }
+    }
+
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Resident memory in bytes.
+    pub fn memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    }
+
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// What Ctrl-C does.
+    pub fn interrupt(&self) {
+        let sent = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+
+    /// The end of the program, and all that it wrote.
+    #[track_caller]
+    pub fn wait(&mut self) -> (ExitStatus, String) {
+        // Its log ends with it.
+        assert!(self.log.wait_end(), "the program goes on:\n{}", self.log());
+        (self.child.wait().unwrap(), self.log())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+// === impl Log ===
+
+impl Log {
+    fn fill(&self, lines: impl Iterator<Item = String>) {
+        let (written, changed) = &*self.0;
+        for line in lines {
+            writeln!(written.lock().unwrap().text, "{line}").unwrap();
+            changed.notify_all();
+        }
+        written.lock().unwrap().ended = true;
+        changed.notify_all();
+    }
+
+    fn wait(&self, text: &str) -> Option<String> {
+        let find = |log: &str| log.lines().find(|line| line.contains(text)).map(str::to_owned);
+        self.wait_until(|written| find(&written.text).is_some() || written.ended);
+        find(&self.0.0.lock().unwrap().text)
+    }
+
+    fn wait_end(&self) -> bool {
+        self.wait_until(|written| written.ended);
+        self.0.0.lock().unwrap().ended
+    }
+
+    fn wait_until(&self, done: impl Fn(&Written) -> bool) {
+        let (written, changed) = &*self.0;
+        let deadline = Instant::now() + PATIENCE;
+        let mut written = written.lock().unwrap();
+        while !done(&written) && Instant::now() < deadline {
+            written = changed.wait_timeout(written, Duration::from_secs(1)).unwrap().0;
+        }
+    }
+}

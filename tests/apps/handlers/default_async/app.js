@@ -1,0 +1,6 @@
+export default {
+  async fetch() {
+    await null;
+    return new Response("async");
+  },
+};

@@ -1,0 +1,1 @@
+export default async (request) => new Response(`arrow ${request.method}`);

@@ -1,0 +1,6 @@
+export default {
+  greeting: "this is kept",
+  fetch() {
+    return new Response(this.greeting);
+  },
+};

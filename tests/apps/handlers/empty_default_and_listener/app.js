@@ -1,0 +1,2 @@
+addEventListener("fetch", (event) => event.respondWith(new Response("listener")));
+export default {};

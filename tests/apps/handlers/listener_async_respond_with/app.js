@@ -1,0 +1,3 @@
+addEventListener("fetch", async (event) => {
+  event.respondWith(Promise.resolve(new Response("responded")));
+});

@@ -1,0 +1,4 @@
+addEventListener("fetch", async () => {
+  await null;
+  return new Response("returned");
+});

@@ -1,0 +1,4 @@
+addEventListener("fetch", async (event) => {
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  event.respondWith(new Response("responded late"));
+});

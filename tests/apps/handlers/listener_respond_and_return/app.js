@@ -1,0 +1,4 @@
+addEventListener("fetch", (event) => {
+  event.respondWith(new Response("responded"));
+  return new Response("returned");
+});

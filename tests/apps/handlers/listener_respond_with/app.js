@@ -1,0 +1,3 @@
+addEventListener("fetch", (event) => {
+  event.respondWith(new Response("responded"));
+});

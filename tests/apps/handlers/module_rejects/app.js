@@ -1,0 +1,2 @@
+await Promise.reject(new RangeError("rejected at the top"));
+export default { fetch: () => new Response("never") };

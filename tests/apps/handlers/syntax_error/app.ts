@@ -1,0 +1,5 @@
+interface Broken {
+  name: string;
+}
+
+export default { fetch( { } };
