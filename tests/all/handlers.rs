@@ -228,7 +228,6 @@ fn a_request_can_be_seen_whole() {
     let mut client = server.connect();
     client.start("PUT", "/a%20b/c?q=%C3%BC", &[("x-custom", "one"), ("X-CUSTOM", "two"), ("content-length", "4")]);
     client.send("body");
-    let expected =
-        r#"{"method":"PUT","path":"/a%20b/c","query":"ü","host":"test","custom":"one, two","body":"body"}"#;
+    let expected = r#"{"method":"PUT","path":"/a%20b/c","query":"ü","host":"test","custom":"one, two","body":"body"}"#;
     assert_eq!(client.reply().text(), expected);
 }

@@ -21,16 +21,17 @@ const CRUMBS: usize = 255;
 
 pub fn run(options: RunOptions) -> anyhow::Result<()> {
     log::init("info");
-    let file = options
-        .file
-        .canonicalize()
-        .with_context(|| format!("cannot open {}", options.file.display()))?;
+    let file = options.file.canonicalize().with_context(|| format!("cannot open {}", options.file.display()))?;
     let platform = Platform::init()?;
     if let Some(path) = &options.breadcrumbs {
         keep_breadcrumbs(path)?;
     }
     hearth_runtime::set_stuck_observer(Arc::new(|app, request| {
-        tracing::error!(app = app.as_str(), request = request.raw(), "A turn is stuck: it goes on although it was terminated");
+        tracing::error!(
+            app = app.as_str(),
+            request = request.raw(),
+            "A turn is stuck: it goes on although it was terminated"
+        );
     }));
     let folder = app_folder(&file);
     let modules = AppModules::open(&folder, &file)?;
@@ -95,12 +96,17 @@ async fn serve(options: RunOptions, name: AppName, host: Arc<AppHost>, config: C
 /// Ready at the first SIGINT or SIGTERM. A second one ends the process at once, as people expect of Ctrl-C.
 async fn stop_signal() {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
         return std::future::pending().await;
     };
     let mut either = async || {
         std::future::poll_fn(|cx| {
-            if interrupt.poll_recv(cx).is_ready() { std::task::Poll::Ready(()) } else { terminate.poll_recv(cx).map(drop) }
+            if interrupt.poll_recv(cx).is_ready() {
+                std::task::Poll::Ready(())
+            } else {
+                terminate.poll_recv(cx).map(drop)
+            }
         })
         .await;
     };

@@ -6,7 +6,8 @@
 //! ```
 //! The socket is read only while the pipe has room, so a slow app holds its client back. When nobody reads the pipe any
 //! more, up to [`DISCARD`] bytes are read and thrown away for the connection's sake.
-//! A client that waits for `100 Continue` gets it when the app first asks for the body.
+//! A client that waits for `100 Continue` gets it when the app first asks for the body, or before the head of a response
+//! that streams; an app that answers otherwise never sees the body.
 //! Invariant: no byte after the body's end is taken from the inbox; a pipe is closed only when the body was complete.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,6 +21,7 @@ use tokio::time::Instant;
 use crate::chunked::{ChunkError, Decoder, Event};
 use crate::config::{Config, HalfClose};
 use crate::head::{Framing, Head};
+use crate::outbox::Outbox;
 use crate::reject::Reject;
 use crate::wire::{READ, Wire};
 
@@ -98,6 +100,13 @@ impl Incoming {
         }
     }
 
+    /// Before the head of a response that may go on reading the request: afterwards it would be too late for a 100.
+    pub fn send_continue(&mut self, outbox: &mut Outbox) {
+        if self.continuation.take().is_some() {
+            outbox.text().extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+        }
+    }
+
     /// Takes what comes, then watches the connection. Ready only when the exchange cannot go on.
     pub fn poll(&mut self, cx: &mut Context<'_>, wire: &mut Wire, config: &Config) -> Poll<Stop> {
         match self.poll_receive(cx, wire, config) {
@@ -142,11 +151,8 @@ impl Incoming {
                 }
                 continue;
             }
-            if let Some(continuation) = &self.continuation
-                && continuation.poll_wanted(cx).is_ready()
-            {
-                wire.outbox.text().extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
-                self.continuation = None;
+            if self.continuation.as_ref().is_some_and(|c| c.poll_wanted(cx).is_ready()) {
+                self.send_continue(&mut wire.outbox);
             }
             let want = if let State::Length(left) = self.state { left.min(DISCARD) as usize } else { DISCARD as usize };
             match wire.poll_fill(cx, want.max(READ)) {
@@ -223,10 +229,10 @@ impl Incoming {
                 }
             }
         }
-        if self.is_done()
-            && let Some(pipe) = self.pipe.take()
-        {
-            pipe.close();
+        if self.is_done() {
+            if let Some(pipe) = self.pipe.take() {
+                pipe.close();
+            }
         }
     }
 

@@ -158,6 +158,9 @@ async fn respond<D>(
     asked: Asked,
     response: Response,
 ) -> Then {
+    if let Body::Stream(_) = response.body {
+        incoming.send_continue(&mut line.wire.outbox);
+    }
     let keep_alive = asked.keep_alive
         && shared.drain.phase() == Phase::Open
         && (incoming.is_done() || may_keep(&incoming, &line.wire.inbox, &response.body));

@@ -85,9 +85,8 @@ impl Breadcrumbs {
         };
         // SAFETY: mmap demands nothing of a null hint; the descriptor, if any, is open for the length of the call, and the
         // result is checked below.
-        let base = unsafe {
-            libc::mmap(std::ptr::null_mut(), length, libc::PROT_READ | libc::PROT_WRITE, flags, fd, 0)
-        };
+        let base =
+            unsafe { libc::mmap(std::ptr::null_mut(), length, libc::PROT_READ | libc::PROT_WRITE, flags, fd, 0) };
         if base == libc::MAP_FAILED {
             return Err(BreadcrumbError::Map(io::Error::last_os_error()));
         }

@@ -89,7 +89,10 @@ async fn benches(platform: Platform, snapshot: Snapshot) {
         start.elapsed()
     };
     let heap = ByteSize::mb(128);
-    report("isolate from the snapshot, made and dropped", (0..100).map(|_| time(&mut || drop(Isolate::new(platform, &snapshot, heap)))).collect());
+    report(
+        "isolate from the snapshot, made and dropped",
+        (0..100).map(|_| time(&mut || drop(Isolate::new(platform, &snapshot, heap)))).collect(),
+    );
 
     for (name, cache) in [("without", ByteSize(0)), ("with", ByteSize::mb(8))] {
         let app = app(HELLO, cache);
@@ -104,7 +107,9 @@ async fn benches(platform: Platform, snapshot: Snapshot) {
     }
 
     let payload: &[u8] = br#"{"id":1,"name":"a name","tags":["a","b","c"],"nested":{"x":1,"y":[1,2,3]}}"#;
-    for (name, code, body) in [("hello", HELLO, &b""[..]), ("async, reads url", ASYNC, b""), ("JSON echo, 76 bytes", JSON, payload)] {
+    for (name, code, body) in
+        [("hello", HELLO, &b""[..]), ("async, reads url", ASYNC, b""), ("JSON echo, 76 bytes", JSON, payload)]
+    {
         let worker = Worker::start(platform, &snapshot, app(code, heap)).await.unwrap();
         for _ in 0..50_000 {
             worker.fetch(request(body)).await.unwrap();

@@ -5,10 +5,10 @@
 //! thread and its stack, and exited before the lock is given up. So isolates move between threads freely and are dropped in
 //! any order, by any thread.
 
+use hearth_core::ByteSize;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
-use hearth_core::ByteSize;
 
 use crate::heap::{HeapGuard, hard_limit};
 use crate::locker::{Locker, Unlocker};
@@ -65,7 +65,6 @@ impl Isolate {
     pub fn handle(&self) -> v8::IsolateHandle {
         self.inner.thread_safe_handle()
     }
-
 }
 
 impl Drop for Isolate {

@@ -181,10 +181,7 @@ impl RequestState {
                 cpu: cpu(LimitKind::ModuleCpu, limits.module_cpu, self.cpu),
                 wall: self.wall.map(|at| Deadline { kind: LimitKind::ModuleWall, limit: limits.module_wall, at }),
             },
-            Phase::Outside => Budget {
-                cpu: cpu(LimitKind::ModuleCpu, limits.module_cpu, Duration::ZERO),
-                wall: None,
-            },
+            Phase::Outside => Budget { cpu: cpu(LimitKind::ModuleCpu, limits.module_cpu, Duration::ZERO), wall: None },
             Phase::Handling => Budget {
                 cpu: cpu(LimitKind::Cpu, limits.cpu, self.cpu),
                 wall: self.wall.map(|at| Deadline { kind: LimitKind::Wall, limit: limits.wall, at }),

@@ -39,6 +39,10 @@ pub(crate) struct State {
     pub(crate) decoders: RefCell<HashMap<u64, crate::ops::Decoder>>,
     pub(crate) fetches: RefCell<HashMap<u64, crate::ops::FetchState>>,
     ops: RefCell<HashMap<u64, PendingOp>>,
+    /// Whose turn it is.
+    running: Cell<RequestId>,
+    /// Requests that got further in another one's turn, by a promise that the two share.
+    others: RefCell<Vec<RequestId>>,
     next: Cell<u64>,
     entry: OnceCell<Entry>,
     started: Instant,
@@ -60,7 +64,11 @@ pub(crate) enum OpValue {
     Text(Bytes),
     Bytes(Bytes),
     /// The body that was read goes back to its place.
-    Chunk { body: BodyId, rest: Body, chunk: Option<Bytes> },
+    Chunk {
+        body: BodyId,
+        rest: Body,
+        chunk: Option<Bytes>,
+    },
     FetchHead(Box<crate::ops::Head>),
 }
 
@@ -88,6 +96,8 @@ impl State {
             decoders: RefCell::default(),
             fetches: RefCell::default(),
             ops: RefCell::default(),
+            running: Cell::new(RequestId::OUTSIDE),
+            others: RefCell::default(),
             next: Cell::new(1),
             entry: OnceCell::new(),
             started: Instant::now(),
@@ -153,6 +163,22 @@ impl State {
 
     pub(crate) fn is_poisoned(&self) -> bool {
         self.poisoned.get()
+    }
+
+    pub(crate) fn set_running(&self, request: RequestId) {
+        self.running.set(request);
+    }
+
+    /// A request got further. If it is not its own turn, somebody has to look after it when the turn is over.
+    pub(crate) fn note_progress(&self, request: RequestId) {
+        if request != self.running.get() {
+            self.others.borrow_mut().push(request);
+        }
+    }
+
+    /// One of those that `note_progress` was told of.
+    pub(crate) fn take_other(&self) -> Option<RequestId> {
+        self.others.borrow_mut().pop()
     }
 
     // ---- asynchronous ops
@@ -229,7 +255,11 @@ impl State {
             }
         }
         let mut timers = self.timers.borrow_mut();
-        let behind = if left.timers.is_empty() && left.bodies.is_empty() && !left.streamed { LeftBehind::Nothing } else { LeftBehind::Something };
+        let behind = if left.timers.is_empty() && left.bodies.is_empty() && !left.streamed {
+            LeftBehind::Nothing
+        } else {
+            LeftBehind::Something
+        };
         for timer in left.timers {
             timers.cancel(timer);
         }

@@ -9,8 +9,8 @@
 //! States of a turn: `Running -> Terminated -> Stuck`; disarming leaves any of them.
 
 use std::cell::RefCell;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 

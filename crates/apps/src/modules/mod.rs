@@ -10,15 +10,15 @@
 //! # Why oxc and not swc
 //!
 //! Both strip types and compile JSX, enums, namespaces and legacy decorators. oxc was chosen for
-//! * **compile time**: parser, transformer, code generator and resolver are some 80 crates and build in about half a
-//!   minute on two cores; `swc_core` with the same features is some 250 crates with heavy use of procedural macros;
-//! * **size**: about 3 MB less machine code in the binary, as the passes for old JavaScript are one crate and mostly
-//!   unreachable with an `esnext` target;
-//! * **speed**: about three times swc's parsing speed, an arena per file that is freed at once, and a resolver of the
-//!   same family that takes a file system of ours, which is how the folder's border is kept (`jail.rs`).
+//! * **compile time**: with the resolver and all it needs, 65 seconds of CPU for a debug build, against 95 for
+//!   `swc_core` with the same features and no resolver (145 crates against 181);
+//! * **size**: a program with nothing but this crate has 3.5 MB, stripped, the tables for old browsers included;
+//! * **speed**: three times swc's parsing speed by its authors' benchmark, an arena per file that is freed at once, and
+//!   a resolver of the same family that takes a file system of ours, which is how the folder's border is kept
+//!   (`jail.rs`). An app with Hono, React, zod and more (177 modules, 2 MB) is ready in 45 ms of CPU time.
 //!
 //! What swc has and oxc (0.75) has not: standard (stage 3) decorators, and ES modules rewritten to CommonJS. The first
-//! is refused with an explanation, the second is not needed.
+//! is refused with an explanation, the second is not needed. 0.75 is the last oxc for Rust 1.85.
 //!
 //! # Invariants
 //!

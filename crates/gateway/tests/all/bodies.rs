@@ -101,7 +101,11 @@ async fn a_body_too_large_after_the_answer_began_fails_for_the_app() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_waits_for_100_gets_it_when_the_app_reads() {
     let server = start(Config::default(), |request: Request| async move {
-        if request.url.ends_with("/read") { mirror(request).await } else { Ok(text_response("no, thanks")) }
+        match request.url.as_str() {
+            "http://h/read" => mirror(request).await,
+            "http://h/echo" => Ok(hearth_core::Response { body: request.body, ..text_response("") }),
+            _ => Ok(text_response("no, thanks")),
+        }
     })
     .await;
     let mut client = server.connect().await;
@@ -111,6 +115,10 @@ async fn a_client_that_waits_for_100_gets_it_when_the_app_reads() {
     // Who does not wait is not told to go on.
     let reply = client.ask(post("/read", "Content-Length: 5\r\nExpect: 100-continue\r\n") + "hello").await;
     assert_eq!((reply.status, reply.text()), (200, "POST http://h/read hello"));
+    // An app that reads only while it answers.
+    client.send(post("/echo", "Transfer-Encoding: chunked\r\nExpect: 100-continue\r\n")).await;
+    assert_eq!(client.until("\r\n\r\n").await, "HTTP/1.1 100 Continue\r\n\r\n");
+    assert_eq!(client.ask("5\r\nhello\r\n0\r\n\r\n").await.text(), "hello");
     // An app that does not read answers at once; whether the body will come is unknown, so the connection ends.
     let reply = client.ask(post("/skip", "Content-Length: 5\r\nExpect: 100-continue\r\n")).await;
     assert_eq!((reply.text(), reply.header("connection")), ("no, thanks", "close"));

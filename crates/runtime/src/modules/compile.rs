@@ -45,18 +45,24 @@ impl CompileError {
     }
 }
 
-/// Loads, links and starts the app's entry. What it returns is a promise for modules and any value for scripts; nothing
-/// means that the exception is pending.
+/// An app's entry that has begun to run.
+pub(crate) struct Started<'s> {
+    /// A promise for modules, any value for scripts.
+    pub(crate) value: v8::Local<'s, v8::Value>,
+    pub(crate) module: Option<v8::Local<'s, v8::Module>>,
+}
+
+/// Loads, links and starts the app's entry. Nothing means that the exception is pending.
 pub(crate) fn start_entry<'s>(
     scope: &mut v8::PinScope<'s, '_>,
     state: &State,
-) -> Result<Option<(v8::Local<'s, v8::Value>, Option<v8::Local<'s, v8::Module>>)>, LoadFailure> {
+) -> Result<Option<Started<'s>>, LoadFailure> {
     let entry = state.app.loader.entry();
     let source = state.app.loader.load(&entry, ImportType::Default)?;
     if let ModuleCode::Script(text) = &source.code {
         state.modules.borrow_mut().note_source(&source);
         let value = compile_script(scope, state, &source, text).and_then(|script| script.run(scope));
-        return Ok(value.map(|value| (value, None)));
+        return Ok(value.map(|value| Started { value, module: None }));
     }
     let module = match load_graph(scope, state, &entry, ImportType::Default) {
         Ok(module) => module,
@@ -66,7 +72,7 @@ pub(crate) fn start_entry<'s>(
     if module.instantiate_module(scope, super::import::resolve_import).is_none() {
         return Ok(None);
     }
-    Ok(module.evaluate(scope).map(|value| (value, Some(module))))
+    Ok(module.evaluate(scope).map(|value| Started { value, module: Some(module) }))
 }
 
 /// Compiles a module and everything it imports, each once. Iterative: the depth of a graph is the app's choice.
@@ -187,8 +193,7 @@ fn compile_script<'s>(
     let key = CacheKey::new(Shape::Script, text);
     let cached = state.app.code_cache.get(key);
     let (mut source, options) = source(scope, &about.id, text, cached.as_deref(), Shape::Script)?;
-    let script =
-        v8::script_compiler::compile_unbound_script(scope, &mut source, options, NoCacheReason::NoReason)?;
+    let script = v8::script_compiler::compile_unbound_script(scope, &mut source, options, NoCacheReason::NoReason)?;
     if !accepted(&source) {
         if cached.is_some() {
             state.app.code_cache.reject(key);
@@ -214,14 +219,8 @@ pub(crate) fn compile_function<'s>(
     for parameter in parameters {
         names.push(text_value(scope, parameter).ok()?);
     }
-    let function = v8::script_compiler::compile_function(
-        scope,
-        &mut source,
-        &names,
-        &[],
-        options,
-        NoCacheReason::NoReason,
-    )?;
+    let function =
+        v8::script_compiler::compile_function(scope, &mut source, &names, &[], options, NoCacheReason::NoReason)?;
     if !accepted(&source) {
         if cached.is_some() {
             state.app.code_cache.reject(key);
@@ -244,10 +243,9 @@ fn source<'s>(
     let origin = v8::ScriptOrigin::new(scope, name.into(), 0, 0, false, -1, None, false, false, is_module, None);
     let code = text_value(scope, text).ok()?;
     Some(match cached.and_then(|packed| unpack(packed).ok()) {
-        Some(data) => (
-            Source::new_with_cached_data(code, Some(&origin), CachedData::new(data)),
-            CompileOptions::ConsumeCodeCache,
-        ),
+        Some(data) => {
+            (Source::new_with_cached_data(code, Some(&origin), CachedData::new(data)), CompileOptions::ConsumeCodeCache)
+        }
         None => (Source::new(code, Some(&origin)), CompileOptions::NoCompileOptions),
     })
 }

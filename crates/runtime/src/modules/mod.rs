@@ -12,7 +12,7 @@ use hearth_core::module::{ImportType, ModuleId, ModuleSource};
 
 use crate::code_cache::CacheKey;
 
-pub(crate) use compile::{compile_function, start_entry};
+pub(crate) use compile::{Started, compile_function, start_entry};
 pub(crate) use import::{import_dynamically, initialize_import_meta};
 pub(crate) use synthetic::evaluate_for_require;
 
@@ -56,7 +56,12 @@ impl ModuleMap {
         self.by_hash.get(&hash)?.iter().find(|known| known.module == *module)
     }
 
-    fn set_imports(&mut self, hash: i32, module: &v8::Global<v8::Module>, imports: HashMap<(String, ImportType), ModuleId>) {
+    fn set_imports(
+        &mut self,
+        hash: i32,
+        module: &v8::Global<v8::Module>,
+        imports: HashMap<(String, ImportType), ModuleId>,
+    ) {
         if let Some(known) =
             self.by_hash.get_mut(&hash).and_then(|list| list.iter_mut().find(|known| known.module == *module))
         {

@@ -56,7 +56,8 @@ fn builtin_names(
     names: &mut Vec<String>,
 ) -> Result<(), CompileError> {
     let exports = builtin(scope, state, id)?;
-    let keys = exports.get_own_property_names(scope, v8::GetPropertyNamesArgs::default()).ok_or(CompileError::Pending)?;
+    let keys =
+        exports.get_own_property_names(scope, v8::GetPropertyNamesArgs::default()).ok_or(CompileError::Pending)?;
     for index in 0..keys.length() {
         let key = keys.get_index(scope, index).ok_or(CompileError::Pending)?;
         names.push(key.to_rust_string_lossy(scope));
@@ -148,9 +149,7 @@ fn set_exports<'s>(
         }
         ModuleCode::Text(text) => text_value(scope, text)?.into(),
         ModuleCode::Bytes(bytes) => bytes_value(scope, bytes)?.into(),
-        ModuleCode::Wasm(bytes) => {
-            v8::WasmModuleObject::compile(scope, bytes).ok_or(CompileError::Pending)?.into()
-        }
+        ModuleCode::Wasm(bytes) => v8::WasmModuleObject::compile(scope, bytes).ok_or(CompileError::Pending)?.into(),
         ModuleCode::Module(_) | ModuleCode::Script(_) => return Err(CompileError::Pending),
     };
     let key = text_value(scope, "default")?;

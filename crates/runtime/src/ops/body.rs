@@ -21,7 +21,11 @@ fn gone() -> OpError {
 }
 
 /// The next chunk. What has arrived already is given without a task.
-pub(super) fn op_body_read<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_body_read<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let state = State::current(scope);
     let id = id_of(args.get(0))?;
     let mut body = state.bodies.borrow_mut().take_to_read(id).ok_or_else(gone)?;
@@ -106,7 +110,11 @@ impl hearth_core::ByteStream for Prefixed {
     }
 }
 
-pub(super) fn op_body_bytes<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_body_bytes<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let state = State::current(scope);
     let id = id_of(args.get(0))?;
     match take_all(&state, id)? {
@@ -116,14 +124,19 @@ pub(super) fn op_body_bytes<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, 
         }
         Everything::Later(body) => {
             let request = state.bodies.borrow().request(id);
-            let (_, promise) = state.start_op(scope, request, collect(body, state.app.limits.heap.bytes(), OpValue::Bytes))?;
+            let (_, promise) =
+                state.start_op(scope, request, collect(body, state.app.limits.heap.bytes(), OpValue::Bytes))?;
             rv.set(promise.into());
         }
     }
     Ok(())
 }
 
-pub(super) fn op_body_text<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_body_text<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let state = State::current(scope);
     let id = id_of(args.get(0))?;
     match take_all(&state, id)? {
@@ -133,7 +146,8 @@ pub(super) fn op_body_text<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, r
         }
         Everything::Later(body) => {
             let request = state.bodies.borrow().request(id);
-            let (_, promise) = state.start_op(scope, request, collect(body, state.app.limits.heap.bytes(), OpValue::Text))?;
+            let (_, promise) =
+                state.start_op(scope, request, collect(body, state.app.limits.heap.bytes(), OpValue::Text))?;
             rv.set(promise.into());
         }
     }
@@ -155,18 +169,30 @@ async fn collect(mut body: Body, limit: u64, wrap: fn(Bytes) -> OpValue) -> Resu
     Ok(wrap(join(pieces)))
 }
 
-pub(super) fn op_body_cancel<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, _rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_body_cancel<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    _rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     State::current(scope).bodies.borrow_mut().take(id_of(args.get(0))?);
     Ok(())
 }
 
-pub(super) fn op_body_length<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_body_length<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let length = State::current(scope).bodies.borrow().length(id_of(args.get(0))?);
     rv.set_double(length.map_or(-1.0, |length| length as f64));
     Ok(())
 }
 
-pub(super) fn op_pipe_new<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_pipe_new<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let state = State::current(scope);
     let request = RequestId::from_raw(id_of(args.get(0))?);
     let (writer, reader) = pipe::pipe(pipe::DEFAULT_CAPACITY, None);
@@ -177,7 +203,11 @@ pub(super) fn op_pipe_new<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv
     Ok(())
 }
 
-pub(super) fn op_pipe_write<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_pipe_write<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let state = State::current(scope);
     let id = id_of(args.get(0))?;
     let chunk = args.get(1);
@@ -194,7 +224,11 @@ pub(super) fn op_pipe_write<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, 
     Ok(())
 }
 
-pub(super) fn op_pipe_ready<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_pipe_ready<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let state = State::current(scope);
     let id = id_of(args.get(0))?;
     let writer = state.bodies.borrow().writer(id);
@@ -209,14 +243,22 @@ pub(super) fn op_pipe_ready<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, 
     Ok(())
 }
 
-pub(super) fn op_pipe_close<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, _rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_pipe_close<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    _rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     if let Some(writer) = State::current(scope).bodies.borrow_mut().finish_writer(id_of(args.get(0))?) {
         writer.close();
     }
     Ok(())
 }
 
-pub(super) fn op_pipe_fail<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, _rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_pipe_fail<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    _rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let message = string_of(scope, args.get(1))?;
     if let Some(writer) = State::current(scope).bodies.borrow_mut().finish_writer(id_of(args.get(0))?) {
         writer.fail(BodyError::Failed(message));

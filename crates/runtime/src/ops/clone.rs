@@ -38,7 +38,10 @@ pub(super) fn op_structured_clone<'s>(
             message: "only array buffers can be transferred".into(),
         })?;
         if buffer.was_detached() || !buffer.is_detachable() || buffers.contains(&buffer) {
-            return Err(OpError::Dom { name: "DataCloneError", message: "the array buffer cannot be transferred".into() });
+            return Err(OpError::Dom {
+                name: "DataCloneError",
+                message: "the array buffer cannot be transferred".into(),
+            });
         }
         buffers.push(buffer);
     }

@@ -6,7 +6,10 @@ use bytes::Bytes;
 use crate::op_error::OpError;
 
 /// A string of V8's from UTF-8.
-pub(crate) fn text_value<'s>(scope: &mut v8::PinScope<'s, '_>, text: &str) -> Result<v8::Local<'s, v8::String>, OpError> {
+pub(crate) fn text_value<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    text: &str,
+) -> Result<v8::Local<'s, v8::String>, OpError> {
     let made = if text.is_ascii() {
         v8::String::new_from_one_byte(scope, text.as_bytes(), v8::NewStringType::Normal)
     } else {
@@ -106,7 +109,10 @@ pub(crate) fn id_of(value: v8::Local<v8::Value>) -> Result<u64, OpError> {
 }
 
 /// [name, value, ...] from an array of strings.
-pub(crate) fn strings_of(scope: &mut v8::PinScope<'_, '_>, value: v8::Local<v8::Value>) -> Result<Vec<String>, OpError> {
+pub(crate) fn strings_of(
+    scope: &mut v8::PinScope<'_, '_>,
+    value: v8::Local<v8::Value>,
+) -> Result<Vec<String>, OpError> {
     let array: v8::Local<v8::Array> =
         value.try_into().map_err(|_| OpError::type_error("internal: an array was expected"))?;
     let mut strings = Vec::with_capacity(array.length() as usize);

@@ -13,11 +13,19 @@ fn random(into: &mut [u8]) -> Result<(), OpError> {
         .map_err(|error| OpError::Dom { name: "OperationError", message: format!("no randomness: {error}") })
 }
 
-pub(super) fn op_crypto_random<'s>(_scope: Scope<'_, 's, '_>, args: &Arguments<'s>, _rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_crypto_random<'s>(
+    _scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    _rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     with_bytes(args.get(0), random)?
 }
 
-pub(super) fn op_crypto_uuid<'s>(scope: Scope<'_, 's, '_>, _args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_crypto_uuid<'s>(
+    scope: Scope<'_, 's, '_>,
+    _args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let mut bytes = [0u8; 16];
     random(&mut bytes)?;
     // RFC 9562: version 4, variant 10.
@@ -30,7 +38,11 @@ pub(super) fn op_crypto_uuid<'s>(scope: Scope<'_, 's, '_>, _args: &Arguments<'s>
     Ok(())
 }
 
-pub(super) fn op_crypto_digest<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_crypto_digest<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let algorithm = string_of(scope, args.get(0))?;
     let digest = with_bytes(args.get(1), |data| match algorithm.as_str() {
         "SHA-1" => Some(sha1::Sha1::digest(data).to_vec()),

@@ -15,7 +15,11 @@ pub(crate) struct Decoder {
     fatal: bool,
 }
 
-pub(super) fn op_encoding_label<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_encoding_label<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let label = string_of(scope, args.get(0))?;
     if let Some(encoding) = Encoding::for_label_no_replacement(label.as_bytes()) {
         let name = text_value(scope, &encoding.name().to_ascii_lowercase())?;
@@ -24,8 +28,13 @@ pub(super) fn op_encoding_label<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'
     Ok(())
 }
 
-pub(super) fn op_text_encode<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
-    let text: v8::Local<v8::String> = args.get(0).try_into().map_err(|_| OpError::type_error("a string was expected"))?;
+pub(super) fn op_text_encode<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
+    let text: v8::Local<v8::String> =
+        args.get(0).try_into().map_err(|_| OpError::type_error("a string was expected"))?;
     let bytes = string_bytes(scope, text);
     let value = bytes_value(scope, &bytes)?;
     rv.set(value.into());
@@ -33,8 +42,13 @@ pub(super) fn op_text_encode<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>,
 }
 
 /// out = [code units read, bytes written]
-pub(super) fn op_text_encode_into<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, _rv: &mut Return<'s>) -> Result<(), OpError> {
-    let text: v8::Local<v8::String> = args.get(0).try_into().map_err(|_| OpError::type_error("a string was expected"))?;
+pub(super) fn op_text_encode_into<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    _rv: &mut Return<'s>,
+) -> Result<(), OpError> {
+    let text: v8::Local<v8::String> =
+        args.get(0).try_into().map_err(|_| OpError::type_error("a string was expected"))?;
     let mut read = 0usize;
     let isolate: &v8::Isolate = scope;
     let written = with_bytes(args.get(1), |into| {
@@ -46,7 +60,11 @@ pub(super) fn op_text_encode_into<'s>(scope: Scope<'_, 's, '_>, args: &Arguments
     })
 }
 
-pub(super) fn op_text_decode<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_text_decode<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let label = string_of(scope, args.get(0))?;
     let encoding = Encoding::for_label(label.as_bytes()).ok_or_else(|| OpError::Range("unknown encoding".into()))?;
     let (fatal, keep_bom) = (args.get(2).is_true(), args.get(3).is_true());
@@ -66,11 +84,18 @@ pub(super) fn op_text_decode<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>,
 }
 
 /// UTF-8 without its BOM, errors replaced: how a body becomes text.
-pub(crate) fn decode_text<'s>(scope: &mut v8::PinScope<'s, '_>, bytes: &[u8]) -> Result<v8::Local<'s, v8::String>, OpError> {
+pub(crate) fn decode_text<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    bytes: &[u8],
+) -> Result<v8::Local<'s, v8::String>, OpError> {
     utf8_value(scope, bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes), false)
 }
 
-fn utf8_value<'s>(scope: &mut v8::PinScope<'s, '_>, bytes: &[u8], fatal: bool) -> Result<v8::Local<'s, v8::String>, OpError> {
+fn utf8_value<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    bytes: &[u8],
+    fatal: bool,
+) -> Result<v8::Local<'s, v8::String>, OpError> {
     if bytes.is_ascii() {
         return v8::String::new_from_one_byte(scope, bytes, v8::NewStringType::Normal)
             .ok_or_else(|| OpError::Range("the string is too long".into()));
@@ -82,7 +107,11 @@ fn utf8_value<'s>(scope: &mut v8::PinScope<'s, '_>, bytes: &[u8], fatal: bool) -
         .ok_or_else(|| OpError::Range("the string is too long".into()))
 }
 
-pub(super) fn op_text_decoder_new<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_text_decoder_new<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let label = string_of(scope, args.get(0))?;
     let encoding = Encoding::for_label(label.as_bytes()).ok_or_else(|| OpError::Range("unknown encoding".into()))?;
     let state = State::current(scope);
@@ -93,7 +122,11 @@ pub(super) fn op_text_decoder_new<'s>(scope: Scope<'_, 's, '_>, args: &Arguments
     Ok(())
 }
 
-pub(super) fn op_text_decoder_decode<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_text_decoder_decode<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let state = State::current(scope);
     let id = id_of(args.get(0))?;
     let last = args.get(2).is_true();
@@ -111,7 +144,11 @@ pub(super) fn op_text_decoder_decode<'s>(scope: Scope<'_, 's, '_>, args: &Argume
     Ok(())
 }
 
-pub(super) fn op_text_decoder_free<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, _rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_text_decoder_free<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    _rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     State::current(scope).decoders.borrow_mut().remove(&id_of(args.get(0))?);
     Ok(())
 }
@@ -138,8 +175,13 @@ fn decode(decoder: &mut encoding_rs::Decoder, bytes: &[u8], last: bool, fatal: b
 }
 
 /// A binary string (one byte per unit) to base64; nothing when a unit is above 0xFF.
-pub(super) fn op_base64_encode<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
-    let text: v8::Local<v8::String> = args.get(0).try_into().map_err(|_| OpError::type_error("a string was expected"))?;
+pub(super) fn op_base64_encode<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
+    let text: v8::Local<v8::String> =
+        args.get(0).try_into().map_err(|_| OpError::type_error("a string was expected"))?;
     if !text.contains_only_onebyte() {
         return Ok(());
     }
@@ -152,8 +194,13 @@ pub(super) fn op_base64_encode<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s
 }
 
 /// The forgiving decoding of the Infra standard.
-pub(super) fn op_base64_decode<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
-    let text: v8::Local<v8::String> = args.get(0).try_into().map_err(|_| OpError::type_error("a string was expected"))?;
+pub(super) fn op_base64_decode<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
+    let text: v8::Local<v8::String> =
+        args.get(0).try_into().map_err(|_| OpError::type_error("a string was expected"))?;
     if !text.contains_only_onebyte() {
         return Ok(());
     }

@@ -36,7 +36,11 @@ pub(crate) struct Head {
     body: Body,
 }
 
-pub(super) fn op_fetch_start<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_fetch_start<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let state = State::current(scope);
     let request = RequestId::from_raw(id_of(args.get(0))?);
     let method = Method::parse(&string_of(scope, args.get(1))?);
@@ -105,7 +109,11 @@ fn outgoing_body<'s>(
     })
 }
 
-pub(super) fn op_fetch_head<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_fetch_head<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let state = State::current(scope);
     let fetch = id_of(args.get(0))?;
     let taken = state.fetches.borrow_mut().remove(&fetch);
@@ -149,7 +157,11 @@ fn gate(state: &State, request: RequestId) -> Option<Arc<Semaphore>> {
     (at_once != 0).then(|| entry.gate.get_or_insert_with(|| Arc::new(Semaphore::new(at_once as usize))).clone())
 }
 
-pub(super) fn op_fetch_abort<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, _rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_fetch_abort<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    _rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let state = State::current(scope);
     let taken = state.fetches.borrow_mut().remove(&id_of(args.get(0))?);
     match taken {

@@ -13,7 +13,11 @@ type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
 const PARAMETERS: [&str; 5] = ["exports", "require", "module", "__filename", "__dirname"];
 
 /// (file, line, column) -> "file:line:column" of what people wrote; nothing where that is the same.
-pub(super) fn op_source_position<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_source_position<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let state = State::current(scope);
     let file = string_of(scope, args.get(0))?;
     let line = args.get(1).uint32_value(scope).unwrap_or(0);
@@ -27,7 +31,11 @@ pub(super) fn op_source_position<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<
 }
 
 /// (specifier, from) -> id
-pub(super) fn op_commonjs_resolve<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_commonjs_resolve<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let state = State::current(scope);
     let specifier = string_of(scope, args.get(0))?;
     let from = ModuleId::new(string_of(scope, args.get(1))?);
@@ -43,17 +51,17 @@ pub(super) fn op_commonjs_resolve<'s>(scope: Scope<'_, 's, '_>, args: &Arguments
 
 /// id -> the module's body as a function, for CommonJS; else undefined after its namespace was put into the second
 /// argument, an array.
-pub(super) fn op_commonjs_load<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_commonjs_load<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let state = State::current(scope);
     let id = ModuleId::new(string_of(scope, args.get(0))?);
-    let source = state
-        .app
-        .loader
-        .load(&id, ImportType::Default)
-        .map_err(|error| OpError::type_error(error.to_string()))?;
+    let source =
+        state.app.loader.load(&id, ImportType::Default).map_err(|error| OpError::type_error(error.to_string()))?;
     if let ModuleCode::CommonJs { body, .. } = &source.code {
-        let function =
-            modules::compile_function(scope, &state, &id, body, &PARAMETERS).ok_or(OpError::Pending)?;
+        let function = modules::compile_function(scope, &state, &id, body, &PARAMETERS).ok_or(OpError::Pending)?;
         rv.set(function.into());
         return Ok(());
     }

@@ -23,7 +23,11 @@ fn request_of(args: &Arguments<'_>) -> Result<RequestId, OpError> {
     Ok(RequestId::from_raw(id_of(args.get(0))?))
 }
 
-pub(super) fn op_request_method<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_request_method<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let state = State::current(scope);
     let mut requests = state.requests.borrow_mut();
     let head = requests.get(request_of(args)?).and_then(|entry| entry.head.as_ref()).ok_or_else(over)?;
@@ -32,7 +36,11 @@ pub(super) fn op_request_method<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'
     Ok(())
 }
 
-pub(super) fn op_request_url<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_request_url<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let state = State::current(scope);
     let mut requests = state.requests.borrow_mut();
     let head = requests.get(request_of(args)?).and_then(|entry| entry.head.as_ref()).ok_or_else(over)?;
@@ -41,7 +49,11 @@ pub(super) fn op_request_url<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>,
     Ok(())
 }
 
-pub(super) fn op_request_headers<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_request_headers<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let state = State::current(scope);
     let mut requests = state.requests.borrow_mut();
     let head = requests.get(request_of(args)?).and_then(|entry| entry.head.as_ref()).ok_or_else(over)?;
@@ -55,7 +67,11 @@ pub(super) fn op_request_headers<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<
     Ok(())
 }
 
-pub(super) fn op_request_body<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_request_body<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let state = State::current(scope);
     let body = state.requests.borrow_mut().get(request_of(args)?).and_then(|entry| entry.body);
     rv.set_double(body.unwrap_or(0) as f64);
@@ -63,7 +79,11 @@ pub(super) fn op_request_body<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>
 }
 
 /// (request, status, statusText, headersKind, headers, bodyKind, body)
-pub(super) fn op_respond<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, _rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_respond<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    _rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let state = State::current(scope);
     let request = request_of(args)?;
     let status = args.get(1).uint32_value(scope).unwrap_or(500);
@@ -83,7 +103,11 @@ pub(super) fn op_respond<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, _rv
     Ok(())
 }
 
-fn header_list(scope: &mut v8::PinScope<'_, '_>, list: v8::Local<v8::Value>, headers: &mut Headers) -> Result<(), OpError> {
+fn header_list(
+    scope: &mut v8::PinScope<'_, '_>,
+    list: v8::Local<v8::Value>,
+    headers: &mut Headers,
+) -> Result<(), OpError> {
     let list: v8::Local<v8::Array> =
         list.try_into().map_err(|_| OpError::type_error("internal: an array was expected"))?;
     let bytes = |scope: &mut v8::PinScope<'_, '_>, index| -> Result<Vec<u8>, OpError> {
@@ -130,7 +154,11 @@ fn response_body<'s>(
 }
 
 /// The handler threw, rejected, or gave no response: (request, message).
-pub(super) fn op_request_fail<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, _rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_request_fail<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    _rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let state = State::current(scope);
     let message = string_of(scope, args.get(1))?;
     crate::worker::fail(&state, request_of(args)?, Failure::App { message });
@@ -138,7 +166,11 @@ pub(super) fn op_request_fail<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>
 }
 
 /// A scheduled event or a task is done: (request, ok, JSON of its data or nothing, error or nothing).
-pub(super) fn op_event_done<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, _rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_event_done<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    _rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let state = State::current(scope);
     let optional = |scope: &mut v8::PinScope<'_, '_>, value: v8::Local<v8::Value>| {
         if value.is_string() { string_of(scope, value).map(Some) } else { Ok(None) }
@@ -152,17 +184,27 @@ pub(super) fn op_event_done<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, 
     Ok(())
 }
 
-pub(super) fn op_wait_until<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, _rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_wait_until<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    _rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let state = State::current(scope);
     let change = args.get(1).int32_value(scope).unwrap_or(0);
-    if let Some(entry) = state.requests.borrow_mut().get(request_of(args)?) {
+    let request = request_of(args)?;
+    if let Some(entry) = state.requests.borrow_mut().get(request) {
         entry.waiting = entry.waiting.saturating_add_signed(change);
+        state.note_progress(request);
     }
     Ok(())
 }
 
 /// An error that no request's handler answers for: (request, message).
-pub(super) fn op_background_error<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, _rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_background_error<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    _rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let state = State::current(scope);
     let message = string_of(scope, args.get(1))?;
     crate::worker::uncaught(&state, request_of(args)?, &message);

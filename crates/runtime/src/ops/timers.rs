@@ -12,7 +12,11 @@ use crate::timers::Repeat;
 
 type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
 
-pub(super) fn op_timer_start<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, _rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_timer_start<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    _rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let state = State::current(scope);
     let request = RequestId::from_raw(id_of(args.get(0))?);
     let id = id_of(args.get(1))?;
@@ -28,7 +32,11 @@ pub(super) fn op_timer_start<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>,
     Ok(())
 }
 
-pub(super) fn op_timer_cancel<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, _rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_timer_cancel<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    _rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     State::current(scope).timers.borrow_mut().cancel(id_of(args.get(0))?);
     Ok(())
 }
@@ -38,7 +46,11 @@ pub(super) fn op_now<'s>(scope: Scope<'_, 's, '_>, _args: &Arguments<'s>, rv: &m
     Ok(())
 }
 
-pub(super) fn op_time_origin<'s>(scope: Scope<'_, 's, '_>, _args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_time_origin<'s>(
+    scope: Scope<'_, 's, '_>,
+    _args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     rv.set_double(State::current(scope).origin());
     Ok(())
 }

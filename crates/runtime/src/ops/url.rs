@@ -8,7 +8,11 @@ use crate::op_error::OpError;
 
 type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
 
-pub(super) fn op_url_parse<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_url_parse<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let href = string_of(scope, args.get(0))?;
     let base = args.get(1);
     let base = if base.is_undefined() { None } else { Some(string_of(scope, base)?) };
@@ -18,7 +22,11 @@ pub(super) fn op_url_parse<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, r
     Ok(())
 }
 
-pub(super) fn op_url_set<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_url_set<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let href = string_of(scope, args.get(0))?;
     let part = string_of(scope, args.get(1))?;
     let value = string_of(scope, args.get(2))?;
@@ -78,7 +86,11 @@ fn give<'s>(
     Ok(())
 }
 
-pub(super) fn op_url_form_parse<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_url_form_parse<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let text = string_of(scope, args.get(0))?;
     let mut items: Vec<v8::Local<v8::Value>> = Vec::new();
     for (name, value) in form_urlencoded::parse(text.as_bytes()) {
@@ -90,7 +102,11 @@ pub(super) fn op_url_form_parse<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'
     Ok(())
 }
 
-pub(super) fn op_url_form_serialize<'s>(scope: Scope<'_, 's, '_>, args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
+pub(super) fn op_url_form_serialize<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
     let pairs = strings_of(scope, args.get(0))?;
     let mut serializer = form_urlencoded::Serializer::new(String::new());
     for pair in pairs.chunks_exact(2) {

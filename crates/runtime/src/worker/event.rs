@@ -34,8 +34,15 @@ pub struct EventResult {
 
 pub(crate) enum Event {
     /// The worker's first: evaluate the modules.
-    Load { deadline: Option<Instant>, reply: oneshot::Sender<Result<(), Failure>> },
-    Fetch { request: Box<Request>, deadline: Option<Instant>, reply: oneshot::Sender<Result<Response, Failure>> },
+    Load {
+        deadline: Option<Instant>,
+        reply: oneshot::Sender<Result<(), Failure>>,
+    },
+    Fetch {
+        request: Box<Request>,
+        deadline: Option<Instant>,
+        reply: oneshot::Sender<Result<Response, Failure>>,
+    },
     Scheduled {
         id: RequestId,
         event: Scheduled,
@@ -49,14 +56,24 @@ pub(crate) enum Event {
         reply: oneshot::Sender<Result<EventResult, Failure>>,
     },
     /// An op's work is done.
-    Settled { op: u64, outcome: OpOutcome },
+    Settled {
+        op: u64,
+        outcome: OpOutcome,
+    },
     TimersDue,
     /// A request's time is up.
-    Expired { request: RequestId, exceeded: LimitExceeded },
+    Expired {
+        request: RequestId,
+        exceeded: LimitExceeded,
+    },
     /// The client went away before the end of the response.
-    Disconnected { request: RequestId },
+    Disconnected {
+        request: RequestId,
+    },
     /// The response's body was read to its end.
-    StreamDone { request: RequestId },
+    StreamDone {
+        request: RequestId,
+    },
 }
 
 impl Event {

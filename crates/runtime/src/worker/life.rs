@@ -23,6 +23,7 @@ pub(crate) fn respond(state: &State, request: RequestId, mut response: Response)
             return;
         }
     };
+    state.note_progress(request);
     match std::mem::take(&mut response.body) {
         Body::Stream(stream) => {
             let silence = state.app.limits.stream_silence;
@@ -50,6 +51,7 @@ pub(crate) fn fail(state: &State, request: RequestId, failure: Failure) {
     let mut requests = state.requests.borrow_mut();
     let Some(entry) = requests.get(request) else { return };
     let reply = std::mem::replace(&mut entry.reply, Reply::Done);
+    state.note_progress(request);
     drain(state, entry);
     if let Some(kept) = answer(reply, failure) {
         entry.reply = Reply::Kept(Some(kept));
@@ -60,6 +62,7 @@ pub(crate) fn finish_event(state: &State, request: RequestId, result: EventResul
     let mut requests = state.requests.borrow_mut();
     let Some(entry) = requests.get(request) else { return };
     let Reply::Event(reply) = std::mem::replace(&mut entry.reply, Reply::Done) else { return };
+    state.note_progress(request);
     drain(state, entry);
     drop(requests);
     drop(reply.send(Ok(result)));

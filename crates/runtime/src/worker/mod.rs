@@ -9,8 +9,11 @@
 //! who ask. Its owner makes another.
 
 mod core;
+mod ends;
 mod event;
+mod events;
 mod life;
+mod loading;
 mod response;
 mod timer;
 mod turn;
@@ -73,6 +76,13 @@ pub(crate) struct Shared {
     gone: AtomicBool,
 }
 
+/// What came of trying to handle a request at once.
+enum Entry {
+    Handled(Answer),
+    /// The worker is busy, or others were there before.
+    Refused(Request),
+}
+
 /// The way back into a worker for what runs outside of it. Does not keep it alive.
 #[derive(Clone)]
 pub(crate) struct Link {
@@ -118,7 +128,7 @@ impl Worker {
                 Err(_) => return Err(LimitExceeded::time(LimitKind::ModuleWall, limit, limit).into()),
             },
         };
-        loaded.unwrap_or_else(|_| Err(Failure::Load(LoadFailure::NeverSettled)))?;
+        loaded.unwrap_or(Err(Failure::Load(LoadFailure::NeverSettled)))?;
         Ok(worker)
     }
 
@@ -213,28 +223,24 @@ impl Shared {
     }
 
     /// Handles a request at once if nobody has the worker and nothing is waiting for it; otherwise gives it back.
-    fn fetch_now(self: &Arc<Self>, request: Request, deadline: Option<Instant>) -> Result<Answer, Request> {
-        let Ok(mut core) = self.core.try_lock() else { return Err(request) };
+    fn fetch_now(self: &Arc<Self>, request: Request, deadline: Option<Instant>) -> Entry {
+        let Ok(mut core) = self.core.try_lock() else { return Entry::Refused(request) };
         if !self.is_idle() {
-            return Err(request);
+            return Entry::Refused(request);
         }
         self.busy.store(true, Ordering::Relaxed);
         let answer = catch_unwind(AssertUnwindSafe(|| core.fetch_now(self, request, deadline)));
-        let answer = match answer {
-            Ok(Ok(answer)) => answer,
-            Ok(Err((_, failure))) => Answer::Now(Err(failure)),
-            Err(_) => {
-                core.condemn_after_panic(self);
-                Answer::Now(Err(Failure::Internal { message: "the runtime panicked".into() }))
-            }
-        };
+        let answer = answer.unwrap_or_else(|_| {
+            core.condemn_after_panic(self);
+            Answer::Now(Err(Failure::Internal { message: "the runtime panicked".into() }))
+        });
         self.busy.store(false, Ordering::Relaxed);
         drop(core);
         // What came meanwhile found the worker taken.
         if !self.is_idle() {
             self.run();
         }
-        Ok(answer)
+        Entry::Handled(answer)
     }
 
     fn is_idle(&self) -> bool {

@@ -14,7 +14,7 @@ use tokio::time::Sleep;
 
 use super::core::Answer;
 use super::event::Event;
-use super::{Link, Shared};
+use super::{Entry, Link, Shared};
 
 /// Ready with the response's head. Dropping it earlier cancels the request.
 pub struct ResponseFuture {
@@ -53,9 +53,9 @@ impl ResponseFuture {
         let limit = shared.app.limits.wall;
         let deadline = (!limit.is_zero()).then(|| Instant::now() + limit);
         let reply = match shared.fetch_now(request, deadline) {
-            Ok(Answer::Now(answer)) => Awaited::Here(answer),
-            Ok(Answer::Later(later)) => Awaited::Coming(later),
-            Err(request) => {
+            Entry::Handled(Answer::Now(answer)) => Awaited::Here(answer),
+            Entry::Handled(Answer::Later(later)) => Awaited::Coming(later),
+            Entry::Refused(request) => {
                 let (reply, later) = oneshot::channel();
                 shared.post(Event::Fetch { request: Box::new(request), deadline, reply });
                 Awaited::Coming(later)

@@ -32,6 +32,7 @@ impl Live {
             Some(entry) => entry.budget(&state.app.limits),
             None => Budget { cpu: None, wall: None },
         };
+        state.set_running(request);
         let watch = Turn::arm(&self.subject, request, budget);
         let result = {
             v8::scope!(let scope, &mut **isolate);
@@ -95,7 +96,8 @@ pub(super) fn describe_at(
 ) -> String {
     let at = message.and_then(|message| {
         let file = message.get_script_resource_name(scope)?.to_rust_string_lossy(scope);
-        let (line, column) = (u32::try_from(message.get_line_number(scope)?).ok()?, message.get_start_column() as u32 + 1);
+        let (line, column) =
+            (u32::try_from(message.get_line_number(scope)?).ok()?, message.get_start_column() as u32 + 1);
         let original = state.modules.borrow().original(&file, line, column);
         Some(match original {
             Some((file, line, column)) => format!("file://{file}:{line}:{column}"),

@@ -1,0 +1,168 @@
+//! How requests end: answered and drained, expired, or left by their client. What they leave behind is cancelled.
+
+use std::time::Instant;
+
+use hearth_core::{Failure, LimitExceeded, LimitKind, RequestId};
+
+use super::core::{Death, Live};
+use super::event::Event;
+use super::life::{answer, drain};
+use crate::code_cache::CodeCache;
+use crate::isolate::LockedIsolate;
+use crate::modules::Uncached;
+use crate::op_error::OpError;
+use crate::ops::text_value;
+use crate::requests::{Phase, Reply};
+use crate::state::LeftBehind;
+
+impl Live {
+    /// A request's time is up: tell its code, answer for it, and cancel what it has under way.
+    pub(super) fn expire(
+        &mut self,
+        isolate: &mut LockedIsolate<'_>,
+        request: RequestId,
+        exceeded: LimitExceeded,
+    ) -> Result<(), Box<Death>> {
+        if !self.state.requests.borrow().contains(request) {
+            return Ok(());
+        }
+        let app = self.state.app.name.as_str();
+        tracing::info!(target: "hearth::worker", app, request = request.raw(), error = %exceeded, "Request timed out");
+        self.abort(isolate, request, &exceeded.to_string())?;
+        self.end(isolate, request, Some(exceeded.into()))
+    }
+
+    pub(super) fn disconnect(&mut self, isolate: &mut LockedIsolate<'_>, request: RequestId) -> Result<(), Box<Death>> {
+        let streaming = {
+            let mut requests = self.state.requests.borrow_mut();
+            let Some(entry) = requests.get(request) else { return Ok(()) };
+            if entry.phase == Phase::Draining {
+                // The client has all it wanted; waitUntil goes on.
+                return Ok(());
+            }
+            entry.phase == Phase::Streaming
+        };
+        self.abort(isolate, request, "the client went away")?;
+        // What waitUntil was given goes on after a disconnect, within its own limits.
+        let waiting = {
+            let mut requests = self.state.requests.borrow_mut();
+            let Some(entry) = requests.get(request) else { return Ok(()) };
+            entry.reply = Reply::Done;
+            drain(&self.state, entry);
+            entry.waiting > 0
+        };
+        if waiting || streaming {
+            // The stream's cancellation runs as microtasks of the abort's turn; what is left is looked at now.
+            return self.after(isolate, request);
+        }
+        self.end(isolate, request, None)
+    }
+
+    /// Aborts `request.signal`.
+    fn abort(&mut self, isolate: &mut LockedIsolate<'_>, request: RequestId, message: &str) -> Result<(), Box<Death>> {
+        self.turn(isolate, request, |scope, state| -> Result<(), OpError> {
+            let abort = v8::Local::new(scope, &state.entry().abort_request);
+            let undefined = v8::undefined(scope).into();
+            let id = v8::Number::new(scope, request.raw() as f64).into();
+            let message = text_value(scope, message)?.into();
+            abort.call(scope, undefined, &[id, message]);
+            Ok(())
+        })?
+        .unwrap_or_default();
+        Ok(())
+    }
+
+    /// After a turn of a request: ends it if nothing is left to wait for, and arms the alarm of its last phase.
+    pub(super) fn after(&mut self, isolate: &mut LockedIsolate<'_>, request: RequestId) -> Result<(), Box<Death>> {
+        if request == RequestId::OUTSIDE {
+            return Ok(());
+        }
+        {
+            let mut requests = self.state.requests.borrow_mut();
+            let active = requests.active();
+            let Some(entry) = requests.get(request) else { return Ok(()) };
+            if entry.phase != Phase::Draining {
+                self.state.link.set_active(active);
+                return Ok(());
+            }
+            if entry.waiting > 0 {
+                if entry.alarm.is_none() && !self.state.app.limits.wait_until_wall.is_zero() {
+                    let limit = self.state.app.limits.wait_until_wall;
+                    let exceeded = LimitExceeded::time(LimitKind::WaitUntilWall, limit, limit);
+                    let event = Event::Expired { request, exceeded };
+                    entry.alarm = Some(self.state.link.post_at(Instant::now() + limit, event));
+                }
+                self.state.link.set_active(active);
+                return Ok(());
+            }
+        }
+        self.end(isolate, request, None)
+    }
+
+    /// The same for requests that got further in a turn that was not theirs.
+    pub(super) fn after_others(&mut self, isolate: &mut LockedIsolate<'_>) -> Result<(), Box<Death>> {
+        while let Some(request) = self.state.take_other() {
+            self.after(isolate, request)?;
+        }
+        Ok(())
+    }
+
+    /// The request is over: what it left behind is cancelled.
+    pub(super) fn end(
+        &mut self,
+        isolate: &mut LockedIsolate<'_>,
+        request: RequestId,
+        failure: Option<Failure>,
+    ) -> Result<(), Box<Death>> {
+        let removed = self.state.requests.borrow_mut().remove(request);
+        let Some((reply, left)) = removed else { return Ok(()) };
+        match (reply, failure) {
+            (Reply::Kept(Some(answer)), _) => self.kept = Some(answer),
+            (reply, Some(failure)) => self.kept = answer(reply, failure),
+            (_, None) => {}
+        }
+        if self.state.cancel(left) == LeftBehind::Something {
+            self.turn(isolate, RequestId::OUTSIDE, |scope, state| {
+                let forget = v8::Local::new(scope, &state.entry().drop_request);
+                let undefined = v8::undefined(scope).into();
+                let id = v8::Number::new(scope, request.raw() as f64).into();
+                forget.call(scope, undefined, &[id]);
+            })?;
+        }
+        self.served += 1;
+        self.state.link.set_active(self.state.requests.borrow().active());
+        if self.served == 1 {
+            self.fill_code_cache(isolate)?;
+        }
+        Ok(())
+    }
+
+    /// After the first request: functions that it compiled lazily are in the cached code too.
+    fn fill_code_cache(&mut self, isolate: &mut LockedIsolate<'_>) -> Result<(), Box<Death>> {
+        let uncached = self.state.modules.borrow_mut().take_uncached();
+        if uncached.is_empty() {
+            return Ok(());
+        }
+        let cache = self.state.app.code_cache.clone();
+        self.turn(isolate, RequestId::OUTSIDE, |scope, _| {
+            for code in uncached {
+                keep(scope, &cache, code);
+            }
+        })?;
+        Ok(())
+    }
+}
+
+fn keep(scope: &mut v8::PinScope<'_, '_>, cache: &CodeCache, code: Uncached) {
+    let (key, made) = match code {
+        Uncached::Module(key, module) => {
+            let module = v8::Local::new(scope, &module);
+            (key, module.get_unbound_module_script(scope).create_code_cache())
+        }
+        Uncached::Script(key, script) => (key, v8::Local::new(scope, &script).create_code_cache()),
+        Uncached::Function(key, function) => (key, v8::Local::new(scope, &function).create_code_cache()),
+    };
+    if let Some(made) = made {
+        cache.put(key, &made);
+    }
+}

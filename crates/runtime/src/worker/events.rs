@@ -1,0 +1,166 @@
+//! What a worker does when something happens: requests, scheduled events, tasks, timers.
+
+use std::time::Instant;
+
+use hearth_core::{Body, Failure, Headers, Request, RequestId, Response};
+use tokio::sync::oneshot;
+
+use super::core::{Answer, Death, Handlers, Live};
+use super::event::{EventResult, Scheduled, Task};
+use super::life::{answer, respond};
+use super::turn::describe;
+use crate::isolate::LockedIsolate;
+use crate::op_error::OpError;
+use crate::ops::text_value;
+use crate::requests::{Head, Phase, Reply, RequestState};
+
+impl Live {
+    pub(super) fn fetch(
+        &mut self,
+        isolate: &mut LockedIsolate<'_>,
+        request: Request,
+        deadline: Option<Instant>,
+        reply: Reply,
+    ) -> Result<(), Box<Death>> {
+        if !self.handlers.has(Handlers::FETCH) {
+            self.kept = answer(reply, Failure::NoHandler { event: "fetch" });
+            return Ok(());
+        }
+        let Request { id, method, url, headers, body } = request;
+        let mut entry = RequestState::new(reply, Phase::Handling, deadline);
+        entry.head = Some(Head { method, url, headers });
+        if !body.is_empty() {
+            let body_id = self.state.next_id();
+            self.state.bodies.borrow_mut().insert(body_id, id, body);
+            entry.set_body(body_id);
+        }
+        self.state.requests.borrow_mut().insert(id, entry);
+        let text = self.turn(isolate, id, |scope, state| {
+            let dispatch = v8::Local::new(scope, &state.entry().dispatch_fetch);
+            let undefined = v8::undefined(scope).into();
+            let id = v8::Number::new(scope, id.raw() as f64).into();
+            let result = dispatch.call(scope, undefined, &[id])?;
+            let text = v8::Local::<v8::String>::try_from(result).ok()?;
+            Some(crate::ops::string_bytes(scope, text))
+        })?;
+        if let Some(text) = text {
+            let mut headers = Headers::with_capacity(1, 40);
+            headers.push(b"content-type", b"text/plain;charset=UTF-8");
+            let response = Response { status: 200, reason: None, headers, body: Body::from(bytes::Bytes::from(text)) };
+            respond(&self.state, id, response);
+        }
+        self.after(isolate, id)?;
+        self.after_others(isolate)
+    }
+
+    /// What came of a request that was handled past the inbox: its answer, or where to wait for it.
+    pub(super) fn take_answer(&mut self, id: RequestId) -> Answer {
+        if let Some(answer) = self.kept.take() {
+            return Answer::Now(answer);
+        }
+        let mut requests = self.state.requests.borrow_mut();
+        if let Some(entry) = requests.get(id) {
+            match std::mem::replace(&mut entry.reply, Reply::Done) {
+                // Its stream or waitUntil goes on.
+                Reply::Kept(Some(answer)) => return Answer::Now(answer),
+                Reply::Kept(None) => {
+                    let (reply, later) = oneshot::channel();
+                    entry.reply = Reply::Fetch(reply);
+                    return Answer::Later(later);
+                }
+                _ => {}
+            }
+        }
+        Answer::Now(Err(Failure::Internal { message: "the request was dropped".into() }))
+    }
+
+    pub(super) fn scheduled(
+        &mut self,
+        isolate: &mut LockedIsolate<'_>,
+        id: RequestId,
+        event: Scheduled,
+        deadline: Option<Instant>,
+        reply: oneshot::Sender<Result<EventResult, Failure>>,
+    ) -> Result<(), Box<Death>> {
+        if !self.handlers.has(Handlers::SCHEDULED) {
+            drop(reply.send(Err(Failure::NoHandler { event: "scheduled" })));
+            return Ok(());
+        }
+        let entry = RequestState::new(Reply::Event(reply), Phase::Handling, deadline);
+        self.state.requests.borrow_mut().insert(id, entry);
+        self.turn(isolate, id, |scope, state| -> Result<(), OpError> {
+            let dispatch = v8::Local::new(scope, &state.entry().dispatch_scheduled);
+            let undefined = v8::undefined(scope).into();
+            let arguments = [
+                v8::Number::new(scope, id.raw() as f64).into(),
+                v8::Number::new(scope, event.scheduled_time).into(),
+                text_value(scope, &event.cron)?.into(),
+            ];
+            dispatch.call(scope, undefined, &arguments);
+            Ok(())
+        })?
+        .unwrap_or_default();
+        self.after(isolate, id)
+    }
+
+    pub(super) fn task(
+        &mut self,
+        isolate: &mut LockedIsolate<'_>,
+        id: RequestId,
+        event: Task,
+        deadline: Option<Instant>,
+        reply: oneshot::Sender<Result<EventResult, Failure>>,
+    ) -> Result<(), Box<Death>> {
+        if !self.handlers.has(Handlers::TASK) {
+            drop(reply.send(Err(Failure::NoHandler { event: "task" })));
+            return Ok(());
+        }
+        let entry = RequestState::new(Reply::Event(reply), Phase::Handling, deadline);
+        self.state.requests.borrow_mut().insert(id, entry);
+        self.turn(isolate, id, |scope, state| -> Result<(), OpError> {
+            let dispatch = v8::Local::new(scope, &state.entry().dispatch_task);
+            let undefined: v8::Local<v8::Value> = v8::undefined(scope).into();
+            let payload = match &event.payload {
+                Some(json) => text_value(scope, json)?.into(),
+                None => undefined,
+            };
+            let time = match event.scheduled_time {
+                Some(time) => v8::Number::new(scope, time).into(),
+                None => undefined,
+            };
+            let arguments = [
+                v8::Number::new(scope, id.raw() as f64).into(),
+                text_value(scope, &event.id)?.into(),
+                payload,
+                v8::Number::new(scope, f64::from(event.attempt)).into(),
+                time,
+            ];
+            dispatch.call(scope, undefined, &arguments);
+            Ok(())
+        })?
+        .unwrap_or_default();
+        self.after(isolate, id)
+    }
+
+    pub(super) fn fire_timers(&mut self, isolate: &mut LockedIsolate<'_>) -> Result<(), Box<Death>> {
+        let now = Instant::now();
+        loop {
+            let due = self.state.timers.borrow_mut().pop(now);
+            let Some((timer, request)) = due else { return Ok(()) };
+            self.turn(isolate, request, |scope, state| {
+                let fire = v8::Local::new(scope, &state.entry().fire_timer);
+                let undefined = v8::undefined(scope).into();
+                let id = v8::Number::new(scope, timer as f64).into();
+                v8::tc_scope!(let scope, scope);
+                if fire.call(scope, undefined, &[id]).is_none()
+                    && let Some(error) = scope.exception()
+                    && !scope.has_terminated()
+                {
+                    let message = describe(scope, state, error);
+                    super::uncaught(state, request, &message);
+                }
+            })?;
+            self.after(isolate, request)?;
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! A worker's first event: its modules, evaluated to the end of their top-level awaits, and the handlers they export.
+
+use std::time::Instant;
+
+use hearth_core::failure::LoadFailure;
+use hearth_core::{Failure, RequestId};
+use tokio::sync::oneshot;
+
+use super::core::{Death, Handlers, Live};
+use super::turn::{describe, describe_at};
+use crate::isolate::LockedIsolate;
+use crate::modules::{Started, start_entry};
+use crate::requests::Phase;
+use crate::state::State;
+
+/// Module evaluation under way.
+pub(super) struct Loading {
+    promise: v8::Global<v8::Promise>,
+    module: Option<v8::Global<v8::Module>>,
+    pub(super) reply: oneshot::Sender<Result<(), Failure>>,
+}
+
+impl Live {
+    pub(super) fn load(
+        &mut self,
+        isolate: &mut LockedIsolate<'_>,
+        deadline: Option<Instant>,
+        reply: oneshot::Sender<Result<(), Failure>>,
+    ) -> Result<(), Box<Death>> {
+        if let Some(entry) = self.state.requests.borrow_mut().get(RequestId::OUTSIDE) {
+            entry.enter(Phase::Loading, deadline);
+        }
+        let started = self.turn(isolate, RequestId::OUTSIDE, |scope, state| {
+            v8::tc_scope!(let scope, scope);
+            match start_entry(scope, state) {
+                Err(failure) => Err(failure),
+                Ok(Some(Started { value, module })) => {
+                    Ok((promise_of(scope, value), module.map(|module| v8::Global::new(scope, module))))
+                }
+                Ok(None) => {
+                    let (exception, found) = (scope.exception(), scope.message());
+                    let message = match exception {
+                        Some(exception) => describe_at(scope, state, exception, found),
+                        None => "the module could not be evaluated".to_owned(),
+                    };
+                    scope.reset();
+                    Err(LoadFailure::Threw { message })
+                }
+            }
+        });
+        match started {
+            Err(killed) => {
+                let death = Box::<Death>::from(killed);
+                drop(reply.send(Err(death.failure.clone())));
+                Err(death)
+            }
+            Ok(Err(failure)) => {
+                let failure = Failure::Load(failure);
+                drop(reply.send(Err(failure.clone())));
+                Err(Box::new(Death { request: RequestId::OUTSIDE, failure: failure.clone(), others: failure }))
+            }
+            Ok(Ok((promise, module))) => {
+                self.loading = Some(Loading { promise, module, reply });
+                self.check_loading(isolate)
+            }
+        }
+    }
+
+    /// Looks whether module evaluation has come to its end.
+    pub(super) fn check_loading(&mut self, isolate: &mut LockedIsolate<'_>) -> Result<(), Box<Death>> {
+        let Some(loading) = &self.loading else { return Ok(()) };
+        let promise = loading.promise.clone();
+        let module = loading.module.clone();
+        let settled = self.turn(isolate, RequestId::OUTSIDE, |scope, state| {
+            let promise = v8::Local::new(scope, &promise);
+            match promise.state() {
+                v8::PromiseState::Pending => None,
+                v8::PromiseState::Rejected => {
+                    let reason = promise.result(scope);
+                    Some(Err(LoadFailure::Threw { message: describe(scope, state, reason) }))
+                }
+                v8::PromiseState::Fulfilled => Some(Ok(set_handlers(scope, state, module.as_ref()))),
+            }
+        })?;
+        let Some(settled) = settled else { return Ok(()) };
+        let reply = self.loading.take().map(|loading| loading.reply);
+        let reply = |result| {
+            if let Some(reply) = reply {
+                drop(reply.send(result));
+            }
+        };
+        if let Some(entry) = self.state.requests.borrow_mut().get(RequestId::OUTSIDE) {
+            entry.enter(Phase::Outside, None);
+        }
+        match settled {
+            Ok(handlers) => {
+                self.handlers = handlers;
+                reply(Ok(()));
+                Ok(())
+            }
+            Err(failure) => {
+                let failure = Failure::Load(failure);
+                reply(Err(failure.clone()));
+                Err(Box::new(Death { request: RequestId::OUTSIDE, failure: failure.clone(), others: failure }))
+            }
+        }
+    }
+}
+
+fn promise_of(scope: &mut v8::PinScope<'_, '_>, value: v8::Local<v8::Value>) -> v8::Global<v8::Promise> {
+    if let Ok(promise) = v8::Local::<v8::Promise>::try_from(value) {
+        // Its rejection is looked at by `check_loading`: it is not an uncaught one.
+        if let Some(ignore) = v8::Function::new(scope, ignore) {
+            promise.catch(scope, ignore);
+        }
+        return v8::Global::new(scope, promise);
+    }
+    // A script's value is no promise: one that is fulfilled stands for it.
+    let resolver = v8::PromiseResolver::new(scope).expect("a promise can be made outside of termination");
+    let undefined = v8::undefined(scope).into();
+    resolver.resolve(scope, undefined);
+    let promise = resolver.get_promise(scope);
+    v8::Global::new(scope, promise)
+}
+
+fn ignore<'s>(_: &mut v8::PinScope<'s, '_>, _: v8::FunctionCallbackArguments<'s>, _: v8::ReturnValue<'s>) {}
+
+fn set_handlers(scope: &mut v8::PinScope<'_, '_>, state: &State, module: Option<&v8::Global<v8::Module>>) -> Handlers {
+    let set = v8::Local::new(scope, &state.entry().set_handlers);
+    let undefined: v8::Local<v8::Value> = v8::undefined(scope).into();
+    let namespace = match module {
+        Some(module) => v8::Local::new(scope, module).get_module_namespace(),
+        None => undefined,
+    };
+    let bits = set.call(scope, undefined, &[namespace]).and_then(|bits| bits.uint32_value(scope));
+    Handlers(bits.unwrap_or(0))
+}
