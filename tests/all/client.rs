@@ -1,6 +1,6 @@
 //! A plain HTTP/1.1 client that can stop at every byte.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 
 use crate::server::PATIENCE;
@@ -22,7 +22,11 @@ pub struct Reply {
 
 impl Client {
     pub fn connect(address: &str) -> Self {
-        let stream = TcpStream::connect(address).unwrap();
+        Self::from(TcpStream::connect(address).unwrap())
+    }
+
+    /// A connection that was made by the other side: its requests are read as text.
+    pub fn from(stream: TcpStream) -> Self {
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.set_write_timeout(Some(PATIENCE)).unwrap();
@@ -113,8 +117,15 @@ impl Client {
 
     /// Everything until the connection ends, even if that is a reset.
     pub fn rest(&mut self) -> Vec<u8> {
-        while self.fill().unwrap_or(0) > 0 {}
-        std::mem::take(&mut self.buffer)
+        loop {
+            match self.fill() {
+                Ok(1..) => {}
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    panic!("the connection does not end: {:?}", String::from_utf8_lossy(&self.buffer))
+                }
+                Ok(0) | Err(_) => return std::mem::take(&mut self.buffer),
+            }
+        }
     }
 
     pub fn until(&mut self, end: &str) -> String {

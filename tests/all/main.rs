@@ -5,5 +5,8 @@ mod client;
 mod server;
 
 mod handlers;
+mod limits;
+mod streams_in;
+mod streams_out;
 mod wait_until;
 mod warm;

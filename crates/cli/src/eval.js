@@ -1,4 +1,6 @@
 // The app behind `hearth eval`: EXPRESSION is the code as a string. An expression is tried first, then statements.
+import { inspect } from "hearth:inspect";
+
 const code = EXPRESSION;
 const AsyncFunction = (async () => {}).constructor;
 
@@ -14,9 +16,9 @@ export default {
   async fetch() {
     try {
       const value = await compile()();
-      return new Response(typeof value === "string" ? value : console[Symbol.for("hearth.inspect")]?.(value) ?? String(value));
+      return new Response(typeof value === "string" ? value : inspect(value));
     } catch (error) {
-      return new Response(`${error?.stack ?? error}`, { status: 500 });
+      return new Response(inspect(error), { status: 500 });
     }
   },
 };

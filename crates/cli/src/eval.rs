@@ -24,6 +24,7 @@ impl ModuleLoader for Expression {
     fn resolve(&self, specifier: &str, from: &ModuleId, _: ImportStyle) -> Result<ModuleId, ModuleError> {
         match specifier {
             "node:async_hooks" | "async_hooks" => Ok(ModuleId::new("node:async_hooks")),
+            "hearth:inspect" => Ok(ModuleId::new(specifier)),
             _ => Err(ModuleError::NotFound {
                 specifier: specifier.to_owned(),
                 from: from.to_string(),

@@ -3,13 +3,11 @@
 // What apps find on globalThis: this file alone touches it. Interfaces are writable and not enumerable, as Web IDL has it;
 // an app that overwrites one changes it for itself, since nothing of ours looks there.
 
-const {
-  ObjectDefineProperty, ReflectConstruct, ReflectDeleteProperty, SymbolToStringTag, TypeError,
-} = require("primordials");
-const webidl = require("webidl");
+const { ObjectDefineProperty, ReflectDeleteProperty, SymbolToStringTag } = require("primordials");
 const { addListener, removeListener, dispatch } = require("events/scope");
 const { setCallbackThis, setTimeout, setInterval, clearTimeout, clearInterval } = require("timers");
 const { registerPlatformClass } = require("inspect");
+const { finishWasm } = require("wasm");
 
 const global = globalThis;
 
@@ -62,7 +60,10 @@ const functions = {
   removeEventListener: removeListener,
   dispatchEvent: dispatch,
 };
-for (const name in functions) defineEnumerable(name, functions[name]);
+for (const name in functions) {
+  ObjectDefineProperty(functions[name], "name", { __proto__: null, value: name, configurable: true });
+  defineEnumerable(name, functions[name]);
+}
 
 define("console", require("console").console);
 defineEnumerable("crypto", require("crypto/random").crypto);
@@ -89,33 +90,7 @@ function finishContext() {
     ReflectDeleteProperty(global, "SharedArrayBuffer");
   }
   ReflectDeleteProperty(global, "Atomics");
-  if (global.WebAssembly !== undefined) guardWasmMemory(global.WebAssembly);
-}
-
-/** A copy, so that what is checked is what V8 sees. */
-function unshared(descriptor) {
-  if (descriptor.shared) throw new TypeError("WebAssembly.Memory(): shared memory is not available");
-  const copy = { __proto__: null };
-  const keys = ["address", "initial", "minimum", "maximum"];
-  for (let i = 0; i < keys.length; i++) {
-    const value = descriptor[keys[i]];
-    if (value !== undefined) copy[keys[i]] = value;
-  }
-  return copy;
-}
-
-function guardWasmMemory(wasm) {
-  const Memory = wasm.Memory;
-  const Guarded = function (descriptor) {
-    if (new.target === undefined) throw new TypeError("WebAssembly.Memory must be invoked with 'new'");
-    return ReflectConstruct(Memory, [webidl.isObject(descriptor) ? unshared(descriptor) : descriptor], new.target);
-  };
-  const define = (on, name, value, writable) =>
-    ObjectDefineProperty(on, name, { __proto__: null, value, writable, enumerable: false, configurable: writable });
-  ObjectDefineProperty(Guarded, "name", { __proto__: null, value: "Memory", configurable: true });
-  define(Guarded, "prototype", Memory.prototype, false);
-  define(Memory.prototype, "constructor", Guarded, true);
-  define(wasm, "Memory", Guarded, true);
+  if (global.WebAssembly !== undefined) finishWasm(global.WebAssembly);
 }
 
 module.exports = { finishContext };

@@ -72,8 +72,10 @@ function isClass(value) {
   return typeof value === "function" && StringPrototypeStartsWith(FunctionPrototypeToString(value), "class");
 }
 
+/** Which specifiers reach these is the loader's decision: apps get node:async_hooks, `hearth eval` the other. */
 function builtinModule(id) {
-  return id === "node:async_hooks" ? asyncHooks : undefined;
+  if (id === "node:async_hooks") return asyncHooks;
+  return id === "hearth:inspect" ? { inspect } : undefined;
 }
 
 // ---- fetch

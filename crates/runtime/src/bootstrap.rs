@@ -79,6 +79,7 @@ const FILES: &[File] = files![
     "fetch/fetch",
     "events/scope",
     "events/extendable",
+    "wasm",
     "globals",
     "commonjs",
     "stack",

@@ -201,9 +201,10 @@ impl Watchdog {
     }
 
     fn wake(&self) {
-        if self.asleep.swap(false, Ordering::AcqRel)
-            && let Some(thread) = self.thread.get()
-        {
+        if !self.asleep.swap(false, Ordering::AcqRel) {
+            return;
+        }
+        if let Some(thread) = self.thread.get() {
             thread.unpark();
         }
     }
@@ -235,9 +236,7 @@ impl Watchdog {
                 busy = true;
                 // The thread may be the one that waited for I/O on behalf of all, and tokio does not notice that it is gone
                 // for long: something to do wakes another, which then waits for I/O in its place.
-                if let Some(runtime) = &slot.runtime
-                    && armed.started.elapsed() >= TICK
-                {
+                if let (Some(runtime), true) = (&slot.runtime, armed.started.elapsed() >= TICK) {
                     runtime.spawn(async {});
                 }
                 if armed.look(slot.clock) {
@@ -288,9 +287,8 @@ impl Armed {
 
 impl Budget {
     fn exceeded(&self, cpu: Duration, now: Instant) -> Option<LimitExceeded> {
-        if let Some(Allowance { kind, limit, used }) = self.cpu
-            && used + cpu > limit
-        {
+        let over = self.cpu.filter(|allowance| allowance.used + cpu > allowance.limit);
+        if let Some(Allowance { kind, limit, used }) = over {
             return Some(LimitExceeded::time(kind, used + cpu, limit));
         }
         let Deadline { kind, limit, at } = self.wall?;

@@ -11,7 +11,7 @@ pub(super) enum Format {
     Text,
     Bytes,
     Wasm,
-    /// With the extension.
+    /// Nothing that can be guessed.
     Unknown,
 }
 

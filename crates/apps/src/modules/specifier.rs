@@ -15,7 +15,7 @@ pub(super) const BUILT_IN: [&str; 1] = ["node:async_hooks"];
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Specifier {
-    /// `./x`, `../x`, `/x`: the inner path, normalised, and whether only a folder will do.
+    /// `./x`, `../x`, `/x`: the inner path, normalised; with a slash at its end where only a folder will do.
     Path(String),
     /// `pkg`, `@scope/pkg/sub`, and `#internal`.
     Bare,

@@ -18,6 +18,7 @@ fn ask(failure: &Failure, prefers_html: bool, errors: Errors) -> (u16, Option<St
 fn every_cause_has_its_status_and_code() {
     let cpu = LimitExceeded::time(LimitKind::Cpu, Duration::from_millis(1100), Duration::from_secs(1));
     let wall = LimitExceeded::time(LimitKind::Wall, Duration::from_secs(31), Duration::from_secs(30));
+    let module = LimitExceeded::time(LimitKind::ModuleCpu, Duration::from_secs(3), Duration::from_secs(2));
     let heap = LimitExceeded::memory(ByteSize::mb(129), ByteSize::mb(128));
     for (failure, status, code, retries) in [
         (Failure::NoHandler { event: "fetch" }, 501, "no_handler", false),
@@ -26,6 +27,7 @@ fn every_cause_has_its_status_and_code() {
         (Failure::Limit(cpu), 503, "limit_cpu", false),
         (Failure::Limit(heap), 503, "limit_heap", false),
         (Failure::Limit(wall), 504, "limit_wall", false),
+        (Failure::Limit(module), 502, "limit_module_cpu", false),
         (Failure::Collateral(cpu), 503, "collateral", true),
         (Failure::Stuck, 503, "stuck", true),
         (Failure::Capacity { reason: "queue full" }, 503, "no_capacity", true),

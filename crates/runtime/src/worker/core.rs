@@ -42,6 +42,9 @@ pub(super) struct Live {
     pub(super) handlers: Handlers,
     /// The answer of a request that was handled past the inbox and has ended already.
     pub(super) kept: Option<Result<Response, Failure>>,
+    pub(super) turns: u32,
+    /// V8 may have tasks to run.
+    pub(super) tasks_due: bool,
     /// Requests that have ended, for things that are done now and then.
     pub(super) served: u64,
 }
@@ -77,6 +80,8 @@ impl Core {
                 loading: None,
                 handlers: Handlers::default(),
                 kept: None,
+                turns: 0,
+                tasks_due: false,
                 served: 0,
             })),
         }
@@ -213,10 +218,10 @@ impl Live {
             Event::Expired { request, exceeded } => self.expire(isolate, request, exceeded)?,
             Event::Disconnected { request } => self.disconnect(isolate, request)?,
             Event::StreamDone { request } => {
-                if let Some(entry) = self.state.requests.borrow_mut().get(request)
-                    && entry.phase == Phase::Streaming
-                {
-                    drain(&self.state, entry);
+                if let Some(entry) = self.state.requests.borrow_mut().get(request) {
+                    if entry.phase == Phase::Streaming {
+                        drain(&self.state, entry);
+                    }
                 }
                 self.after(isolate, request)?;
             }
@@ -224,7 +229,8 @@ impl Live {
         if self.loading.is_some() {
             self.check_loading(isolate)?;
         }
-        self.after_others(isolate)
+        self.after_others(isolate)?;
+        Ok(self.run_tasks(isolate)?)
     }
 }
 

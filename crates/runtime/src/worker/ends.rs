@@ -23,8 +23,10 @@ impl Live {
         request: RequestId,
         exceeded: LimitExceeded,
     ) -> Result<(), Box<Death>> {
-        if !self.state.requests.borrow().contains(request) {
-            return Ok(());
+        match self.state.requests.borrow_mut().get(request) {
+            // Its code hears of it under fresh limits: those that it had are used up.
+            Some(entry) => entry.enter(Phase::Draining, None),
+            None => return Ok(()),
         }
         let app = self.state.app.name.as_str();
         tracing::info!(target: "hearth::worker", app, request = request.raw(), error = %exceeded, "Request timed out");

@@ -50,7 +50,8 @@ impl Live {
             respond(&self.state, id, response);
         }
         self.after(isolate, id)?;
-        self.after_others(isolate)
+        self.after_others(isolate)?;
+        Ok(self.run_tasks(isolate)?)
     }
 
     /// What came of a request that was handled past the inbox: its answer, or where to wait for it.
@@ -152,10 +153,10 @@ impl Live {
                 let undefined = v8::undefined(scope).into();
                 let id = v8::Number::new(scope, timer as f64).into();
                 v8::tc_scope!(let scope, scope);
-                if fire.call(scope, undefined, &[id]).is_none()
-                    && let Some(error) = scope.exception()
-                    && !scope.has_terminated()
-                {
+                if fire.call(scope, undefined, &[id]).is_some() || scope.has_terminated() {
+                    return;
+                }
+                if let Some(error) = scope.exception() {
                     let message = describe(scope, state, error);
                     super::uncaught(state, request, &message);
                 }

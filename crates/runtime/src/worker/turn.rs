@@ -19,6 +19,10 @@ pub(super) struct Killed {
 /// Turns at least this long have their memory looked at: short ones can hardly have allocated much without a collection.
 const LONG: Duration = Duration::from_micros(200);
 
+/// V8's own tasks are run after long turns, and after this many short ones.
+const TASK_TURNS: u32 = 256;
+const TASKS_AT_ONCE: usize = 16;
+
 impl Live {
     /// Enters the context for `request` and calls `f`, then runs microtasks and looks for what nobody caught.
     pub(super) fn turn<R>(
@@ -49,6 +53,8 @@ impl Live {
             result
         };
         let finished = watch.finish();
+        self.turns = self.turns.wrapping_add(1);
+        self.tasks_due |= finished.cpu >= LONG || self.turns % TASK_TURNS == 0;
         if finished.cpu >= LONG {
             isolate.check_heap();
         }
@@ -60,6 +66,23 @@ impl Live {
             return Err(Killed { request, exceeded });
         }
         Ok(result)
+    }
+}
+
+impl Live {
+    /// Runs what V8 has put off, now and then: steps of collections, cleanup of FinalizationRegistry.
+    pub(super) fn run_tasks(&mut self, isolate: &mut LockedIsolate<'_>) -> Result<(), Killed> {
+        if !std::mem::take(&mut self.tasks_due) {
+            return Ok(());
+        }
+        self.turn(isolate, RequestId::OUTSIDE, |scope, _| {
+            let platform = v8::V8::get_current_platform();
+            for _ in 0..TASKS_AT_ONCE {
+                if !v8::Platform::pump_message_loop(&platform, scope, false) {
+                    break;
+                }
+            }
+        })
     }
 }
 

@@ -122,7 +122,14 @@ fn syntax_errors() {
     );
     assert!(message("a.cjs", "}").starts_with("/a.cjs:1:1: "));
     assert!(message("a.tsx", "<a>").starts_with("/a.tsx:1:"));
-    assert!(message("a.ts", "const a = 1; const a = 2;").contains("already been declared"));
+    assert!(
+        message("a.ts", "let a: 1; break;").starts_with("/a.ts:1:11: Illegal break"),
+        "{}",
+        message("a.ts", "let a: 1; break;")
+    );
+    let twice =
+        "type T<X> = X extends A<infer U> ? X extends B<infer U> ? U : 1 : X extends [infer U, infer U] ? U : 2; f()";
+    assert_eq!(js("a.ts", twice), "f();");
 }
 
 #[test]

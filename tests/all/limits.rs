@@ -1,0 +1,236 @@
+//! Every limit holds, says which one it was, how much was used and what raises it; and the process and all other requests
+//! go on as if nothing had been.
+
+use crate::server::{Server, serve, serve_alone, serve_with};
+
+const RAISE_CPU: &str = "raise it with `cpu` (--cpu)";
+const RAISE_WALL: &str = "raise it with `timeout` (--wall)";
+const RAISE_MEMORY: &str = "raise it with `memory` (--memory)";
+
+/// One way to use up the CPU. `limits/cpu` has the code.
+fn assert_cpu_limit(way: &str) {
+    let mut server = serve_with("limits/cpu", &["--cpu", "100ms"]);
+    server.expect("/ok", "fine");
+    server.get(&format!("/{way}")).assert_error(503, "limit_cpu", &["used ", " of 100ms", RAISE_CPU]);
+    assert_survived(&mut server);
+}
+
+/// One way to use up the memory. `limits/heap` has the code.
+fn assert_heap_limit(way: &str) {
+    let mut server = serve_with("limits/heap", &["--memory", "64mb", "--cpu", "50s"]);
+    server.expect("/ok", "fine");
+    server.get(&format!("/{way}")).assert_error(503, "limit_heap", &["used ", "of 64mb", RAISE_MEMORY]);
+    assert_survived(&mut server);
+}
+
+#[track_caller]
+fn assert_survived(server: &mut Server) {
+    for _ in 0..3 {
+        server.expect("/ok", "fine");
+    }
+    assert!(server.is_running());
+}
+
+macro_rules! ways {
+    ($check:ident: $($name:ident)*) => {
+        $(
+            #[test]
+            fn $name() {
+                $check(stringify!($name));
+            }
+        )*
+    };
+}
+
+mod cpu {
+    use super::assert_cpu_limit;
+
+    ways! {
+        assert_cpu_limit:
+        endless_loop endless_loop_after_await endless_loop_in_timer loop_in_finally loop_in_nested_finally
+        loop_that_catches microtask_storm promise_chain async_recursion catastrophic_regex catastrophic_regex_replace
+        generator small_arrays getter_loop proxy_loop to_string_loop sort_loop json_loop headers_loop eval_loop
+        clone_loop wasm_loop thenable_loop many_turns
+    }
+}
+
+mod heap {
+    use super::assert_heap_limit;
+
+    ways! {
+        assert_heap_limit:
+        objects arrays keys sparse_object maps sets strings concatenation spread map_function closures
+        array_buffers_large array_buffers_small array_buffers_with_pauses typed_arrays resizable_buffer wasm_memory
+        one_large_buffer caught caught_array_buffers blobs encoded_text streams
+    }
+}
+
+#[test]
+fn what_is_let_go_does_not_count() {
+    let server = serve_with("limits/heap", &["--memory", "64mb", "--cpu", "50s", "--workers", "1"]);
+    server.expect("/within", "200");
+    server.expect("/within_20_mb", "20971520");
+    server.expect("/within", "200");
+}
+
+#[test]
+fn what_is_too_deep_is_a_range_error() {
+    let mut server = serve_with("limits/recursion", &["--cpu", "20s", "--memory", "512mb"]);
+    for way in ["functions", "to_string", "evaluated", "regex"] {
+        let reply = server.get(&format!("/{way}"));
+        let expected = if way == "regex" { ["SyntaxError", "RangeError"] } else { ["RangeError"; 2] };
+        assert!(expected.contains(&reply.text()), "{way}: {reply:?}\n{}", server.log());
+    }
+    // These may find a way without recursion.
+    for way in ["json_stringify", "proxies", "clone", "console_log", "error_cause"] {
+        let reply = server.get(&format!("/{way}"));
+        assert_eq!(reply.status, 200, "{way}: {reply:?}\n{}", server.log());
+    }
+    server.get("/uncaught").assert_error(502, "app_failed", &[]);
+    server.wait_log("RangeError: Maximum call stack size exceeded");
+    assert!(server.is_running());
+}
+
+#[test]
+fn a_loop_in_a_stream_cuts_it_off() {
+    let server = serve_with("limits/cpu", &["--cpu", "100ms"]);
+    let mut client = server.connect();
+    client.start("GET", "/stream_loop", &[]);
+    assert_eq!((client.head().status, client.text_chunk().as_str()), (200, "begun"));
+    assert_eq!(client.rest(), b"", "cut off, without a last chunk");
+    let line = server.wait_log("CPU time limit exceeded");
+    assert!(line.contains(RAISE_CPU), "{line}");
+    server.expect("/ok", "fine");
+}
+
+#[test]
+fn each_chunk_has_the_limit_to_itself() {
+    let server = serve_with("limits/chunks", &["--cpu", "400ms"]);
+    server.expect("/", "..........");
+}
+
+#[test]
+fn waiting_is_no_cpu_time() {
+    let server = serve_with("limits/wall", &["--cpu", "100ms"]);
+    server.expect("/sleeps_500_ms", "slept");
+}
+
+#[test]
+fn a_promise_that_never_settles_runs_into_the_wall_limit() {
+    let server = serve_with("limits/wall", &["--wall", "200ms"]);
+    server.get("/never").assert_error(504, "limit_wall", &["used ", "of 200ms", RAISE_WALL]);
+    server.wait_log("aborted with AbortError time until the response limit exceeded");
+    server.expect("/ok", "fine");
+    assert!(!server.log().contains("Worker destroyed"), "nothing ran: nobody else need suffer\n{}", server.log());
+}
+
+#[test]
+fn a_request_that_sleeps_for_ever_runs_into_the_wall_limit() {
+    let server = serve_with("limits/wall", &["--wall", "200ms"]);
+    server.get("/sleeps").assert_error(504, "limit_wall", &[RAISE_WALL]);
+    server.expect("/ok", "fine");
+}
+
+#[test]
+fn an_endless_loop_runs_into_the_wall_limit() {
+    let server = serve_with("limits/wall", &["--wall", "300ms", "--cpu", "0"]);
+    server.get("/loop").assert_error(504, "limit_wall", &["of 300ms", RAISE_WALL]);
+    server.expect("/ok", "fine");
+}
+
+#[test]
+fn a_body_that_does_not_come_runs_into_the_wall_limit() {
+    let server = serve_with("limits/wall", &["--wall", "200ms"]);
+    let mut client = server.connect();
+    client.start("POST", "/body", &[("content-length", "10")]);
+    client.reply().assert_error(504, "limit_wall", &[RAISE_WALL]);
+    server.expect("/ok", "fine");
+}
+
+#[test]
+fn cpu_is_reported_before_wall() {
+    let server = serve_with("limits/wall", &["--cpu", "100ms", "--wall", "20s"]);
+    server.get("/loop").assert_error(503, "limit_cpu", &[RAISE_CPU]);
+}
+
+#[test]
+fn zero_turns_limits_off() {
+    let server = serve_with("limits/wall", &["--cpu", "0", "--wall", "0", "--memory", "0"]);
+    server.expect("/sleeps_500_ms", "slept");
+    let server = serve_with("limits/heap", &["--cpu", "0", "--memory", "0"]);
+    server.expect("/one_large_buffer", "too much, and nothing said");
+}
+
+#[test]
+fn a_loop_in_module_evaluation_is_stopped() {
+    let mut server = serve("limits/module_loop");
+    for _ in 0..2 {
+        let parts = ["used ", "of 2.0s", RAISE_CPU];
+        server.get("/").assert_error(502, "limit_module_cpu", &parts);
+    }
+    let line = server.wait_log("The app failed to start");
+    assert!(line.contains("CPU time of module evaluation limit exceeded"), "{line}");
+    assert!(server.is_running());
+}
+
+#[test]
+fn memory_counts_in_module_evaluation() {
+    let mut server = serve_with("limits/module_heap", &["--memory", "64mb", "--cpu", "50s"]);
+    server.get("/").assert_error(503, "limit_heap", &[RAISE_MEMORY]);
+    assert!(server.is_running());
+}
+
+#[test]
+fn wait_until_has_its_own_cpu_limit() {
+    let server = serve_with("limits/wait_until", &["--cpu", "100ms", "--workers", "1"]);
+    server.expect("/ok", "1");
+    server.expect("/loop", "2");
+    let line = server.wait_log("CPU time of waitUntil limit exceeded");
+    assert!(line.contains("of 100ms") && line.contains(RAISE_CPU), "{line}");
+    server.expect("/ok", "1");
+}
+
+#[test]
+fn wait_until_has_its_own_wall_limit() {
+    let server = serve_with("limits/wait_until", &["--wall", "200ms", "--workers", "1"]);
+    server.expect("/never", "1");
+    let line = server.wait_log("time of waitUntil limit exceeded");
+    assert!(line.contains("of 200ms") && line.contains(RAISE_WALL), "{line}");
+    assert_eq!(server.get("/ok").status, 200);
+    assert!(!server.log().contains("Worker destroyed"), "nothing ran: nobody else need suffer\n{}", server.log());
+}
+
+#[test]
+fn a_silent_stream_is_cut_off() {
+    let server = serve_with("limits/silence", &["--stream-timeout", "200ms", "--workers", "1"]);
+    let mut client = server.connect();
+    client.start("GET", "/", &[]);
+    assert_eq!(client.head().status, 200);
+    assert_eq!(client.text_chunk(), "begun");
+    assert_eq!(client.rest(), b"", "cut off, without a last chunk");
+    server.wait_log("silence of a stream limit exceeded");
+    server.expect("/aborted", "aborted");
+}
+
+#[test]
+fn others_in_the_same_worker_are_told_to_try_again() {
+    let server = serve_with("limits/others", &["--cpu", "100ms", "--workers", "1"]);
+    let mut waiting = server.connect();
+    waiting.start("GET", "/wait", &[]);
+    server.expect("/waiting", "waiting");
+    server.get("/loop").assert_error(503, "limit_cpu", &[]);
+    let reply = waiting.reply();
+    reply.assert_error(503, "collateral", &["another request", RAISE_CPU]);
+    assert_eq!(reply.header("retry-after"), Some("1"));
+    server.expect("/ok", "fine");
+}
+
+#[test]
+fn subrequests_are_counted() {
+    let backend = serve_alone("warm/counter");
+    let url = format!("BACKEND={}", backend.url("/"));
+    let server = serve_with("limits/subrequests", &["--egress", "127.0.0.1", "--cpu", "20s", "--env", &url]);
+    let reply = server.get("/");
+    assert!(reply.text().starts_with("1000 then RangeError: subrequest limit exceeded"), "{}", reply.text());
+    server.expect("/", reply.text());
+}

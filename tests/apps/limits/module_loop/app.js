@@ -1,0 +1,2 @@
+for (let i = 0; ; i++);
+export default { fetch: () => new Response("never") };

@@ -1,0 +1,3 @@
+export default {
+  fetch: (request) => new Response(request.body, { headers: { "content-type": "application/octet-stream" } }),
+};
