@@ -4,8 +4,17 @@
 mod client;
 mod server;
 
+mod apis;
+mod cli;
+mod crash;
+mod fetch;
 mod handlers;
+mod http;
+mod isolation;
 mod limits;
+mod modules;
+mod npm;
+mod shutdown;
 mod streams_in;
 mod streams_out;
 mod wait_until;

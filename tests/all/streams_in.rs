@@ -47,11 +47,7 @@ fn forms_are_read() {
     );
     client.send(parts);
     assert_eq!(client.reply().text(), "Ada the file a.txt");
-    client.start(
-        "POST",
-        "/form",
-        &[("content-type", "application/x-www-form-urlencoded"), ("content-length", "11")],
-    );
+    client.start("POST", "/form", &[("content-type", "application/x-www-form-urlencoded"), ("content-length", "11")]);
     client.send("a=1+2&b=%21");
     assert_eq!(client.reply().text(), "a,1 2 b,!");
 }
@@ -158,6 +154,7 @@ fn a_client_that_leaves_midway_fails_the_read() {
     let mut client = server.connect();
     client.start_chunked("/");
     client.send_chunk("half");
+    server.expect("/begun", "begun");
     client.disconnect();
     let outcome = server.get("/outcome");
     assert!(outcome.text().starts_with("rejected with"), "{}", outcome.text());
@@ -169,6 +166,7 @@ fn a_malformed_chunk_fails_the_read() {
     let mut client = server.connect();
     client.start_chunked("/");
     client.send_chunk("half");
+    server.expect("/begun", "begun");
     client.send("not a size\r\n");
     client.reply().assert_error(400, "malformed_body", &[]);
     let outcome = server.get("/outcome");

@@ -31,7 +31,9 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
         "y" => 31_536_000.0,
         _ => return Err(wrong()),
     };
-    Duration::try_from_secs_f64(number * seconds).map_err(|_| wrong())
+    let time = Duration::try_from_secs_f64(number * seconds).map_err(|_| wrong())?;
+    // A zero turns a limit off, which nobody means who writes something else.
+    if time.is_zero() && number > 0.0 { Err(wrong()) } else { Ok(time) }
 }
 
 /// A non-negative decimal number and what follows it, in lower case.
@@ -72,7 +74,8 @@ impl FromStr for ByteSize {
             _ => return Err(wrong()),
         };
         let bytes = number * scale as f64;
-        if bytes > (1u64 << 53) as f64 {
+        // Less than a byte would be cut to a zero, which turns a limit off.
+        if bytes > (1u64 << 53) as f64 || (bytes < 1.0 && bytes > 0.0) {
             return Err(wrong());
         }
         Ok(Self(bytes as u64))
@@ -110,7 +113,7 @@ mod tests {
         {
             assert_eq!(text.parse::<ByteSize>().unwrap(), ByteSize(bytes), "{text}");
         }
-        for text in ["10m", "-1", "", "mb", "1e999", "1..2mb", "99999999999gb"] {
+        for text in ["10m", "-1", "", "mb", "1e999", "1..2mb", "99999999999gb", "0.9"] {
             assert!(text.parse::<ByteSize>().is_err(), "{text}");
         }
     }
@@ -122,7 +125,7 @@ mod tests {
         {
             assert_eq!(parse_duration(text).unwrap(), Duration::from_millis(ms), "{text}");
         }
-        for text in ["abc", "-1s", "", "5 parsecs", "1e30y"] {
+        for text in ["abc", "-1s", "", "5 parsecs", "1e30y", "0.0000001ms"] {
             assert!(parse_duration(text).is_err(), "{text}");
         }
     }

@@ -95,7 +95,8 @@ impl EgressPolicy {
         Self { layers: Arc::new([rules]) }
     }
 
-    /// This policy under a ceiling: only what both allow is allowed.
+    /// This policy under a ceiling: only what both allow is allowed. `all` is no ceiling: a blocked port that this policy
+    /// names stays open.
     pub fn within(&self, ceiling: &Self) -> Self {
         let above = ceiling.layers.iter().filter(|rules| **rules != Rules::All && !self.layers.contains(rules));
         Self { layers: self.layers.iter().chain(above).cloned().collect() }
@@ -239,6 +240,8 @@ impl fmt::Display for Denied {
         };
         match policy.as_str() {
             "none" => write!(f, "; to allow it, set {setting} to \"{entry}\""),
+            // The word stands alone; as ranges it can have company.
+            "all" => write!(f, "; to allow it, set {setting} to \"0.0.0.0/0,::/0,{entry}\""),
             _ => write!(f, "; to allow it, set {setting} to \"{policy},{entry}\""),
         }
     }

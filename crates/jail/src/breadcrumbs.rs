@@ -152,7 +152,8 @@ pub fn read(path: &Path) -> Result<Vec<Running>, BreadcrumbError> {
     parse(&bytes)
 }
 
-fn parse(bytes: &[u8]) -> Result<Vec<Running>, BreadcrumbError> {
+/// The same, of bytes that may be anything.
+pub fn parse(bytes: &[u8]) -> Result<Vec<Running>, BreadcrumbError> {
     if bytes.len() < RECORD || &bytes[..8] != MAGIC {
         return Err(BreadcrumbError::NotBreadcrumbs);
     }

@@ -3,67 +3,25 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::sync::Arc;
+#[path = "../tests/support/one_module.rs"]
+#[allow(dead_code)]
+mod one_module;
+
 use std::time::{Duration, Instant};
 
-use hearth_core::module::{ImportStyle, ImportType, ModuleCode, ModuleError, ModuleId, ModuleLoader, ModuleSource};
-use hearth_core::{AppName, Body, ByteSize, Headers, Limits, Method, Request, RequestId};
-use hearth_egress::EgressPolicy;
-use hearth_runtime::{App, CodeCache, Isolate, Platform, Snapshot, Worker};
+use hearth_core::ByteSize;
+use hearth_runtime::{Isolate, Platform, Snapshot, Worker};
+use one_module::{app, request};
 
 const HELLO: &str = "export default { fetch() { return new Response('Hello, World!'); } };";
 const ASYNC: &str = "export default { async fetch(request) { await 1; return new Response(request.url); } };";
 const JSON: &str = "export default { async fetch(request) {
   const body = await request.json(); body.added = 'by worker'; return Response.json(body); } };";
 
-#[derive(Debug)]
-struct OneModule(Arc<ModuleSource>);
-
-impl ModuleLoader for OneModule {
-    fn entry(&self) -> ModuleId {
-        self.0.id.clone()
-    }
-
-    fn resolve(&self, specifier: &str, from: &ModuleId, _: ImportStyle) -> Result<ModuleId, ModuleError> {
-        let reason = "a bench has one module".to_owned();
-        Err(ModuleError::NotFound { specifier: specifier.to_owned(), from: from.to_string(), reason })
-    }
-
-    fn load(&self, _: &ModuleId, _: ImportType) -> Result<Arc<ModuleSource>, ModuleError> {
-        Ok(self.0.clone())
-    }
-}
-
-fn app(code: &str, cache: ByteSize) -> Arc<App> {
-    let egress = hearth_egress::Config::new(|_: &str, _: &str| None).build().unwrap();
-    let id = ModuleId::new("/index.js");
-    let source = ModuleSource { id, code: ModuleCode::Module(code.into()), source_map: None };
-    Arc::new(App {
-        name: AppName::new("bench"),
-        loader: Arc::new(OneModule(Arc::new(source))),
-        limits: Limits::default(),
-        env: Vec::new(),
-        egress: Arc::new(egress.client(EgressPolicy::none())),
-        code_cache: Arc::new(CodeCache::new(cache)),
-    })
-}
-
-fn request(body: &'static [u8]) -> Request {
-    let mut headers = Headers::new();
-    headers.push(b"host", b"127.0.0.1:8080");
-    Request {
-        id: RequestId::next(),
-        method: if body.is_empty() { Method::Get } else { Method::Post },
-        url: "http://127.0.0.1:8080/".to_owned(),
-        headers,
-        body: Body::from(bytes::Bytes::from_static(body)),
-    }
-}
-
 fn report(what: &str, mut times: Vec<Duration>) {
     times.sort();
     let at = |q: f64| times[((times.len() - 1) as f64 * q) as usize];
-    println!("{what:<52} p50 {:>10.3?}  p99 {:>10.3?}", at(0.5), at(0.99));
+    println!("{what:<52} min {:>10.3?}  p50 {:>10.3?}  p99 {:>10.3?}", at(0.0), at(0.5), at(0.99));
 }
 
 fn resident() -> f64 {

@@ -4,11 +4,17 @@
 //! [`Isolate`] here is entered only while a [`LockedIsolate`] borrows it: taken under `v8::Locker`, so that V8 knows the
 //! thread and its stack, and exited before the lock is given up. So isolates move between threads freely and are dropped in
 //! any order, by any thread.
+//!
+//! The Locker costs a good part of a short turn, and an isolate that only its first thread has entered can do without. So
+//! its life is `AtHome -> Travelling`: the first entry by another thread ends the first state for good, since V8 demands
+//! that an isolate once locked is always locked.
 
-use hearth_core::ByteSize;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
+use std::thread::ThreadId;
+
+use hearth_core::ByteSize;
 
 use crate::heap::{HeapGuard, hard_limit};
 use crate::locker::{Locker, Unlocker};
@@ -19,6 +25,18 @@ pub struct Isolate {
     /// Exited right after it was made; entered again for its disposal.
     inner: ManuallyDrop<v8::OwnedIsolate>,
     heap: Box<HeapGuard>,
+    entered_by: EnteredBy,
+}
+
+/// Who has entered the isolate so far.
+enum EnteredBy {
+    AtHome(ThreadId),
+    Travelling,
+}
+
+thread_local! {
+    /// Asking the standard library costs several times as much.
+    static THIS_THREAD: ThreadId = std::thread::current().id();
 }
 
 /// The isolate, locked and entered by this thread. Not `Send`: V8 ties the lock to the thread.
@@ -47,15 +65,21 @@ impl Isolate {
         let heap = HeapGuard::install(&mut inner, heap);
         // SAFETY: `exit` demands that the isolate is this thread's current one: it was entered when it was made, just above.
         unsafe { inner.exit() };
-        Self { inner: ManuallyDrop::new(inner), heap }
+        let entered_by = EnteredBy::AtHome(THIS_THREAD.with(|id| *id));
+        Self { inner: ManuallyDrop::new(inner), heap, entered_by }
     }
 
     /// Runs `f` with the isolate locked and entered. Waits while another thread has it; callers who must not wait hold a
     /// lock of their own around it.
     pub fn with_lock<R>(&mut self, f: impl FnOnce(&mut LockedIsolate<'_>) -> R) -> R {
         let mut locker = std::pin::pin!(Locker::unlocked());
-        locker.as_mut().lock(&self.inner);
-        // SAFETY: `enter` demands the lock, taken above; `locked` is dropped, and so exits, before `locker` unlocks.
+        let this_thread = THIS_THREAD.with(|id| *id);
+        if !matches!(self.entered_by, EnteredBy::AtHome(home) if home == this_thread) {
+            self.entered_by = EnteredBy::Travelling;
+            locker.as_mut().lock(&self.inner);
+        }
+        // SAFETY: `enter` demands that no other thread is in the isolate (`&mut self`), and the lock unless this is the only
+        // thread that ever was: both as found above. `locked` is dropped, and so exits, before `locker` unlocks.
         unsafe { self.inner.enter() };
         let mut locked = LockedIsolate { isolate: self, _not_send: PhantomData };
         f(&mut locked)
@@ -81,13 +105,15 @@ impl Drop for Isolate {
 // === impl LockedIsolate ===
 
 impl LockedIsolate<'_> {
-    /// Lets other threads have the isolate while `f` runs. No scope of V8's may be open, which the exclusive borrow shows.
+    /// Runs `f` with V8's lock given up. No scope of V8's may be open, which the exclusive borrow shows.
     pub fn unlocked<R>(&mut self, f: impl FnOnce() -> R) -> R {
         // SAFETY: `exit` demands that the isolate is current: it is, from `with_lock` on, but for the span below.
         unsafe { self.isolate.inner.exit() };
         let result = {
             let mut unlocker = std::pin::pin!(Unlocker::locked());
-            unlocker.as_mut().unlock(&self.isolate.inner);
+            if matches!(self.isolate.entered_by, EnteredBy::Travelling) {
+                unlocker.as_mut().unlock(&self.isolate.inner);
+            }
             f()
         };
         // SAFETY: the unlocker's end took the lock back.
@@ -101,7 +127,7 @@ impl LockedIsolate<'_> {
 
     /// Compares the memory in use with the limit now.
     pub(crate) fn check_heap(&mut self) {
-        let Isolate { inner, heap } = &mut *self.isolate;
+        let Isolate { inner, heap, .. } = &mut *self.isolate;
         heap.check(inner);
     }
 }

@@ -20,6 +20,8 @@ pub(crate) struct Requests {
 pub(crate) struct RequestState {
     pub(crate) head: Option<Head>,
     pub(crate) body: Option<BodyId>,
+    /// The op that waits for more of `body`.
+    pub(crate) reading: Option<u64>,
     pub(crate) reply: Reply,
     pub(crate) phase: Phase,
     /// Promises given to `waitUntil` that are pending.
@@ -136,6 +138,15 @@ impl Requests {
         }
     }
 
+    /// `op` waits for more of `body`, which may be the request's own.
+    pub(crate) fn note_read(&mut self, id: RequestId, body: BodyId, op: u64) {
+        if let Some(state) = self.table.get_mut(&id)
+            && state.body == Some(body)
+        {
+            state.reading = Some(op);
+        }
+    }
+
     pub(crate) fn note_fetch(&mut self, id: RequestId, fetch: u64) {
         if let Some(state) = self.table.get_mut(&id) {
             state.left.fetches.push(fetch);
@@ -150,6 +161,7 @@ impl RequestState {
         Self {
             head: None,
             body: None,
+            reading: None,
             reply,
             phase,
             waiting: 0,

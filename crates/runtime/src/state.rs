@@ -225,6 +225,15 @@ impl State {
         }
     }
 
+    /// Nothing more will come of a request's body: whoever waits for it is told.
+    pub(crate) fn fail_read(&self, scope: &mut v8::PinScope<'_, '_>, request: RequestId, message: &str) {
+        let Some(op) = self.requests.borrow_mut().get(request).and_then(|entry| entry.reading.take()) else { return };
+        if let Some(pending) = self.ops.borrow().get(&op) {
+            pending.task.abort();
+        }
+        self.settle_op(scope, op, Err(OpError::Dom { name: "AbortError", message: message.to_owned() }));
+    }
+
     fn op_value<'s>(
         &self,
         scope: &mut v8::PinScope<'s, '_>,

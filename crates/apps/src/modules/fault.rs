@@ -12,6 +12,9 @@ use oxc_diagnostics::OxcDiagnostic;
 /// Lines are longer than this only in minified code, where the part around the error is enough.
 const MAX_LINE: usize = 100;
 
+/// What ends a line for V8 (CR LF once), so that its line numbers and ours are the same.
+const LINE_ENDS: [char; 4] = ['\n', '\r', '\u{2028}', '\u{2029}'];
+
 /// The first of several is shown: what follows it is often its consequence.
 pub(super) fn syntax(id: &str, source: &str, errors: &[OxcDiagnostic]) -> ModuleError {
     let Some(error) = errors.first() else {
@@ -39,10 +42,13 @@ fn framed(id: &str, source: &str, offset: usize, what: &str) -> String {
     while !source.is_char_boundary(offset) {
         offset -= 1;
     }
+    if source[..offset].ends_with('\r') && source[offset..].starts_with('\n') {
+        offset -= 1;
+    }
     let before = &source[..offset];
-    let number = before.matches('\n').count() + 1;
-    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    let line = source[start..].split(['\n', '\r']).next().unwrap_or_default();
+    let number = before.matches(LINE_ENDS).count() - before.matches("\r\n").count() + 1;
+    let start = before.rsplit(LINE_ENDS).next().map_or(0, |part| offset - part.len());
+    let line = source[start..].split(LINE_ENDS).next().unwrap_or_default();
     let column = source[start..offset].chars().count();
     let (shown, caret) = window(line, column);
     let gutter = number.to_string();
@@ -74,6 +80,8 @@ mod tests {
         assert_eq!(message("äö x", 5), "/a.ts:1:4: no\n  1 | äö x\n    |    ^");
         assert_eq!(message("ä", 1), "/a.ts:1:1: no\n  1 | ä\n    | ^");
         assert_eq!(message("a\r\nb", 99), "/a.ts:2:2: no\n  2 | b\n    |  ^");
+        assert_eq!(message("a\r\nb", 2), "/a.ts:1:2: no\n  1 | a\n    |  ^");
+        assert_eq!(message("a\rb\u{2028}c d", 8), "/a.ts:3:3: no\n  3 | c d\n    |   ^");
     }
 
     #[test]

@@ -132,6 +132,7 @@ fn the_proposed_setting_works() {
     for (text, host, address, port) in [
         ("public", "db.internal", "10.0.0.1", 5432),
         ("none", "::1", "::1", 80),
+        ("all", "mail.example", "1.1.1.1", 25),
         ("public,[::1]:8080", "::1", "::1", 25),
         ("example.com", "127.0.0.1", "127.0.0.1", 9000),
     ] {

@@ -140,8 +140,7 @@ function executionAsyncId() { return 0; }
 function triggerAsyncId() { return 0; }
 function executionAsyncResource() { return {}; }
 
-const asyncHooks = {
+// The default export is this object itself: the natives see to that.
+module.exports = {
   AsyncLocalStorage, AsyncResource, createHook, executionAsyncId, executionAsyncResource, triggerAsyncId,
 };
-
-module.exports = { ...asyncHooks, default: asyncHooks };

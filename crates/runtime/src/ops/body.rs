@@ -12,7 +12,7 @@ use super::encoding::decode_text;
 use super::{Arguments, Return};
 use crate::bodies::BodyId;
 use crate::op_error::OpError;
-use crate::state::{OpValue, State};
+use crate::state::{OpOutcome, OpValue, State};
 
 type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
 
@@ -51,8 +51,7 @@ pub(super) fn op_body_read<'s>(
             rv.set(resolver.get_promise(scope).into());
         }
         Poll::Pending => {
-            let request = state.bodies.borrow().request(id);
-            let (_, promise) = state.start_op(scope, request, async move {
+            let promise = start_read(scope, &state, id, async move {
                 let chunk = body.next().await.transpose()?;
                 Ok(OpValue::Chunk { body: id, rest: body, chunk })
             })?;
@@ -60,6 +59,19 @@ pub(super) fn op_body_read<'s>(
         }
     }
     Ok(())
+}
+
+/// Waits for more of a body. Reads of the request's own are known to it: they fail when its client goes away.
+fn start_read<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    state: &State,
+    id: BodyId,
+    work: impl Future<Output = OpOutcome> + Send + 'static,
+) -> Result<v8::Local<'s, v8::Promise>, OpError> {
+    let request = state.bodies.borrow().request(id);
+    let (op, promise) = state.start_op(scope, request, work)?;
+    state.requests.borrow_mut().note_read(request, id, op);
+    Ok(promise)
 }
 
 enum Everything {
@@ -123,9 +135,8 @@ pub(super) fn op_body_bytes<'s>(
             rv.set(bytes.into());
         }
         Everything::Later(body) => {
-            let request = state.bodies.borrow().request(id);
-            let (_, promise) =
-                state.start_op(scope, request, collect(body, state.app.limits.heap.bytes(), OpValue::Bytes))?;
+            let work = collect(body, state.app.limits.heap.bytes(), OpValue::Bytes);
+            let promise = start_read(scope, &state, id, work)?;
             rv.set(promise.into());
         }
     }
@@ -145,9 +156,8 @@ pub(super) fn op_body_text<'s>(
             rv.set(text.into());
         }
         Everything::Later(body) => {
-            let request = state.bodies.borrow().request(id);
-            let (_, promise) =
-                state.start_op(scope, request, collect(body, state.app.limits.heap.bytes(), OpValue::Text))?;
+            let work = collect(body, state.app.limits.heap.bytes(), OpValue::Text);
+            let promise = start_read(scope, &state, id, work)?;
             rv.set(promise.into());
         }
     }

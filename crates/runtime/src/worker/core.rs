@@ -28,12 +28,17 @@ pub(super) struct Core {
 }
 
 enum Life {
-    Live(Box<Live>),
+    Live(Box<Alive>),
     Gone(Failure),
 }
 
+/// A worker's context, and the isolate that it lives in.
+struct Alive {
+    isolate: SharedIsolate,
+    live: Live,
+}
+
 pub(super) struct Live {
-    pub(super) isolate: SharedIsolate,
     // These hold handles of V8's, and so are dropped by hand, with the isolate locked.
     pub(super) state: ManuallyDrop<Rc<State>>,
     pub(super) context: ManuallyDrop<v8::Global<v8::Context>>,
@@ -54,7 +59,7 @@ pub(super) struct Live {
 pub(super) struct Handlers(pub(super) u32);
 
 // SAFETY: what is not Send in here are handles of V8's and Rc's that only this worker has; they are used by whoever holds
-// the worker's lock, with the isolate locked and entered, and dropped the same way (`Live::drop`).
+// the worker's lock, with the isolate locked and entered, and dropped the same way (`Alive::drop`).
 unsafe impl Send for Core {}
 
 impl Core {
@@ -72,17 +77,19 @@ impl Core {
             v8::Global::new(scope, context)
         });
         Self {
-            life: Life::Live(Box::new(Live {
+            life: Life::Live(Box::new(Alive {
                 isolate,
-                state: ManuallyDrop::new(state),
-                context: ManuallyDrop::new(context),
-                subject,
-                loading: None,
-                handlers: Handlers::default(),
-                kept: None,
-                turns: 0,
-                tasks_due: false,
-                served: 0,
+                live: Live {
+                    state: ManuallyDrop::new(state),
+                    context: ManuallyDrop::new(context),
+                    subject,
+                    loading: None,
+                    handlers: Handlers::default(),
+                    kept: None,
+                    turns: 0,
+                    tasks_due: false,
+                    served: 0,
+                },
             })),
         }
     }
@@ -97,8 +104,8 @@ impl Core {
                 }
                 return;
             }
-            Life::Live(live) => {
-                let isolate = live.isolate.clone();
+            Life::Live(alive) => {
+                let Alive { isolate, live } = &mut **alive;
                 isolate.with_lock(|isolate| {
                     for _ in 0..most {
                         let Some(event) = shared.pop() else { break };
@@ -121,12 +128,11 @@ impl Core {
 
     /// Handles a request now, past the inbox.
     pub(super) fn fetch_now(&mut self, shared: &Arc<Shared>, request: Request, deadline: Option<Instant>) -> Answer {
-        let live = match &mut self.life {
-            Life::Live(live) => live,
+        let Alive { isolate, live } = match &mut self.life {
+            Life::Live(alive) => &mut **alive,
             Life::Gone(failure) => return Answer::Now(Err(failure.clone())),
         };
         let id = request.id;
-        let isolate = live.isolate.clone();
         let handled = isolate.with_lock(|isolate| {
             let handled = live.fetch(isolate, request, deadline, Reply::Kept(None));
             handled.map(|()| live.take_answer(id))
@@ -146,8 +152,9 @@ impl Core {
 
     /// Ends the worker: `culprit` fails with `failure`, all others with `others`.
     fn condemn(&mut self, shared: &Arc<Shared>, culprit: RequestId, failure: Failure, others: Failure) {
-        shared.gone.store(true, Ordering::Relaxed);
-        let Life::Live(mut live) = std::mem::replace(&mut self.life, Life::Gone(others.clone())) else { return };
+        shared.vitals.gone.store(true, Ordering::Relaxed);
+        let Life::Live(mut alive) = std::mem::replace(&mut self.life, Life::Gone(others.clone())) else { return };
+        let live = &mut alive.live;
         let app = live.state.app.name.clone();
         tracing::info!(target: "hearth::worker", app = app.as_str(), request = culprit.raw(), error = %failure, "Worker destroyed");
         if let Some(loading) = live.loading.take() {
@@ -161,8 +168,8 @@ impl Core {
                 drop(answer(reply, if id == culprit { failure.clone() } else { others.clone() }));
             }
         }
-        shared.active.store(0, Ordering::Relaxed);
-        drop(live);
+        shared.vitals.active.store(0, Ordering::Relaxed);
+        drop(alive);
         while let Some(event) = shared.pop() {
             event.refuse(&others);
         }
@@ -234,15 +241,15 @@ impl Live {
     }
 }
 
-impl Drop for Live {
+impl Drop for Alive {
     fn drop(&mut self) {
-        let isolate = self.isolate.clone();
+        let Self { isolate, live } = self;
         isolate.with_lock(|_| {
-            self.loading = None;
+            live.loading = None;
             // SAFETY: `drop` demands that the values are not used again: this is the end of their owner.
             unsafe {
-                ManuallyDrop::drop(&mut self.context);
-                ManuallyDrop::drop(&mut self.state);
+                ManuallyDrop::drop(&mut live.context);
+                ManuallyDrop::drop(&mut live.state);
             }
         });
     }

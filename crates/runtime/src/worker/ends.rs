@@ -60,14 +60,15 @@ impl Live {
         self.end(isolate, request, None)
     }
 
-    /// Aborts `request.signal`.
+    /// Aborts `request.signal`, and fails the read of the request's body.
     fn abort(&mut self, isolate: &mut LockedIsolate<'_>, request: RequestId, message: &str) -> Result<(), Box<Death>> {
         self.turn(isolate, request, |scope, state| -> Result<(), OpError> {
             let abort = v8::Local::new(scope, &state.entry().abort_request);
             let undefined = v8::undefined(scope).into();
             let id = v8::Number::new(scope, request.raw() as f64).into();
-            let message = text_value(scope, message)?.into();
-            abort.call(scope, undefined, &[id, message]);
+            let text = text_value(scope, message)?.into();
+            abort.call(scope, undefined, &[id, text]);
+            state.fail_read(scope, request, message);
             Ok(())
         })?
         .unwrap_or_default();

@@ -70,6 +70,12 @@ pub(crate) struct Shared {
     inbox: Mutex<VecDeque<Event>>,
     core: Mutex<Core>,
     timer: Arc<TimerDriver>,
+    vitals: Arc<Vitals>,
+}
+
+/// What others can see of a worker without taking it.
+#[derive(Default)]
+struct Vitals {
     active: AtomicU32,
     busy: AtomicBool,
     retiring: AtomicBool,
@@ -87,6 +93,7 @@ enum Entry {
 #[derive(Clone)]
 pub(crate) struct Link {
     shared: Weak<Shared>,
+    vitals: Arc<Vitals>,
     runtime: tokio::runtime::Handle,
 }
 
@@ -103,17 +110,15 @@ impl Worker {
     pub async fn start_in(isolate: SharedIsolate, app: Arc<App>) -> Result<Self, Failure> {
         let runtime = tokio::runtime::Handle::current();
         let shared = Arc::new_cyclic(|weak: &Weak<Shared>| {
-            let link = Link { shared: weak.clone(), runtime: runtime.clone() };
+            let vitals = Arc::<Vitals>::default();
+            let link = Link { shared: weak.clone(), vitals: vitals.clone(), runtime: runtime.clone() };
             Shared {
                 core: Mutex::new(Core::new(isolate, app.clone(), link)),
                 app,
                 runtime,
                 inbox: Mutex::default(),
                 timer: TimerDriver::new(),
-                active: AtomicU32::new(0),
-                busy: AtomicBool::new(false),
-                retiring: AtomicBool::new(false),
-                gone: AtomicBool::new(false),
+                vitals,
             }
         });
         let worker = Self { shared };
@@ -175,18 +180,18 @@ impl Worker {
 
     /// Requests that it is handling, `waitUntil` included.
     pub fn active(&self) -> u32 {
-        self.shared.active.load(Ordering::Relaxed)
+        self.shared.vitals.active.load(Ordering::Relaxed)
     }
 
     /// Whether a turn is running right now.
     pub fn is_busy(&self) -> bool {
-        self.shared.busy.load(Ordering::Relaxed)
+        self.shared.vitals.busy.load(Ordering::Relaxed)
     }
 
     pub fn health(&self) -> Health {
-        if self.shared.gone.load(Ordering::Relaxed) {
+        if self.shared.vitals.gone.load(Ordering::Relaxed) {
             Health::Gone
-        } else if self.shared.retiring.load(Ordering::Relaxed) {
+        } else if self.shared.vitals.retiring.load(Ordering::Relaxed) {
             Health::Retiring
         } else {
             Health::Ready
@@ -228,13 +233,13 @@ impl Shared {
         if !self.is_idle() {
             return Entry::Refused(request);
         }
-        self.busy.store(true, Ordering::Relaxed);
+        self.vitals.busy.store(true, Ordering::Relaxed);
         let answer = catch_unwind(AssertUnwindSafe(|| core.fetch_now(self, request, deadline)));
         let answer = answer.unwrap_or_else(|_| {
             core.condemn_after_panic(self);
             Answer::Now(Err(Failure::Internal { message: "the runtime panicked".into() }))
         });
-        self.busy.store(false, Ordering::Relaxed);
+        self.vitals.busy.store(false, Ordering::Relaxed);
         drop(core);
         // What came meanwhile found the worker taken.
         if !self.is_idle() {
@@ -255,12 +260,12 @@ impl Shared {
                 Err(TryLockError::WouldBlock) => return,
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             };
-            self.busy.store(true, Ordering::Relaxed);
+            self.vitals.busy.store(true, Ordering::Relaxed);
             // A panic in here is a fault of ours that must not spread: the worker goes, the process stays.
             if catch_unwind(AssertUnwindSafe(|| core.drain(self, BATCH))).is_err() {
                 core.condemn_after_panic(self);
             }
-            self.busy.store(false, Ordering::Relaxed);
+            self.vitals.busy.store(false, Ordering::Relaxed);
             drop(core);
             if self.is_idle() {
                 return;
@@ -316,14 +321,10 @@ impl Link {
     }
 
     pub(crate) fn retire(&self) {
-        if let Some(shared) = self.shared.upgrade() {
-            shared.retiring.store(true, Ordering::Relaxed);
-        }
+        self.vitals.retiring.store(true, Ordering::Relaxed);
     }
 
     fn set_active(&self, active: usize) {
-        if let Some(shared) = self.shared.upgrade() {
-            shared.active.store(u32::try_from(active).unwrap_or(u32::MAX), Ordering::Relaxed);
-        }
+        self.vitals.active.store(u32::try_from(active).unwrap_or(u32::MAX), Ordering::Relaxed);
     }
 }

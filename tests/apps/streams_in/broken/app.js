@@ -1,9 +1,12 @@
-const outcome = Promise.withResolvers();
+const begun = Promise.withResolvers(), outcome = Promise.withResolvers();
 export default {
   async fetch(request) {
+    if (request.url.endsWith("/begun")) return new Response(await begun.promise);
     if (request.url.endsWith("/outcome")) return new Response(await outcome.promise);
     try {
-      const text = await request.text();
+      const reading = request.text();
+      begun.resolve("begun");
+      const text = await reading;
       outcome.resolve(`read ${text}`);
       return new Response(text);
     } catch (error) {

@@ -1,0 +1,195 @@
+//! Isolates and workers from the library's side: threads, drop order, the code cache, events. Runs on the main thread of a
+//! process of its own, because that is where V8 must be started.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "support/one_module.rs"]
+mod one_module;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use hearth_core::failure::LoadFailure;
+use hearth_core::{ByteSize, Failure};
+use hearth_runtime::{CodeCache, Health, Isolate, Platform, Scheduled, SharedIsolate, Snapshot, Task, Worker};
+use one_module::{app, get, text};
+
+struct Bench {
+    platform: Platform,
+    snapshot: Snapshot,
+    runtime: tokio::runtime::Runtime,
+}
+
+const HELLO: &str = "let n = 0; export default { fetch() { return new Response(`hello ${++n}`); } };";
+
+fn main() {
+    let platform = Platform::init().unwrap();
+    let snapshot = Snapshot::make(platform).unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(4)
+        .thread_stack_size(hearth_runtime::THREAD_STACK)
+        .enable_all()
+        .build()
+        .unwrap();
+    let bench = Bench { platform, snapshot, runtime };
+    type Case = (&'static str, fn(&Bench));
+    let cases: [Case; 8] = [
+        ("isolates_are_dropped_in_any_order_by_any_thread", isolates_are_dropped_in_any_order_by_any_thread),
+        ("an_isolate_moves_between_threads", an_isolate_moves_between_threads),
+        ("a_worker_is_used_by_many_threads_at_once", a_worker_is_used_by_many_threads_at_once),
+        ("contexts_share_an_isolate_and_nothing_else", contexts_share_an_isolate_and_nothing_else),
+        ("the_second_cold_start_does_not_compile_again", the_second_cold_start_does_not_compile_again),
+        ("scheduled_and_task_events_come_to_their_results", scheduled_and_task_events_come_to_their_results),
+        ("what_fails_to_load_says_why", what_fails_to_load_says_why),
+        ("a_killed_worker_is_gone_and_says_why", a_killed_worker_is_gone_and_says_why),
+    ];
+    let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let (mut passed, mut failed) = (0, 0);
+    for (name, case) in cases {
+        if filter.as_ref().is_some_and(|filter| !name.contains(filter.as_str())) {
+            continue;
+        }
+        let ok = catch_unwind(AssertUnwindSafe(|| case(&bench))).is_ok();
+        println!("test {name} ... {}", if ok { "ok" } else { "FAILED" });
+        if ok { passed += 1 } else { failed += 1 }
+    }
+    println!("{passed} passed, {failed} failed");
+    std::process::exit(i32::from(failed > 0));
+}
+
+impl Bench {
+    fn run<F>(&self, future: F) -> F::Output
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.runtime.block_on(async { tokio::spawn(future).await.unwrap() })
+    }
+
+    fn start(&self, code: &str) -> Result<Worker, Failure> {
+        let (platform, snapshot, app) = (self.platform, self.snapshot.clone(), app(code, ByteSize::mb(8)));
+        self.run(async move { Worker::start(platform, &snapshot, app).await })
+    }
+}
+
+fn isolates_are_dropped_in_any_order_by_any_thread(bench: &Bench) {
+    let make = || Isolate::new(bench.platform, &bench.snapshot, ByteSize::mb(64));
+    let (first, second, third) = (make(), make(), make());
+    drop(first);
+    std::thread::spawn(move || drop(third)).join().unwrap();
+    drop(second);
+}
+
+fn an_isolate_moves_between_threads(bench: &Bench) {
+    let isolate = SharedIsolate::new(Isolate::new(bench.platform, &bench.snapshot, ByteSize::mb(64)));
+    let use_it = |isolate: &SharedIsolate| isolate.with_lock(|isolate| isolate.unlocked(|| 1) + 1);
+    // At home first, without V8's lock; then elsewhere; then at home again, with it.
+    assert_eq!(use_it(&isolate), 2);
+    for _ in 0..8 {
+        let isolate = isolate.clone();
+        std::thread::spawn(move || assert_eq!(use_it(&isolate), 2)).join().unwrap();
+    }
+    assert_eq!(use_it(&isolate), 2);
+}
+
+fn a_worker_is_used_by_many_threads_at_once(bench: &Bench) {
+    let worker = bench
+        .start("let n = 0; export default { async fetch() { await 0; return new Response(`${++n}`); } };")
+        .unwrap();
+    let highest = bench.run(async move {
+        let mut tasks = Vec::new();
+        for _ in 0..8 {
+            let worker = worker.clone();
+            tasks.push(tokio::spawn(async move {
+                let mut last = 0;
+                for _ in 0..200 {
+                    last = text(worker.fetch(get("/")).await.unwrap()).await.parse::<u32>().unwrap();
+                }
+                last
+            }));
+        }
+        let mut highest = 0;
+        for task in tasks {
+            highest = highest.max(task.await.unwrap());
+        }
+        assert_eq!(worker.active(), 0);
+        highest
+    });
+    assert_eq!(highest, 1600, "every request was counted once");
+}
+
+fn contexts_share_an_isolate_and_nothing_else(bench: &Bench) {
+    let isolate = SharedIsolate::new(Isolate::new(bench.platform, &bench.snapshot, ByteSize::mb(64)));
+    bench.run(async move {
+        let code = "export default { fetch() { globalThis.seen = (globalThis.seen ?? 0) + 1; return new Response(`${seen}`); } };";
+        let one = Worker::start_in(isolate.clone(), app(code, ByteSize(0))).await.unwrap();
+        let two = Worker::start_in(isolate, app(code, ByteSize(0))).await.unwrap();
+        assert_eq!(text(one.fetch(get("/")).await.unwrap()).await, "1");
+        assert_eq!(text(one.fetch(get("/")).await.unwrap()).await, "2");
+        assert_eq!(text(two.fetch(get("/")).await.unwrap()).await, "1");
+        drop(one);
+        assert_eq!(text(two.fetch(get("/")).await.unwrap()).await, "2");
+    });
+}
+
+fn the_second_cold_start_does_not_compile_again(bench: &Bench) {
+    let (platform, snapshot) = (bench.platform, bench.snapshot.clone());
+    let app = app(HELLO, ByteSize::mb(8));
+    let cache: Arc<CodeCache> = app.code_cache.clone();
+    bench.run(async move {
+        for _ in 0..3 {
+            let worker = Worker::start(platform, &snapshot, app.clone()).await.unwrap();
+            assert_eq!(text(worker.fetch(get("/")).await.unwrap()).await, "hello 1");
+        }
+    });
+    let statistics = cache.statistics();
+    assert_eq!((statistics.misses, statistics.hits, statistics.rejected), (1, 2, 0), "{statistics:?}");
+}
+
+fn scheduled_and_task_events_come_to_their_results(bench: &Bench) {
+    let worker = bench
+        .start(
+            "let ran = []; export default {
+               async scheduled(event, env, ctx) { ctx.waitUntil(Promise.resolve().then(() => ran.push(event.cron))); },
+               async task(event) {
+                 if (event.payload.fail) throw new Error('task failed');
+                 return { ran, attempt: event.attempt, doubled: event.payload.n * 2 };
+               },
+             };",
+        )
+        .unwrap();
+    bench.run(async move {
+        let scheduled = Scheduled { scheduled_time: 1000.0, cron: "* * * * *".into() };
+        assert!(worker.scheduled(scheduled).await.unwrap().success);
+        let task =
+            |payload: &str| Task { id: "t".into(), payload: Some(payload.into()), attempt: 2, scheduled_time: None };
+        let done = worker.task(task(r#"{"n":21}"#)).await.unwrap();
+        assert_eq!(done.data.as_deref(), Some(r#"{"ran":["* * * * *"],"attempt":2,"doubled":42}"#));
+        let failed = worker.task(task(r#"{"fail":true}"#)).await.unwrap();
+        assert_eq!((failed.success, failed.error.as_deref()), (false, Some("task failed")));
+        let missing = worker.fetch(get("/")).await;
+        assert!(matches!(missing, Err(Failure::NoHandler { event: "fetch" })), "{missing:?}");
+    });
+}
+
+fn what_fails_to_load_says_why(bench: &Bench) {
+    for (code, expected) in [
+        ("export default {", "SyntaxError"),
+        ("throw new TypeError('at the top')", "TypeError: at the top"),
+        ("import './missing.js'", "missing.js"),
+    ] {
+        let Err(Failure::Load(failure)) = bench.start(code) else { panic!("{code} loaded") };
+        assert!(matches!(failure, LoadFailure::Module(_) | LoadFailure::Threw { .. }));
+        assert!(failure.to_string().contains(expected), "{code}: {failure}");
+    }
+}
+
+fn a_killed_worker_is_gone_and_says_why(bench: &Bench) {
+    let worker = bench.start("export default { fetch() { for (;;); } };").unwrap();
+    bench.run(async move {
+        let Err(Failure::Limit(exceeded)) = worker.fetch(get("/")).await else { panic!("it ended") };
+        assert!(exceeded.to_string().contains("CPU time limit exceeded"));
+        assert_eq!(worker.health(), Health::Gone);
+        assert!(matches!(worker.fetch(get("/")).await, Err(Failure::Collateral(_))));
+    });
+}

@@ -1,0 +1,60 @@
+//! An app of one module, given as text, and requests to it.
+
+use std::sync::Arc;
+
+use hearth_core::module::{ImportStyle, ImportType, ModuleCode, ModuleError, ModuleId, ModuleLoader, ModuleSource};
+use hearth_core::{AppName, Body, ByteSize, Headers, Limits, Method, Request, RequestId, Response};
+use hearth_egress::EgressPolicy;
+use hearth_runtime::{App, CodeCache};
+
+#[derive(Debug)]
+struct OneModule(Arc<ModuleSource>);
+
+impl ModuleLoader for OneModule {
+    fn entry(&self) -> ModuleId {
+        self.0.id.clone()
+    }
+
+    fn resolve(&self, specifier: &str, from: &ModuleId, _: ImportStyle) -> Result<ModuleId, ModuleError> {
+        let reason = "there is one module".to_owned();
+        Err(ModuleError::NotFound { specifier: specifier.to_owned(), from: from.to_string(), reason })
+    }
+
+    fn load(&self, _: &ModuleId, _: ImportType) -> Result<Arc<ModuleSource>, ModuleError> {
+        Ok(self.0.clone())
+    }
+}
+
+pub fn app(code: &str, cache: ByteSize) -> Arc<App> {
+    let egress = hearth_egress::Config::new(|_: &str, _: &str| None).build().unwrap();
+    let id = ModuleId::new("/index.js");
+    let source = ModuleSource { id, code: ModuleCode::Module(code.into()), source_map: None };
+    Arc::new(App {
+        name: AppName::new("one"),
+        loader: Arc::new(OneModule(Arc::new(source))),
+        limits: Limits::default(),
+        env: Vec::new(),
+        egress: Arc::new(egress.client(EgressPolicy::none())),
+        code_cache: Arc::new(CodeCache::new(cache)),
+    })
+}
+
+pub fn request(body: &'static [u8]) -> Request {
+    let mut headers = Headers::new();
+    headers.push(b"host", b"127.0.0.1:8080");
+    Request {
+        id: RequestId::next(),
+        method: if body.is_empty() { Method::Get } else { Method::Post },
+        url: "http://127.0.0.1:8080/".to_owned(),
+        headers,
+        body: Body::from(bytes::Bytes::from_static(body)),
+    }
+}
+
+pub fn get(path: &str) -> Request {
+    Request { url: format!("http://one.test{path}"), ..request(b"") }
+}
+
+pub async fn text(response: Response) -> String {
+    String::from_utf8(response.body.collect().await.unwrap().to_vec()).unwrap()
+}

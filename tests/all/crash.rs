@@ -1,0 +1,55 @@
+//! What no limit inside the process can stop: it is reported while it lasts, and can be traced afterwards.
+
+use crate::server::{run, scratch, serve_with};
+
+#[test]
+fn an_abort_can_be_traced_to_its_app() {
+    let file = scratch("breadcrumbs").join("crumbs");
+    let file = file.to_str().unwrap();
+    let mut server = serve_with("crash/builtins", &["--breadcrumbs", file]);
+    server.expect("/", "fine");
+    let mut client = server.connect();
+    client.start("GET", "/abort", &[]);
+    assert_eq!(client.rest(), b"");
+    let (status, log) = server.wait();
+    assert_eq!(status.code(), None, "ended by a signal\n{log}");
+    let told = run(&["breadcrumbs", file]);
+    assert!(told.status.success(), "{}", told.stderr);
+    assert!(told.stdout.contains("of builtins"), "{}", told.stdout);
+    assert_eq!(told.stdout.lines().count(), 1, "only one thread ran anything: {}", told.stdout);
+}
+
+#[test]
+fn a_process_that_stopped_has_no_breadcrumbs() {
+    let file = scratch("no-breadcrumbs").join("crumbs");
+    let file = file.to_str().unwrap();
+    let mut server = serve_with("crash/builtins", &["--breadcrumbs", file]);
+    server.expect("/", "fine");
+    server.interrupt();
+    assert!(server.wait().0.success());
+    let told = run(&["breadcrumbs", file]);
+    assert!(told.status.success() && told.stdout.is_empty(), "{}", told.stdout);
+}
+
+#[test]
+fn a_file_that_holds_no_breadcrumbs_is_refused() {
+    let file = scratch("not-breadcrumbs").join("crumbs");
+    std::fs::write(&file, "something else").unwrap();
+    let told = run(&["breadcrumbs", file.to_str().unwrap()]);
+    assert!(!told.status.success());
+    assert!(told.stderr.starts_with("hearth: "), "{}", told.stderr);
+}
+
+#[test]
+fn a_stuck_turn_is_reported_while_others_are_served() {
+    let flags = ["--cpu", "100ms", "--memory", "1gb", "--workers", "2", "--threads", "2"];
+    let server = serve_with("crash/builtins", &flags);
+    server.expect("/", "fine");
+    let mut client = server.connect();
+    client.start("GET", "/stuck", &[("x-request-id", "the-stuck-one")]);
+    let line = server.wait_log("A turn is stuck");
+    assert!(line.contains(r#"app="builtins""#) && line.contains("request=2"), "{line}");
+    for _ in 0..5 {
+        server.expect("/", "fine");
+    }
+}

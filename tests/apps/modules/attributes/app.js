@@ -1,0 +1,2 @@
+import data from "./data.json" with { type: "css" };
+export default { fetch: () => new Response(data) };

@@ -1,0 +1,2 @@
+import "closed/secret.js";
+export default { fetch: () => new Response("never") };

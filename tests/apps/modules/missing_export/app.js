@@ -1,0 +1,2 @@
+import { absent } from "./some.js";
+export default { fetch: () => new Response(absent) };

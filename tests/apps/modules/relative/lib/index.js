@@ -1,0 +1,1 @@
+export { name as default } from "./names.js";

@@ -1,0 +1,2 @@
+import "../relative/app.js";
+export default { fetch: () => new Response("never") };

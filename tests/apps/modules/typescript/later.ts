@@ -1,0 +1,1 @@
+export const later = async (): Promise<string> => "later";
