@@ -126,3 +126,17 @@ fn local_storage_follows_each_of_ten_interleaved_requests() {
         assert_eq!(client.reply().text(), expected);
     }
 }
+
+#[test]
+fn what_belongs_to_a_request_ends_with_it() {
+    let server = serve_alone("isolation/over");
+    assert_eq!(server.post("/keep", vec![b'x'; 100_000]).text(), "kept");
+    let reply = server.get("/use");
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    let used: Vec<_> = reply.text().split(',').collect();
+    assert_eq!(used[1], "TypeError", "its body is gone: {used:?}");
+    server.expect("/stream", "made");
+    let given = server.get("/give");
+    assert!(given.text() == "of another" || given.status == 502, "{given:?}");
+    server.expect("/stream", "made");
+}

@@ -1,6 +1,10 @@
 //! Every limit holds, says which one it was, how much was used and what raises it; and the process and all other requests
 //! go on as if nothing had been.
 
+use std::io::ErrorKind;
+use std::net::TcpListener;
+
+use crate::client::Client;
 use crate::server::{Server, serve, serve_alone, serve_with};
 
 const RAISE_CPU: &str = "raise it with `cpu` (--cpu)";
@@ -233,4 +237,80 @@ fn subrequests_are_counted() {
     let reply = server.get("/");
     assert!(reply.text().starts_with("1000 then RangeError: subrequest limit exceeded"), "{}", reply.text());
     server.expect("/", reply.text());
+}
+
+#[test]
+fn only_so_many_subrequests_are_open_at_once() {
+    let backend = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("BACKEND=http://{}/", backend.local_addr().unwrap());
+    let server = serve_with("limits/at_once", &["--egress", "127.0.0.1", "--env", &url]);
+    let mut client = server.connect();
+    client.start("GET", "/", &[]);
+    let accept = || {
+        let mut asking = Client::from(backend.accept().unwrap().0);
+        asking.until("\r\n\r\n");
+        asking
+    };
+    let mut open: Vec<_> = (0..6).map(|_| accept()).collect();
+    server.expect("/ok", "fine");
+    backend.set_nonblocking(true).unwrap();
+    assert!(backend.accept().is_err(), "the seventh waits");
+    backend.set_nonblocking(false).unwrap();
+    // Each that is done lets the next one through.
+    for _ in 0..2 {
+        open.remove(0).send("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 1\r\n\r\nx");
+        open.push(accept());
+    }
+    for mut asking in open {
+        asking.send("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 1\r\n\r\nx");
+    }
+    assert_eq!(client.reply().text(), "xxxxxxxx");
+}
+
+#[test]
+fn a_hog_does_not_hold_up_others() {
+    let server = serve_with("limits/hog", &["--cpu", "50s", "--workers", "2", "--threads", "2"]);
+    let mut hog = server.connect();
+    hog.start("GET", "/loop", &[]);
+    server.wait_log("looping");
+    for _ in 0..10 {
+        server.expect("/ok", "fine");
+    }
+    hog.writer().set_nonblocking(true).unwrap();
+    let peeked = hog.writer().peek(&mut [0]);
+    assert!(peeked.is_err_and(|error| error.kind() == ErrorKind::WouldBlock), "it still runs");
+}
+
+#[test]
+fn requests_wait_for_a_place() {
+    let server = serve_with("limits/places", &["--workers", "1", "--concurrency", "1"]);
+    for _ in 0..3 {
+        let (mut holding, mut waiting) = (server.connect(), server.connect());
+        holding.start("GET", "/hold", &[]);
+        assert_eq!(holding.head().status, 200);
+        assert_eq!(holding.text_chunk(), "held");
+        waiting.start("GET", "/", &[]);
+        holding.disconnect();
+        assert_eq!(waiting.reply().text(), "0 open");
+    }
+}
+
+/// 100 may wait, and not for long.
+#[test]
+fn who_finds_no_place_is_told_to_come_again() {
+    let server = serve_with("limits/places", &["--workers", "1", "--concurrency", "1"]);
+    let mut holding = server.connect();
+    holding.start("GET", "/hold", &[]);
+    assert_eq!(holding.head().status, 200);
+    let mut waiting: Vec<_> = (0..101).map(|_| server.connect()).collect();
+    waiting.iter_mut().for_each(|client| client.start("GET", "/", &[]));
+    let replies: Vec<_> = waiting.iter_mut().map(|client| client.reply()).collect();
+    for reply in &replies {
+        reply.assert_error(503, "no_capacity", &[]);
+        assert_eq!(reply.header("retry-after"), Some("1"));
+    }
+    let count = |text: &str| replies.iter().filter(|reply| reply.text().contains(text)).count();
+    assert_eq!((count("the app's queue is full"), count("waited too long")), (1, 100));
+    holding.disconnect();
+    server.expect("/", "0 open");
 }

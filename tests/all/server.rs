@@ -143,10 +143,6 @@ impl Server {
         }
     }
 
-    pub fn process(&self) -> u32 {
-        self.child.id()
-    }
-
     /// Resident memory in bytes.
     pub fn memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();

@@ -1,6 +1,6 @@
 //! `waitUntil`: the response does not wait for it, and it goes on after the response.
 
-use crate::server::{serve_alone, serve_with};
+use crate::server::serve_alone;
 
 #[test]
 fn the_response_does_not_wait() {
@@ -77,13 +77,4 @@ fn wait_until_goes_on_after_a_disconnect() {
     server.expect("/begun", "begun");
     client.disconnect();
     server.expect("/done", "done without a client");
-}
-
-#[test]
-fn a_server_that_stops_finishes_wait_until_or_says_so() {
-    // With nothing pending it stops at once.
-    let mut server = serve_with("wait_until/rejected", &[]);
-    server.expect("/", "fine");
-    server.interrupt();
-    assert!(server.wait().0.success());
 }

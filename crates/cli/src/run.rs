@@ -44,13 +44,7 @@ pub fn run(options: RunOptions) -> anyhow::Result<()> {
 
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = options.threads.map_or(cores, usize::from);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(threads)
-        .thread_stack_size(THREAD_STACK)
-        .thread_name("hearth-worker")
-        .enable_all()
-        .build()
-        .context("cannot start the threads")?;
+    let runtime = runtime(threads).context("cannot start the threads")?;
     let host = HostConfig {
         workers: options.workers.map_or(threads, usize::from),
         queue: 100,
@@ -70,6 +64,18 @@ pub fn run(options: RunOptions) -> anyhow::Result<()> {
     // Whatever still runs has had its time.
     runtime.shutdown_timeout(Duration::from_secs(1));
     Ok(())
+}
+
+/// Work-stealing threads; a single one needs no stealing, and is cheaper without.
+fn runtime(threads: usize) -> std::io::Result<tokio::runtime::Runtime> {
+    let mut builder = match threads {
+        1 => tokio::runtime::Builder::new_current_thread(),
+        _ => tokio::runtime::Builder::new_multi_thread(),
+    };
+    if threads > 1 {
+        builder.worker_threads(threads);
+    }
+    builder.thread_stack_size(THREAD_STACK).thread_name("hearth-worker").enable_all().build()
 }
 
 async fn serve(options: RunOptions, name: AppName, host: Arc<AppHost>, config: Config) -> anyhow::Result<()> {
