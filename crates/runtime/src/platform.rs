@@ -7,6 +7,12 @@ use std::sync::OnceLock;
 /// - the stack is kept well below the threads' own, so that deep recursion is a RangeError and never a fault.
 const FLAGS: &str = "--no-turboshaft-loop-unrolling --stack-size=864";
 
+/// V8's shared library maps the file beside it and ignores these bytes.
+#[cfg(v8_shared)]
+const ICU_DATA: &[u8] = &[];
+#[cfg(not(v8_shared))]
+const ICU_DATA: &[u8] = deno_core_icudata::ICU_DATA;
+
 /// Proof that V8 is running.
 #[derive(Clone, Copy, Debug)]
 pub struct Platform(());
@@ -34,8 +40,7 @@ impl Platform {
 }
 
 fn start() -> Result<(), PlatformError> {
-    // The shim maps the data file beside V8's library and ignores these bytes; V8's own library asks for real ones.
-    v8::icu::set_common_data_77(&[]).map_err(|_| PlatformError::Icu)?;
+    v8::icu::set_common_data_77(ICU_DATA).map_err(|_| PlatformError::Icu)?;
     v8::V8::set_flags_from_string(FLAGS);
     let platform = v8::new_default_platform(1, false).make_shared();
     v8::V8::initialize_platform(platform);
