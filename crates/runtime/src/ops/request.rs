@@ -73,7 +73,7 @@ pub(super) fn op_request_body<'s>(
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
     let state = State::current(scope);
-    let body = state.requests.borrow_mut().get(request_of(args)?).and_then(|entry| entry.body);
+    let body = state.requests.borrow_mut().get(request_of(args)?).ok_or_else(over)?.body;
     rv.set_double(body.unwrap_or(0) as f64);
     Ok(())
 }
