@@ -6,7 +6,7 @@ run: setup
 	cargo run --locked --release --bin hearth -- run examples/hello/index.ts --listen 127.0.0.1:8080
 
 test: setup lint
-	cargo test --locked --workspace
+	cargo test --locked --workspace --lib --bins --tests
 
 lint: setup
 	cargo fmt --all --check
