@@ -234,7 +234,8 @@ impl State {
         self.settle_op(scope, op, Err(OpError::Dom { name: "AbortError", message: message.to_owned() }));
     }
 
-    fn op_value<'s>(
+    /// What an op brings, as JavaScript sees it.
+    pub(crate) fn op_value<'s>(
         &self,
         scope: &mut v8::PinScope<'s, '_>,
         request: RequestId,

@@ -8,13 +8,17 @@ use hearth_core::pipe::{self, Room};
 use hearth_core::{Body, BodyError, RequestId};
 
 use super::convert::{bytes_of, bytes_value, id_of, string_bytes, string_of};
-use super::encoding::decode_text;
 use super::{Arguments, Return};
 use crate::bodies::BodyId;
 use crate::op_error::OpError;
 use crate::state::{OpOutcome, OpValue, State};
 
 type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
+
+/// Kinds of bodies, as `js/types/ops.d.ts` has them; 0 is none.
+const BODY_BYTES: i32 = 1;
+const BODY_TEXT: i32 = 2;
+const BODY_NATIVE: i32 = 3;
 
 fn gone() -> OpError {
     OpError::type_error("the body cannot be read any more")
@@ -127,20 +131,7 @@ pub(super) fn op_body_bytes<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
-    let id = id_of(args.get(0))?;
-    match take_all(&state, id)? {
-        Everything::Now(bytes) => {
-            let bytes = bytes_value(scope, &bytes)?;
-            rv.set(bytes.into());
-        }
-        Everything::Later(body) => {
-            let work = collect(body, state.app.limits.heap.bytes(), OpValue::Bytes);
-            let promise = start_read(scope, &state, id, work)?;
-            rv.set(promise.into());
-        }
-    }
-    Ok(())
+    read_all(scope, args, rv, OpValue::Bytes)
 }
 
 pub(super) fn op_body_text<'s>(
@@ -148,20 +139,58 @@ pub(super) fn op_body_text<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
+    read_all(scope, args, rv, OpValue::Text)
+}
+
+/// Gives the whole body, wrapped: at once, or by a promise.
+fn read_all<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+    wrap: fn(Bytes) -> OpValue,
+) -> Result<(), OpError> {
     let state = State::current(scope);
     let id = id_of(args.get(0))?;
     match take_all(&state, id)? {
         Everything::Now(bytes) => {
-            let text = decode_text(scope, &bytes)?;
-            rv.set(text.into());
+            let request = state.bodies.borrow().request(id);
+            let value = state.op_value(scope, request, wrap(bytes))?;
+            rv.set(value);
         }
         Everything::Later(body) => {
-            let work = collect(body, state.app.limits.heap.bytes(), OpValue::Text);
+            let work = collect(body, state.app.limits.heap.bytes(), wrap);
             let promise = start_read(scope, &state, id, work)?;
             rv.set(promise.into());
         }
     }
     Ok(())
+}
+
+/// A body that goes out, as JavaScript gives it: its kind and its value.
+pub(super) fn body_argument<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    state: &State,
+    request: RequestId,
+    kind: v8::Local<'s, v8::Value>,
+    value: v8::Local<'s, v8::Value>,
+) -> Result<Body, OpError> {
+    Ok(match kind.int32_value(scope).unwrap_or(0) {
+        BODY_BYTES => bytes_of(value)?.into(),
+        BODY_TEXT => {
+            let text: v8::Local<v8::String> =
+                value.try_into().map_err(|_| OpError::type_error("internal: a string was expected"))?;
+            Bytes::from(string_bytes(scope, text)).into()
+        }
+        BODY_NATIVE => {
+            let id = id_of(value)?;
+            if let Some(entry) = state.requests.borrow_mut().get(request) {
+                entry.forget_body(id);
+            }
+            let taken = state.bodies.borrow_mut().take(id);
+            taken.ok_or_else(|| OpError::type_error("the body cannot be sent: it is being read"))?
+        }
+        _ => Body::Empty,
+    })
 }
 
 /// Collects outside the isolate, but never more than the isolate could hold.

@@ -9,8 +9,9 @@ use hearth_core::{Body, BodyError, ByteStream, Headers, Method, RequestId};
 use hearth_egress::{Outgoing, RedirectMode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::convert::{bytes_of, header_value, id_of, string_bytes, string_of, strings_of, text_value};
-use super::{Arguments, BODY_BYTES, BODY_NATIVE, BODY_TEXT, Return};
+use super::body::body_argument;
+use super::convert::{header_value, id_of, string_of, strings_of, text_value};
+use super::{Arguments, Return};
 use crate::bodies::BodyId;
 use crate::op_error::OpError;
 use crate::state::{OpValue, State};
@@ -56,7 +57,7 @@ pub(super) fn op_fetch_start<'s>(
         _ => RedirectMode::Follow,
     };
     count(&state, request)?;
-    let body = outgoing_body(scope, &state, request, args)?;
+    let body = body_argument(scope, &state, request, args.get(4), args.get(5))?;
     let id = state.next_id();
     let outgoing = Box::new(Outgoing { method, url, headers, body, redirect });
     state.fetches.borrow_mut().insert(id, FetchState::Prepared { request, outgoing });
@@ -81,32 +82,6 @@ fn count(state: &State, request: RequestId) -> Result<(), OpError> {
         )));
     }
     Ok(())
-}
-
-fn outgoing_body<'s>(
-    scope: &mut v8::PinScope<'s, '_>,
-    state: &State,
-    request: RequestId,
-    args: &Arguments<'s>,
-) -> Result<Body, OpError> {
-    let body = args.get(5);
-    Ok(match args.get(4).int32_value(scope).unwrap_or(0) {
-        BODY_BYTES => bytes_of(body)?.into(),
-        BODY_TEXT => {
-            let text: v8::Local<v8::String> =
-                body.try_into().map_err(|_| OpError::type_error("internal: a string was expected"))?;
-            Bytes::from(string_bytes(scope, text)).into()
-        }
-        BODY_NATIVE => {
-            let id = id_of(body)?;
-            if let Some(entry) = state.requests.borrow_mut().get(request) {
-                entry.forget_body(id);
-            }
-            let taken = state.bodies.borrow_mut().take(id);
-            taken.ok_or_else(|| OpError::type_error("the body cannot be sent: it is being read"))?
-        }
-        _ => Body::Empty,
-    })
 }
 
 pub(super) fn op_fetch_head<'s>(

@@ -26,11 +26,6 @@ pub(crate) use convert::{bytes_value, string_bytes, text_value};
 pub(crate) use encoding::{Decoder, decode_text};
 pub(crate) use fetch::{FetchState, Head};
 
-/// Kinds of bodies, as `js/types/ops.d.ts` has them; 0 is none.
-const BODY_BYTES: i32 = 1;
-const BODY_TEXT: i32 = 2;
-const BODY_NATIVE: i32 = 3;
-
 /// A native by its name in JavaScript.
 pub(crate) struct Native {
     pub(crate) name: &'static str,

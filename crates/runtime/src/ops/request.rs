@@ -1,10 +1,10 @@
 //! The request that an app handles: what it may ask about it, and how it answers.
 
-use bytes::Bytes;
-use hearth_core::{Body, Failure, Headers, RequestId, Response};
+use hearth_core::{Failure, Headers, RequestId, Response};
 
-use super::convert::{bytes_of, header_value, id_of, string_bytes, string_of, text_value};
-use super::{Arguments, BODY_BYTES, BODY_NATIVE, BODY_TEXT, Return};
+use super::body::body_argument;
+use super::convert::{header_value, id_of, string_of, text_value};
+use super::{Arguments, Return};
 use crate::op_error::OpError;
 use crate::state::State;
 use crate::worker::EventResult;
@@ -97,7 +97,7 @@ pub(super) fn op_respond<'s>(
         HEADERS_LIST => header_list(scope, args.get(4), &mut headers)?,
         _ => {}
     }
-    let body = response_body(scope, &state, request, args)?;
+    let body = body_argument(scope, &state, request, args.get(5), args.get(6))?;
     let response = Response { status: u16::try_from(status).unwrap_or(500), reason, headers, body };
     crate::worker::respond(&state, request, response);
     Ok(())
@@ -125,32 +125,6 @@ fn header_list(
         headers.push(&name, &value);
     }
     Ok(())
-}
-
-fn response_body<'s>(
-    scope: &mut v8::PinScope<'s, '_>,
-    state: &State,
-    request: RequestId,
-    args: &Arguments<'s>,
-) -> Result<Body, OpError> {
-    let body = args.get(6);
-    Ok(match args.get(5).int32_value(scope).unwrap_or(0) {
-        BODY_BYTES => bytes_of(body)?.into(),
-        BODY_TEXT => {
-            let text: v8::Local<v8::String> =
-                body.try_into().map_err(|_| OpError::type_error("internal: a string was expected"))?;
-            Bytes::from(string_bytes(scope, text)).into()
-        }
-        BODY_NATIVE => {
-            let id = id_of(body)?;
-            if let Some(entry) = state.requests.borrow_mut().get(request) {
-                entry.forget_body(id);
-            }
-            let taken = state.bodies.borrow_mut().take(id);
-            taken.ok_or_else(|| OpError::type_error("the body cannot be sent: it is being read"))?
-        }
-        _ => Body::Empty,
-    })
 }
 
 /// The handler threw, rejected, or gave no response: (request, message).
