@@ -44,7 +44,10 @@ fn folder() -> TempDir {
 }
 
 fn write(folder: &Path, name: &str, content: &[u8]) {
-    fs::write(folder.join(name), content).expect("a file can be written");
+    // A new file: one that is cut and written again goes to the disk at once on some file systems, which takes long.
+    let file = folder.join(name);
+    let _ = fs::remove_file(&file);
+    fs::write(file, content).expect("a file can be written");
 }
 
 fn load(folder: &Path, name: &str, source: &[u8]) {

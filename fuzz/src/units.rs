@@ -2,16 +2,31 @@
 //!
 //! - A whole number with a unit is exactly that, or refused; never something near it.
 //! - What is not zero never becomes zero: a zero turns a limit off.
+//! - Any duration can be added to the present.
 //! - Case and blanks around do not matter.
 //! - What a size prints is read as that size, up to the one decimal that is printed.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hearth_core::ByteSize;
 use hearth_core::units::parse_duration;
 
 /// Larger sizes are refused: they are not exact as `f64`.
 const LARGEST: u128 = 1 << 53;
+/// In milliseconds, a thousand years.
+const LONGEST: u128 = 1_000 * 31_536_000_000;
+
+/// Units and their milliseconds.
+const DURATIONS: [(&str, u128); 8] = [
+    ("ms", 1),
+    ("", 1_000),
+    ("s", 1_000),
+    ("m", 60_000),
+    ("h", 3_600_000),
+    ("d", 86_400_000),
+    ("w", 604_800_000),
+    ("y", 31_536_000_000),
+];
 
 pub fn check(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
@@ -51,25 +66,21 @@ fn durations(text: &str) {
     for same in variants(text) {
         assert_eq!(parse_duration(&same).ok(), parsed.clone().ok(), "{same:?}");
     }
-    if let Ok(time) = parsed {
-        assert!(!time.is_zero() || is_zero(text), "{text:?} is read as zero");
-        let Some((number, unit)) = whole(text) else { return };
-        let ms = match unit.as_str() {
-            "ms" => 1,
-            "" | "s" => 1_000,
-            "m" => 60_000,
-            "h" => 3_600_000,
-            "d" => 86_400_000,
-            "w" => 604_800_000,
-            "y" => 31_536_000_000,
-            other => panic!("unknown unit {other:?}"),
-        };
-        let expected = number * ms;
-        // Below a month a nanosecond is more than the last bit of the seconds.
-        match u64::try_from(expected) {
-            Ok(expected) if expected < 2_000_000_000 => assert_eq!(time, Duration::from_millis(expected)),
-            _ => assert!(time.as_millis().abs_diff(expected) <= expected >> 50, "{text:?} is {time:?}"),
-        }
+    let expected = whole(text).and_then(|(number, unit)| {
+        let (_, ms) = DURATIONS.iter().find(|(name, _)| *name == unit)?;
+        Some(number * ms)
+    });
+    let Ok(time) = parsed else {
+        assert!(expected.is_none_or(|ms| ms > LONGEST), "{text:?} is refused");
+        return;
+    };
+    assert!(!time.is_zero() || is_zero(text), "{text:?} is read as zero");
+    assert!(Instant::now().checked_add(time).is_some(), "{text:?} is beyond the end of time");
+    // Below a month a nanosecond is more than the last bit of the seconds.
+    match expected.map(|ms| (ms, u64::try_from(ms))) {
+        Some((_, Ok(ms))) if ms < 2_000_000_000 => assert_eq!(time, Duration::from_millis(ms)),
+        Some((ms, _)) => assert!(time.as_millis().abs_diff(ms) <= 1, "{text:?} is {time:?}"),
+        None => {}
     }
 }
 

@@ -11,6 +11,7 @@ pub mod ids;
 pub mod limits;
 pub mod module;
 pub mod pipe;
+pub mod rate;
 pub mod units;
 
 pub use body::{Body, BodyError, ByteStream};

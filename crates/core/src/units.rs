@@ -17,6 +17,9 @@ pub enum UnitError {
     Duration(String),
 }
 
+/// A thousand years: it can be added to any point in time.
+const LONGEST: Duration = Duration::from_secs(1_000 * 31_536_000);
+
 /// Parses `500ms 30s 5m 1h 2d 1w 1y`, decimals too; a plain number is seconds.
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     let wrong = || UnitError::Duration(text.to_owned());
@@ -33,7 +36,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     };
     let time = Duration::try_from_secs_f64(number * seconds).map_err(|_| wrong())?;
     // A zero turns a limit off, which nobody means who writes something else.
-    if time.is_zero() && number > 0.0 { Err(wrong()) } else { Ok(time) }
+    if time > LONGEST || (time.is_zero() && number > 0.0) { Err(wrong()) } else { Ok(time) }
 }
 
 /// A non-negative decimal number and what follows it, in lower case.
@@ -125,7 +128,7 @@ mod tests {
         {
             assert_eq!(parse_duration(text).unwrap(), Duration::from_millis(ms), "{text}");
         }
-        for text in ["abc", "-1s", "", "5 parsecs", "1e30y", "0.0000001ms"] {
+        for text in ["abc", "-1s", "", "5 parsecs", "1e30y", "1001y", "0.0000001ms"] {
             assert!(parse_duration(text).is_err(), "{text}");
         }
     }

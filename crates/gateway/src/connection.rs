@@ -27,6 +27,7 @@ use crate::exchange::{HIGH_WATER, Line, Then, exchange, turn_away_unread};
 use crate::head::{self, Head, Rules};
 use crate::reject::Reject;
 use crate::request_id::Ids;
+use crate::rescue::FailureLog;
 use crate::stats::{Stats, Tally};
 use crate::wire::{Ending, READ, Wire};
 
@@ -34,6 +35,7 @@ use crate::wire::{Ending, READ, Wire};
 pub struct Shared<D> {
     pub config: Config,
     pub dispatch: Arc<D>,
+    pub failures: FailureLog,
     pub clock: Clock,
     pub ids: Ids,
     pub stats: Arc<Stats>,

@@ -104,7 +104,7 @@ pub async fn exchange<D: Dispatch>(shared: &Shared<D>, line: &mut Line, mut head
         Ok(answer) => {
             let response = answer.and_then(sendable).unwrap_or_else(|failure| {
                 let asker = Asker { id: &asked.id, prefers_html: asked.prefers_html };
-                rescue(&failure, asker, shared.config.errors)
+                rescue(&failure, asker, shared.config.errors, &shared.failures)
             });
             respond(shared, line, incoming, asked, response).await
         }

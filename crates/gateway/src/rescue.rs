@@ -3,8 +3,11 @@
 //! since whoever hits one needs to know which.
 
 use std::fmt::Write as _;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use bytes::Bytes;
+use hearth_core::rate::{Admitted, RateLimit};
 use hearth_core::{Body, Failure, Headers, LimitKind, Response};
 
 use crate::config::Errors;
@@ -33,9 +36,9 @@ enum Retry {
     Unsaid,
 }
 
-/// The answer to a request whose app gave none. Also writes the log.
-pub fn rescue(failure: &Failure, asker: Asker<'_>, errors: Errors) -> Response {
-    log(failure, asker.id);
+/// The answer to a request whose app gave none. Also writes the log, as far as `log` lets it.
+pub fn rescue(failure: &Failure, asker: Asker<'_>, errors: Errors, log: &FailureLog) -> Response {
+    log.write(failure, asker.id);
     reply(failure, errors).into_response(asker)
 }
 
@@ -72,6 +75,26 @@ fn limit_status(kind: LimitKind) -> u16 {
         LimitKind::Cpu | LimitKind::Heap | LimitKind::WaitUntilCpu => 503,
         // The app did not load.
         LimitKind::ModuleCpu | LimitKind::ModuleWall => 502,
+    }
+}
+
+/// Apps and clients can make requests fail as fast as they like; the log must not grow with that.
+pub struct FailureLog {
+    rate: Mutex<RateLimit>,
+}
+
+impl FailureLog {
+    pub fn new() -> Self {
+        Self { rate: Mutex::new(RateLimit::new(200, 100)) }
+    }
+
+    fn write(&self, failure: &Failure, id: &IdText) {
+        let admitted = self.rate.lock().unwrap_or_else(PoisonError::into_inner).admit(Instant::now());
+        let Admitted::Yes { held_back } = admitted else { return };
+        if held_back > 0 {
+            tracing::warn!(held_back, "Failed requests were not logged");
+        }
+        log(failure, id);
     }
 }
 

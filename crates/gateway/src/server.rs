@@ -21,6 +21,7 @@ use crate::config::Config;
 use crate::connection::{self, Shared};
 use crate::drain::{Drain, Phase};
 use crate::request_id::Ids;
+use crate::rescue::FailureLog;
 use crate::stats::{Stats, Summary};
 
 /// Before the next try, when the system has no more descriptors or memory.
@@ -37,6 +38,7 @@ impl<D: Dispatch> Server<D> {
         let shared = Shared {
             config,
             dispatch,
+            failures: FailureLog::new(),
             clock: Clock::new(),
             ids: Ids::new(),
             stats: Arc::new(Stats::default()),

@@ -8,7 +8,7 @@ use super::*;
 
 fn ask(failure: &Failure, prefers_html: bool, errors: Errors) -> (u16, Option<String>, String) {
     let id = IdText::parse(b"id-1").unwrap();
-    let response = rescue(failure, Asker { id: &id, prefers_html }, errors);
+    let response = rescue(failure, Asker { id: &id, prefers_html }, errors, &FailureLog::new());
     let retry = response.headers.get("retry-after").map(|v| String::from_utf8(v.to_vec()).unwrap());
     let Body::Full(body) = response.body else { panic!("errors have bodies") };
     (response.status, retry, String::from_utf8(body.to_vec()).unwrap())

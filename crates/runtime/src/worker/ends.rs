@@ -8,6 +8,7 @@ use super::core::{Death, Live};
 use super::event::Event;
 use super::life::{answer, drain};
 use crate::code_cache::CodeCache;
+use crate::console::Level;
 use crate::isolate::LockedIsolate;
 use crate::modules::Uncached;
 use crate::op_error::OpError;
@@ -28,8 +29,7 @@ impl Live {
             Some(entry) => entry.enter(Phase::Draining, None),
             None => return Ok(()),
         }
-        let app = self.state.app.name.as_str();
-        tracing::info!(target: "hearth::worker", app, request = request.raw(), error = %exceeded, "Request timed out");
+        self.state.console.borrow_mut().write(request, Level::Warn, &exceeded.to_string());
         self.abort(isolate, request, &exceeded.to_string())?;
         self.end(isolate, request, Some(exceeded.into()))
     }
