@@ -104,6 +104,7 @@ fn probes(printed: &str) -> Vec<Probe> {
     for entry in printed.split(',').take(TRIED).map(Entry::of) {
         ports.extend(entry.port);
         if let Some((first, _)) = entry.range() {
+            assert_eq!(first, first.to_canonical(), "an IPv4 range in another form: {printed}");
             addresses.push(first);
             continue;
         }

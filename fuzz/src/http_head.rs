@@ -147,6 +147,7 @@ fn compare_url(seen: &Seen, target: &str, fields: &[Line]) {
     let (scheme, rest) = url.split_once("://").expect("a url has a scheme");
     assert!(scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https"));
     assert!(!host.is_empty() && host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:[]".contains(&b)));
+    assert!(!host.starts_with(':'), "a port without a host");
     let path = rest.strip_prefix(host).expect("the url is at that host");
     assert!(path.is_empty() || path.starts_with(['/', '?']));
     assert!(!path.contains(|c: char| c.is_ascii_control() || matches!(c, ' ' | '#' | '"' | '<' | '>')));

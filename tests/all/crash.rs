@@ -26,7 +26,8 @@ fn a_process_that_stopped_has_no_breadcrumbs() {
     let mut server = serve_with("crash/builtins", &["--breadcrumbs", file]);
     server.expect("/", "fine");
     server.interrupt();
-    assert!(server.wait().0.success());
+    let (status, log) = server.wait();
+    assert_eq!(status.code(), Some(0), "{status}\n{log}");
     let told = run(&["breadcrumbs", file]);
     assert!(told.status.success() && told.stdout.is_empty(), "{}", told.stdout);
 }

@@ -2,18 +2,17 @@
 
 use std::net::TcpStream;
 
-use crate::server::{serve, serve_with};
+use crate::server::{serve_alone, serve_with};
 
 #[test]
 fn requests_in_flight_are_finished() {
-    let mut server = serve("shutdown/slow");
+    let mut server = serve_alone("shutdown/slow");
     let (mut waiting, mut streaming) = (server.connect(), server.connect());
     streaming.start("GET", "/stream", &[]);
     assert_eq!(streaming.head().status, 200);
     assert_eq!(streaming.text_chunk(), "begun");
     waiting.start("GET", "/wait", &[]);
-    // A request that came later is answered: so the one before has come, too.
-    server.expect("/background", "answered");
+    server.expect("/come", "come");
     server.interrupt();
     server.wait_log("Stopping");
     assert_eq!(waiting.reply().text(), "finished");
@@ -26,33 +25,35 @@ fn requests_in_flight_are_finished() {
 
 #[test]
 fn nothing_new_is_taken() {
-    let mut server = serve("shutdown/slow");
+    let mut server = serve_alone("shutdown/slow");
     let mut idle = server.connect();
     assert_eq!(idle.get("/wait").text(), "finished");
     server.interrupt();
     assert_eq!(idle.rest(), b"", "idle connections are closed");
     let address = server.address().to_owned();
-    assert!(server.wait().0.success());
+    let (status, log) = server.wait();
+    assert_eq!(status.code(), Some(0), "{status}\n{log}");
     assert!(TcpStream::connect(address).is_err());
 }
 
 #[test]
 fn what_does_not_end_is_left() {
-    let mut server = serve_with("shutdown/slow", &["--drain-timeout", "200ms"]);
+    let mut server = serve_with("shutdown/slow", &["--workers", "1", "--drain-timeout", "200ms"]);
     let mut client = server.connect();
     client.start("GET", "/never", &[]);
-    server.expect("/background", "answered");
+    server.expect("/come", "come");
     server.interrupt();
     assert_eq!(client.rest(), b"");
-    assert_eq!(server.wait().0.code(), Some(0));
+    let (status, log) = server.wait();
+    assert_eq!(status.code(), Some(0), "{status}\n{log}");
 }
 
 #[test]
 fn a_second_interrupt_ends_at_once() {
-    let mut server = serve_with("shutdown/slow", &["--drain-timeout", "50s"]);
+    let mut server = serve_with("shutdown/slow", &["--workers", "1", "--drain-timeout", "50s"]);
     let mut client = server.connect();
     client.start("GET", "/never", &[]);
-    server.expect("/background", "answered");
+    server.expect("/come", "come");
     server.interrupt();
     server.wait_log("Stopping");
     server.interrupt();

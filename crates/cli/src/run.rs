@@ -91,22 +91,22 @@ async fn serve(options: RunOptions, name: AppName, host: Arc<AppHost>, config: C
     if let Err(failure) = warmed {
         tracing::error!(app = name.as_str(), error = %failure, "The app failed to start");
     }
+    // Before anybody is told that we are there: who is told may want us to stop.
+    let stop = stop_signal().context("cannot watch for signals")?;
     tracing::info!(app = name.as_str(), "Listening on http://{address}");
     // The handler inside runs on the runtime's own threads, not on this one.
     let server = Server::new(config, host);
-    let summary = tokio::spawn(server.serve(vec![listener], stop_signal())).await?;
+    let summary = tokio::spawn(server.serve(vec![listener], stop)).await?;
     tracing::info!(?summary, "Stopped");
     Ok(())
 }
 
-/// Ready at the first SIGINT or SIGTERM. A second one ends the process at once, as people expect of Ctrl-C.
-async fn stop_signal() {
+/// Ready at the first SIGINT or SIGTERM, from now on: neither ends the process any more once this has returned. A second
+/// SIGINT ends it at once, as people expect of Ctrl-C.
+fn stop_signal() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        return std::future::pending().await;
-    };
-    let mut either = async || {
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    Ok(async move {
         std::future::poll_fn(|cx| {
             if interrupt.poll_recv(cx).is_ready() {
                 std::task::Poll::Ready(())
@@ -115,14 +115,12 @@ async fn stop_signal() {
             }
         })
         .await;
-    };
-    either().await;
-    tracing::info!("Stopping: requests in flight are finished first");
-    tokio::spawn(async move {
-        let Ok(mut again) = signal(SignalKind::interrupt()) else { return };
-        again.recv().await;
-        std::process::exit(130);
-    });
+        tracing::info!("Stopping: requests in flight are finished first");
+        tokio::spawn(async move {
+            interrupt.recv().await;
+            std::process::exit(130);
+        });
+    })
 }
 
 fn keep_breadcrumbs(path: &Path) -> anyhow::Result<()> {

@@ -13,7 +13,7 @@ use oxc_diagnostics::OxcDiagnostic;
 const MAX_LINE: usize = 100;
 
 /// What ends a line for V8 (CR LF once), so that its line numbers and ours are the same.
-const LINE_ENDS: [char; 4] = ['\n', '\r', '\u{2028}', '\u{2029}'];
+pub(super) const LINE_ENDS: [char; 4] = ['\n', '\r', '\u{2028}', '\u{2029}'];
 
 /// The first of several is shown: what follows it is often its consequence.
 pub(super) fn syntax(id: &str, source: &str, errors: &[OxcDiagnostic]) -> ModuleError {

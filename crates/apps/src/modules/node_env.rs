@@ -14,6 +14,8 @@ use oxc_ast::ast::{BindingIdentifier, ChainElement, Expression, Program};
 use oxc_ast_visit::{Visit, VisitMut, walk, walk_mut};
 use oxc_span::{GetSpan, Span};
 
+use super::fault::LINE_ENDS;
+
 pub(super) const VALUE: &str = "production";
 const LITERAL: &str = "\"production\"";
 
@@ -51,14 +53,12 @@ pub(super) fn splice(source: &str, spans: &[Span]) -> String {
         out.push_str(LITERAL);
         let written = span.source_text(source);
         // What was written may go over several lines: those stay, behind the literal.
-        let mut column = LITERAL.len();
-        let units = |text: &str| text.encode_utf16().count();
-        for (index, line) in written.split('\n').enumerate() {
-            if index > 0 {
-                out.push('\n');
-                column = 0;
-            }
-            out.extend(std::iter::repeat_n(' ', units(line).saturating_sub(column)));
+        let mut taken = LITERAL.len();
+        for line in written.split_inclusive(LINE_ENDS) {
+            let text = line.trim_end_matches(LINE_ENDS);
+            out.extend(std::iter::repeat_n(' ', text.encode_utf16().count().saturating_sub(taken)));
+            out.push_str(&line[text.len()..]);
+            taken = 0;
         }
         done = span.end as usize;
     }
@@ -151,6 +151,7 @@ mod tests {
         assert!(out.starts_with("f(\"production\""));
         let columns = |text: &str| text.lines().map(|line| line.encode_utf16().count()).collect::<Vec<_>>();
         assert_eq!(columns(&out), columns(source));
+        assert_eq!(spliced("process .env   \r\n.\r  \u{2028}NODE_ENV"), "\"production\"   \r\n \r  \u{2028}        ");
     }
 
     #[test]

@@ -1,10 +1,11 @@
 // Requests that are in flight when the program is told to stop.
-const opened = Promise.withResolvers(), waiting = Promise.withResolvers();
+const come = Promise.withResolvers();
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 export default {
-  async fetch(request, env, ctx) {
+  async fetch(request) {
     switch (new URL(request.url).pathname) {
       case "/wait":
+        come.resolve("come");
         await sleep(300);
         return new Response("finished");
       case "/stream":
@@ -17,10 +18,10 @@ export default {
           },
         }));
       case "/never":
+        come.resolve("come");
         return new Promise(() => {});
-      case "/background":
-        ctx.waitUntil(sleep(300).then(() => console.log("the background is done")));
-        return new Response("answered");
+      case "/come":
+        return new Response(await come.promise);
     }
   },
 };
