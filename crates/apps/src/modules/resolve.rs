@@ -31,7 +31,9 @@ const EXTENSION_ALIASES: [(&str, &[&str]); 4] = [
 
 /// Findings remembered for an app; a graph has one per import.
 const MAX_FOUND: usize = 1 << 16;
-/// Misses after which the resolver's own memory, which knows each path ever asked for, is emptied.
+/// Imports that may fail. The resolver remembers each path ever asked for, and leaks what it remembers when it is told to
+/// forget (cycles of references in its cache); so an app that keeps asking for what is not there is no longer looked up
+/// for. What was found before is still found.
 const MAX_MISSES: usize = 1 << 12;
 
 type Key = (ModuleId, String, ImportStyle);
@@ -74,22 +76,24 @@ impl Resolver {
         scopes: &Scopes,
     ) -> Result<ModuleId, ModuleError> {
         let key = (from.clone(), specifier.to_owned(), style);
-        if let Some(id) = self.memory().found.get(&key) {
-            return Ok(id.clone());
+        let asked = Asked { specifier, from };
+        {
+            let memory = self.memory();
+            if let Some(id) = memory.found.get(&key) {
+                return Ok(id.clone());
+            }
+            if memory.misses >= MAX_MISSES {
+                let reason =
+                    format!("{MAX_MISSES} imports of this app were not found; it is not looked up for any more");
+                return Err(asked.not_found(reason));
+            }
         }
-        let result = self.search(Asked { specifier, from }, style, scopes);
+        let result = self.search(asked, style, scopes);
         let mut memory = self.memory();
         match &result {
             Ok(id) if memory.found.len() < MAX_FOUND => drop(memory.found.insert(key, id.clone())),
             Ok(_) => {}
-            Err(_) => {
-                memory.misses += 1;
-                if memory.misses >= MAX_MISSES {
-                    memory.misses = 0;
-                    self.import.clear_cache();
-                    self.require.clear_cache();
-                }
-            }
+            Err(_) => memory.misses += 1,
         }
         result
     }

@@ -182,9 +182,11 @@ fn tsconfig_paths() {
 
 #[test]
 fn many_misses_do_not_pile_up() {
-    let app = App::new(&[("main.js", ""), ("a.js", "")]);
+    let app = App::new(&[("main.js", ""), ("a.js", ""), ("b.js", "")]);
+    assert_eq!(app.import("./a", "/main.js"), "/a.js");
     for index in 0..10_000 {
         assert!(app.resolve(&format!("./{index}"), "/main.js", ImportStyle::Import).is_err());
     }
-    assert_eq!(app.import("./a", "/main.js"), "/a.js");
+    assert_eq!(app.import("./a", "/main.js"), "/a.js", "what was found stays found");
+    assert!(app.import("./b", "/main.js").contains("not looked up for any more"));
 }
