@@ -1,6 +1,6 @@
 //! What an app can reach, and what it cannot: the environment, the runtime's insides, other requests.
 
-use crate::server::{serve, serve_alone, serve_with};
+use crate::server::{apps, serve, serve_alone, serve_file, serve_with};
 
 #[test]
 fn env_holds_what_was_given_and_nothing_else() {
@@ -67,8 +67,9 @@ fn call_sites_give_nothing_away() {
 }
 
 /// Apps that overwrite built-ins get right answers where they do not use them.
-fn assert_unharmed(case: &str) {
-    let server = serve_alone(case);
+fn assert_unharmed(overwritten: &str) {
+    let file = apps().join(format!("isolation/overwrite/{overwritten}.js"));
+    let server = serve_file(&file, &["--workers", "1"]);
     for _ in 0..2 {
         server.expect("/1", "text");
         server.expect("/2", "streamed");
@@ -89,18 +90,23 @@ fn assert_unharmed(case: &str) {
 }
 
 macro_rules! unharmed {
-    ($($name:ident)*) => {
+    ($($name:ident $overwritten:literal)*) => {
         $(
             #[test]
             fn $name() {
-                assert_unharmed(concat!("isolation/", stringify!($name)));
+                assert_unharmed($overwritten);
             }
         )*
     };
 }
 
 unharmed! {
-    overwrite_array overwrite_promise overwrite_classes overwrite_maps overwrite_objects overwrite_prototype
+    overwrite_array "array"
+    overwrite_promise "promise"
+    overwrite_classes "classes"
+    overwrite_maps "maps"
+    overwrite_objects "objects"
+    overwrite_prototype "prototype"
 }
 
 #[test]
