@@ -174,13 +174,7 @@ fn compile_module<'s>(
     let cached = state.app.code_cache.get(key);
     let (mut source, options) = source(scope, id, text, cached.as_deref(), Shape::Module)?;
     let module = v8::script_compiler::compile_module2(scope, &mut source, options, NoCacheReason::NoReason)?;
-    if !accepted(&source) {
-        if cached.is_some() {
-            state.app.code_cache.reject(key);
-        }
-        let code = Uncached::Module(key, v8::Global::new(scope, module));
-        state.modules.borrow_mut().note_uncached(code);
-    }
+    note_compiled(state, key, &source, cached.as_deref(), || Uncached::Module(key, v8::Global::new(scope, module)));
     Some(module)
 }
 
@@ -194,13 +188,7 @@ fn compile_script<'s>(
     let cached = state.app.code_cache.get(key);
     let (mut source, options) = source(scope, &about.id, text, cached.as_deref(), Shape::Script)?;
     let script = v8::script_compiler::compile_unbound_script(scope, &mut source, options, NoCacheReason::NoReason)?;
-    if !accepted(&source) {
-        if cached.is_some() {
-            state.app.code_cache.reject(key);
-        }
-        let code = Uncached::Script(key, v8::Global::new(scope, script));
-        state.modules.borrow_mut().note_uncached(code);
-    }
+    note_compiled(state, key, &source, cached.as_deref(), || Uncached::Script(key, v8::Global::new(scope, script)));
     Some(script.bind_to_current_context(scope))
 }
 
@@ -221,13 +209,7 @@ pub(crate) fn compile_function<'s>(
     }
     let function =
         v8::script_compiler::compile_function(scope, &mut source, &names, &[], options, NoCacheReason::NoReason)?;
-    if !accepted(&source) {
-        if cached.is_some() {
-            state.app.code_cache.reject(key);
-        }
-        let code = Uncached::Function(key, v8::Global::new(scope, function));
-        state.modules.borrow_mut().note_uncached(code);
-    }
+    note_compiled(state, key, &source, cached.as_deref(), || Uncached::Function(key, v8::Global::new(scope, function)));
     Some(function)
 }
 
@@ -250,7 +232,19 @@ fn source<'s>(
     })
 }
 
-/// Whether V8 took cached code.
-fn accepted(source: &Source) -> bool {
-    source.get_cached_data().is_some_and(|data| !data.rejected())
+/// Code that V8 did not take from the cache is to be put there; what it was offered and would not have goes.
+fn note_compiled(
+    state: &State,
+    key: CacheKey,
+    source: &Source,
+    cached: Option<&[u8]>,
+    code: impl FnOnce() -> Uncached,
+) {
+    if source.get_cached_data().is_some_and(|data| !data.rejected()) {
+        return;
+    }
+    if cached.is_some() {
+        state.app.code_cache.reject(key);
+    }
+    state.modules.borrow_mut().note_uncached(code());
 }
