@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use hearth_core::module::ModuleLoader;
-use hearth_core::{AppName, ByteSize};
+use hearth_core::{AppName, ByteSize, Owner, Pace};
 use hearth_runtime::{App, CodeCache};
 
 use crate::arguments::AppOptions;
@@ -16,12 +16,14 @@ const CODE_CACHE: ByteSize = ByteSize::mb(64);
 pub fn app(name: AppName, loader: Arc<dyn ModuleLoader>, options: &AppOptions) -> anyhow::Result<Arc<App>> {
     let egress = hearth_egress::Config::new(resolve_url).build().context("the TLS roots cannot be loaded")?;
     Ok(Arc::new(App {
+        owner: Owner::from(&name),
         name,
         loader,
         limits: options.limits(),
         env: options.env.clone(),
         egress: Arc::new(egress.client(options.egress.clone())),
         code_cache: Arc::new(CodeCache::new(CODE_CACHE)),
+        pace: Pace::new(std::time::Instant::now()),
     }))
 }
 

@@ -11,7 +11,7 @@ use hearth_cell::{AppHost, HostConfig};
 use hearth_core::AppName;
 use hearth_gateway::{Config, Errors, Server};
 use hearth_jail::breadcrumbs::Breadcrumbs;
-use hearth_runtime::{Platform, THREAD_STACK};
+use hearth_runtime::{Platform, Stuck, Threads};
 
 use crate::arguments::RunOptions;
 use crate::{log, one_app};
@@ -26,12 +26,12 @@ pub fn run(options: RunOptions) -> anyhow::Result<()> {
     if let Some(path) = &options.breadcrumbs {
         keep_breadcrumbs(path)?;
     }
-    hearth_runtime::set_stuck_observer(Arc::new(|app, request| {
-        tracing::error!(
-            app = app.as_str(),
-            request = request.raw(),
-            "A turn is stuck: it goes on although it was terminated"
-        );
+    hearth_runtime::set_stuck_observer(Arc::new(|turn| {
+        let (app, request) = (turn.app.as_str(), turn.request.raw());
+        match turn.state {
+            Stuck::Begins => tracing::error!(app, request, "A turn is stuck: it goes on although it was terminated"),
+            Stuck::Ends => tracing::info!(app, request, "A stuck turn has ended"),
+        }
     }));
     let folder = app_folder(&file);
     let modules = AppModules::open(&folder, &file)?;
@@ -44,7 +44,7 @@ pub fn run(options: RunOptions) -> anyhow::Result<()> {
 
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = options.threads.map_or(cores, usize::from);
-    let runtime = runtime(threads).context("cannot start the threads")?;
+    let runtime = Threads::start(threads).context("cannot start the threads")?;
     let host = HostConfig {
         workers: options.workers.map_or(threads, usize::from),
         queue: 100,
@@ -62,20 +62,8 @@ pub fn run(options: RunOptions) -> anyhow::Result<()> {
     };
     runtime.block_on(serve(options, name, host, config))?;
     // Whatever still runs has had its time.
-    runtime.shutdown_timeout(Duration::from_secs(1));
+    runtime.shut_down(Duration::from_secs(1));
     Ok(())
-}
-
-/// Work-stealing threads; a single one needs no stealing, and is cheaper without.
-fn runtime(threads: usize) -> std::io::Result<tokio::runtime::Runtime> {
-    let mut builder = match threads {
-        1 => tokio::runtime::Builder::new_current_thread(),
-        _ => tokio::runtime::Builder::new_multi_thread(),
-    };
-    if threads > 1 {
-        builder.worker_threads(threads);
-    }
-    builder.thread_stack_size(THREAD_STACK).thread_name("hearth-worker").enable_all().build()
 }
 
 async fn serve(options: RunOptions, name: AppName, host: Arc<AppHost>, config: Config) -> anyhow::Result<()> {

@@ -70,8 +70,8 @@ impl LimitExceeded {
         Self { kind, used: Amount::Time(used), limit: Amount::Time(limit) }
     }
 
-    pub fn memory(used: ByteSize, limit: ByteSize) -> Self {
-        Self { kind: LimitKind::Heap, used: Amount::Memory(used), limit: Amount::Memory(limit) }
+    pub fn memory(kind: LimitKind, used: ByteSize, limit: ByteSize) -> Self {
+        Self { kind, used: Amount::Memory(used), limit: Amount::Memory(limit) }
     }
 }
 

@@ -14,6 +14,10 @@ pub struct RequestId(u64);
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct AppName(Arc<str>);
 
+/// The tenant that an app belongs to: the unit of isolation and fairness. Unless somebody says otherwise, the app's name.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Owner(Arc<str>);
+
 // === impl RequestId ===
 
 impl RequestId {
@@ -68,5 +72,35 @@ impl fmt::Display for AppName {
 impl fmt::Debug for AppName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "AppName({:?})", &*self.0)
+    }
+}
+
+// === impl Owner ===
+
+impl Owner {
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
+        Self(name.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&AppName> for Owner {
+    fn from(app: &AppName) -> Self {
+        Self(app.0.clone())
+    }
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Owner({:?})", &*self.0)
     }
 }

@@ -43,6 +43,8 @@ pub enum LimitKind {
     Heap,
     WaitUntilCpu,
     WaitUntilWall,
+    /// Of the whole process: many apps together.
+    Budget,
 }
 
 // === impl Limits ===
@@ -79,6 +81,7 @@ impl LimitKind {
             Self::Heap => "limit_heap",
             Self::WaitUntilCpu => "limit_wait_until_cpu",
             Self::WaitUntilWall => "limit_wait_until_wall",
+            Self::Budget => "limit_budget",
         }
     }
 
@@ -89,6 +92,7 @@ impl LimitKind {
             Self::Wall | Self::ModuleWall | Self::WaitUntilWall => "`timeout` (--wall)",
             Self::StreamSilence => "`streamTimeout` (--stream-timeout)",
             Self::Heap => "`memory` (--memory)",
+            Self::Budget => "`memory_budget` (--memory-budget)",
         }
     }
 }
@@ -104,6 +108,7 @@ impl fmt::Display for LimitKind {
             Self::Heap => "memory",
             Self::WaitUntilCpu => "CPU time of waitUntil",
             Self::WaitUntilWall => "time of waitUntil",
+            Self::Budget => "memory of all apps together",
         })
     }
 }

@@ -72,7 +72,7 @@ fn reply(failure: &Failure, errors: Errors) -> Reply {
 fn limit_status(kind: LimitKind) -> u16 {
     match kind {
         LimitKind::Wall | LimitKind::StreamSilence | LimitKind::WaitUntilWall => 504,
-        LimitKind::Cpu | LimitKind::Heap | LimitKind::WaitUntilCpu => 503,
+        LimitKind::Cpu | LimitKind::Heap | LimitKind::WaitUntilCpu | LimitKind::Budget => 503,
         // The app did not load.
         LimitKind::ModuleCpu | LimitKind::ModuleWall => 502,
     }

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use hearth_core::module::ModuleLoader;
-use hearth_core::{AppName, Limits};
+use hearth_core::{AppName, Limits, Owner, Pace};
 
 use crate::code_cache::CodeCache;
 
 pub struct App {
     pub name: AppName,
+    pub owner: Owner,
     pub loader: Arc<dyn ModuleLoader>,
     pub limits: Limits,
     /// What the app sees as `env`; frozen, and nothing of Hearth's own environment is in it.
@@ -16,4 +17,5 @@ pub struct App {
     /// Makes the app's outgoing requests, under its policy.
     pub egress: Arc<hearth_egress::Client>,
     pub code_cache: Arc<CodeCache>,
+    pub pace: Pace,
 }

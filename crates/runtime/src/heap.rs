@@ -3,11 +3,15 @@
 //! V8's own limit is no use for this: it aborts the process when a large piece is asked for near it. So V8 gets a hard
 //! limit far above the app's, and the app's is checked after every garbage collection, array buffers counted. The
 //! near-heap-limit callback is the last line: it terminates, and grants room once for the termination to happen in.
+//! The same checks keep the process's ledger (`ledger.rs`), which has a limit of its own.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hearth_core::{ByteSize, LimitExceeded};
+use hearth_core::{ByteSize, LimitExceeded, LimitKind};
+
+use crate::ledger::{Entry, Verdict};
 
 /// V8's hard limit is this many times the app's, within the bounds below.
 const HARD_FACTOR: u64 = 4;
@@ -18,9 +22,13 @@ const GRANT: usize = 64 << 20;
 
 /// Watches one isolate's heap. Its address is V8's callback data: it is boxed, and lives as long as the isolate.
 pub(crate) struct HeapGuard {
-    limit: ByteSize,
+    limit: AtomicU64,
     /// Bytes in use when the limit was found exceeded; 0: it was not.
     exceeded: AtomicU64,
+    /// The same for the process's budget, and what that is.
+    over: AtomicU64,
+    budget: AtomicU64,
+    entry: Arc<Entry>,
     handle: v8::IsolateHandle,
 }
 
@@ -32,30 +40,56 @@ pub(crate) fn hard_limit(limit: ByteSize) -> usize {
 
 impl HeapGuard {
     pub(crate) fn install(isolate: &mut v8::Isolate, limit: ByteSize) -> Box<Self> {
-        let guard = Box::new(Self { limit, exceeded: AtomicU64::new(0), handle: isolate.thread_safe_handle() });
+        let guard = Box::new(Self {
+            limit: AtomicU64::new(limit.bytes()),
+            exceeded: AtomicU64::new(0),
+            over: AtomicU64::new(0),
+            budget: AtomicU64::new(0),
+            entry: Arc::new(Entry::open()),
+            handle: isolate.thread_safe_handle(),
+        });
         let data = std::ptr::from_ref(&*guard).cast_mut().cast::<c_void>();
         isolate.add_gc_epilogue_callback(after_collection, data, v8::GCType::kGCTypeAll);
         isolate.add_near_heap_limit_callback(near_limit, data);
         guard
     }
 
-    /// The limit was hit: how much was in use then.
+    /// For an isolate that gets its app later.
+    pub(crate) fn set_limit(&self, limit: ByteSize) {
+        self.limit.store(limit.bytes(), Ordering::Relaxed);
+    }
+
+    pub(crate) fn entry(&self) -> Arc<Entry> {
+        self.entry.clone()
+    }
+
+    /// A limit was hit: how much was in use then.
     pub(crate) fn exceeded(&self) -> Option<LimitExceeded> {
-        match self.exceeded.load(Ordering::Relaxed) {
-            0 => None,
-            used => Some(LimitExceeded::memory(ByteSize(used), self.limit)),
+        let read = |value: &AtomicU64| ByteSize(value.load(Ordering::Relaxed));
+        let (own, all) = (read(&self.exceeded), read(&self.over));
+        if own.bytes() > 0 {
+            Some(LimitExceeded::memory(LimitKind::Heap, own, read(&self.limit)))
+        } else if all.bytes() > 0 {
+            Some(LimitExceeded::memory(LimitKind::Budget, all, read(&self.budget)))
+        } else {
+            None
         }
     }
 
     /// For moments between collections: large array buffers can come without one.
     pub(crate) fn check(&self, isolate: &mut v8::Isolate) {
-        if self.limit.bytes() == 0 {
-            return;
-        }
         let statistics = isolate.get_heap_statistics();
-        let used = (statistics.used_heap_size() + statistics.external_memory()) as u64;
-        if used > self.limit.bytes() && self.exceeded.load(Ordering::Relaxed) == 0 {
+        let buffers = statistics.external_memory() as u64;
+        let used = statistics.used_heap_size() as u64 + buffers;
+        let limit = self.limit.load(Ordering::Relaxed);
+        if limit > 0 && used > limit && self.exceeded.load(Ordering::Relaxed) == 0 {
             self.exceeded.store(used, Ordering::Relaxed);
+            self.handle.terminate_execution();
+        }
+        // What V8 has taken for the heap counts for the cage, used or not.
+        if let Verdict::Over { used, budget } = self.entry.update(statistics.total_heap_size() as u64, buffers) {
+            self.budget.store(budget.bytes(), Ordering::Relaxed);
+            self.over.store(used.bytes(), Ordering::Relaxed);
             self.handle.terminate_execution();
         }
     }

@@ -7,18 +7,20 @@
 //!
 //! The Locker costs a good part of a short turn, and an isolate that only its first thread has entered can do without. So
 //! its life is `AtHome -> Travelling`: the first entry by another thread ends the first state for good, since V8 demands
-//! that an isolate once locked is always locked.
+//! that an isolate once locked is always locked. One that is at home may also move house ([`Isolate::move_here`]): all that
+//! ties it to its old thread is the limit of the stack. So spares are made wherever there is time, and settle where they
+//! are used.
 
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
-use std::thread::ThreadId;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use hearth_core::ByteSize;
 
 use crate::heap::{HeapGuard, hard_limit};
-use crate::locker::{Locker, Unlocker};
-use crate::platform::Platform;
+use crate::locker::{Locker, Unlocker, set_stack_here};
+use crate::platform::{Platform, V8_STACK};
 use crate::snapshot::Snapshot;
 
 pub struct Isolate {
@@ -30,13 +32,32 @@ pub struct Isolate {
 
 /// Who has entered the isolate so far.
 enum EnteredBy {
-    AtHome(ThreadId),
+    AtHome(ThreadNumber),
     Travelling,
 }
 
+/// Where an isolate is entered without the Locker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    On(ThreadNumber),
+    /// It has travelled: no thread is better than another.
+    Nowhere,
+}
+
+/// A thread of this process; never 0, never given to another. The standard library's own cannot be kept in an atomic,
+/// and asking for it costs several times as much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ThreadNumber(pub(crate) u64);
+
 thread_local! {
-    /// Asking the standard library costs several times as much.
-    static THIS_THREAD: ThreadId = std::thread::current().id();
+    static THIS_THREAD: ThreadNumber = {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        ThreadNumber(NEXT.fetch_add(1, Ordering::Relaxed))
+    };
+}
+
+pub(crate) fn this_thread() -> ThreadNumber {
+    THIS_THREAD.with(|number| *number)
 }
 
 /// The isolate, locked and entered by this thread. Not `Send`: V8 ties the lock to the thread.
@@ -65,7 +86,7 @@ impl Isolate {
         let heap = HeapGuard::install(&mut inner, heap);
         // SAFETY: `exit` demands that the isolate is this thread's current one: it was entered when it was made, just above.
         unsafe { inner.exit() };
-        let entered_by = EnteredBy::AtHome(THIS_THREAD.with(|id| *id));
+        let entered_by = EnteredBy::AtHome(this_thread());
         Self { inner: ManuallyDrop::new(inner), heap, entered_by }
     }
 
@@ -73,8 +94,7 @@ impl Isolate {
     /// lock of their own around it.
     pub fn with_lock<R>(&mut self, f: impl FnOnce(&mut LockedIsolate<'_>) -> R) -> R {
         let mut locker = std::pin::pin!(Locker::unlocked());
-        let this_thread = THIS_THREAD.with(|id| *id);
-        if !matches!(self.entered_by, EnteredBy::AtHome(home) if home == this_thread) {
+        if !matches!(self.entered_by, EnteredBy::AtHome(home) if home == this_thread()) {
             self.entered_by = EnteredBy::Travelling;
             locker.as_mut().lock(&self.inner);
         }
@@ -83,6 +103,22 @@ impl Isolate {
         unsafe { self.inner.enter() };
         let mut locked = LockedIsolate { isolate: self, _not_send: PhantomData };
         f(&mut locked)
+    }
+
+    /// Makes this thread the isolate's home, if it still has one.
+    pub fn move_here(&mut self) {
+        match &mut self.entered_by {
+            EnteredBy::AtHome(home) if *home != this_thread() => *home = this_thread(),
+            EnteredBy::AtHome(_) | EnteredBy::Travelling => return,
+        }
+        self.with_lock(|isolate| set_stack_here(isolate, V8_STACK));
+    }
+
+    pub(crate) fn home(&self) -> Home {
+        match self.entered_by {
+            EnteredBy::AtHome(home) => Home::On(home),
+            EnteredBy::Travelling => Home::Nowhere,
+        }
     }
 
     /// For termination from other threads.
@@ -119,6 +155,10 @@ impl LockedIsolate<'_> {
         // SAFETY: the unlocker's end took the lock back.
         unsafe { self.isolate.inner.enter() };
         result
+    }
+
+    pub(crate) fn home(&self) -> Home {
+        self.isolate.home()
     }
 
     pub(crate) fn heap(&self) -> &HeapGuard {

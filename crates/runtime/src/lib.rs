@@ -6,10 +6,12 @@
 //! | where the web APIs come from | `bootstrap.rs` (the one list), `snapshot.rs`, `ops/` (natives), `../js/` |
 //! | how a request runs | `worker/mod.rs` (inbox), `worker/core.rs` (events), `worker/turn.rs` (one entry of JavaScript) |
 //! | what belongs to a request | `state.rs`, `requests.rs`, `bodies.rs`, `timers.rs` |
-//! | how limits hold | `watchdog.rs` (time), `heap.rs` (memory), `requests.rs` (budgets by phase) |
+//! | how limits hold | `watchdog.rs` (time), `heap.rs` (memory), `ledger.rs` (of all together), `requests.rs` (budgets by phase) |
+//! | which threads | `threads.rs`, `worker/place.rs` |
 //! | modules | `modules/`, `code_cache.rs` |
 
 mod app;
+mod blank;
 mod bodies;
 mod bootstrap;
 mod callbacks;
@@ -18,6 +20,7 @@ mod console;
 mod entry;
 mod heap;
 mod isolate;
+mod ledger;
 mod locker;
 mod modules;
 mod op_error;
@@ -28,16 +31,20 @@ mod requests;
 mod shared_isolate;
 mod snapshot;
 mod state;
+mod threads;
 mod timers;
 mod watchdog;
 mod worker;
 
 pub use app::App;
+pub use blank::Blank;
 pub use bootstrap::BootstrapError;
 pub use code_cache::{CodeCache, CodeCacheStatistics, UnpackError, pack, unpack};
 pub use isolate::{Isolate, LockedIsolate};
+pub use ledger::{BLANK, Holdings, Rules as BudgetRules, holdings, set_budget};
 pub use platform::{Platform, PlatformError, THREAD_STACK};
 pub use shared_isolate::SharedIsolate;
 pub use snapshot::Snapshot;
-pub use watchdog::{STUCK_GRACE, StuckObserver, set_breadcrumbs, set_stuck_observer};
-pub use worker::{EventResult, Health, ResponseFuture, Scheduled, Task, Worker};
+pub use threads::{Lane, Threads};
+pub use watchdog::{STUCK_GRACE, Stuck, StuckObserver, StuckTurn, set_breadcrumbs, set_stuck_observer};
+pub use worker::{EventResult, Health, Place, ResponseFuture, Scheduled, Task, Worker};

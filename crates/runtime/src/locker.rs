@@ -1,4 +1,4 @@
-//! `v8::Locker` and `v8::Unlocker`, which the `v8` crate does not bind: V8's own exported constructors and destructors.
+//! `v8::Locker`, `v8::Unlocker` and the stack limit, which the `v8` crate does not bind: V8's own exported functions.
 //! A locker is neither movable once made (V8 keeps its address) nor sendable (V8 ties it to the thread).
 
 use std::ffi::c_void;
@@ -34,6 +34,17 @@ unsafe extern "C" {
     fn unlocker_initialize(this: *mut Unlocker, isolate: *mut c_void);
     #[link_name = "_ZN2v88UnlockerD1Ev"]
     fn unlocker_destroy(this: *mut Unlocker);
+    #[link_name = "_ZN2v87Isolate13SetStackLimitEm"]
+    fn isolate_set_stack_limit(isolate: *mut c_void, limit: usize);
+}
+
+/// Tells an entered isolate that it now runs on this thread's stack, of which it may use `size` bytes from here down.
+pub(crate) fn set_stack_here(isolate: &v8::Isolate, size: usize) {
+    let here = 0u8;
+    let limit = (std::ptr::from_ref(&here) as usize).saturating_sub(size);
+    // SAFETY: demands a live isolate, which the borrow shows, and a limit within this thread's stack: threads that enter
+    // isolates have at least `THREAD_STACK`, of which what is in use and `size` are a part.
+    unsafe { isolate_set_stack_limit(address(isolate), limit) }
 }
 
 /// The isolate's address as V8's C++ has it.

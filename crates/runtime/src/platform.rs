@@ -23,6 +23,9 @@ pub enum PlatformError {
     Icu,
 }
 
+/// What `--stack-size` above says, in bytes.
+pub(crate) const V8_STACK: usize = 864 << 10;
+
 /// The stack that a thread which enters isolates must have, so that V8's limit (see `FLAGS`) is met before its end.
 pub const THREAD_STACK: usize = 4 << 20;
 

@@ -23,6 +23,11 @@ impl SharedIsolate {
         self.isolate.lock().unwrap_or_else(PoisonError::into_inner).with_lock(f)
     }
 
+    /// Makes this thread the isolate's home, if nobody has taken it elsewhere.
+    pub(crate) fn move_here(&self) {
+        self.isolate.lock().unwrap_or_else(PoisonError::into_inner).move_here();
+    }
+
     pub(crate) fn handle(&self) -> v8::IsolateHandle {
         self.handle.clone()
     }

@@ -6,7 +6,8 @@
 //! only for turns that outlive one of its ticks. Because termination happens under the slot's lock, it can never hit the
 //! turn after the one that was meant.
 //!
-//! States of a turn: `Running -> Terminated -> Stuck`; disarming leaves any of them.
+//! States of a turn: `Running -> Terminated -> Stuck`; disarming leaves any of them. A turn that outlives a tick is covered
+//! by a thread from the reserve (`threads.rs`) until its end.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,8 +15,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use hearth_core::{AppName, LimitExceeded, LimitKind, RequestId};
+use hearth_core::{AppName, LimitExceeded, LimitKind, Owner, RequestId};
 use hearth_jail::breadcrumbs::{Breadcrumbs, Crumb};
+
+use crate::app::App;
+use crate::threads::{Reserve, reserve_here};
 
 /// How often running turns are looked at.
 const TICK: Duration = Duration::from_millis(5);
@@ -54,12 +58,27 @@ pub(crate) struct Finished {
     pub(crate) exceeded: Option<LimitExceeded>,
 }
 
+/// A turn that ignores termination: its beginning, or its end after all.
+#[derive(Clone, Copy, Debug)]
+pub struct StuckTurn<'a> {
+    pub owner: &'a Owner,
+    pub app: &'a AppName,
+    pub request: RequestId,
+    pub state: Stuck,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stuck {
+    Begins,
+    Ends,
+}
+
 /// Told of turns that ignore termination.
-pub type StuckObserver = Arc<dyn Fn(&AppName, RequestId) + Send + Sync>;
+pub type StuckObserver = Arc<dyn Fn(StuckTurn<'_>) + Send + Sync>;
 
 /// Whose turns they are: made once per worker.
 pub(crate) struct Subject {
-    pub(crate) app: AppName,
+    pub(crate) app: Arc<App>,
     pub(crate) handle: v8::IsolateHandle,
 }
 
@@ -76,8 +95,8 @@ struct Watchdog {
 
 struct Slot {
     clock: libc::clockid_t,
-    /// The runtime that the thread works for, if any.
-    runtime: Option<tokio::runtime::Handle>,
+    /// Who takes over when the thread is held up.
+    reserve: Option<Arc<Reserve>>,
     turn: Mutex<Option<Armed>>,
 }
 
@@ -89,6 +108,14 @@ struct Armed {
     /// The first look at the thread's CPU clock, and how long the turn had run by then.
     sample: Option<(Duration, Duration)>,
     phase: Phase,
+    cover: Cover,
+}
+
+/// Whether somebody works in place of the turn's thread.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cover {
+    Nobody,
+    Reserve,
 }
 
 enum Phase {
@@ -111,7 +138,7 @@ pub fn set_breadcrumbs(page: Arc<Breadcrumbs>) {
     *lock(&watchdog().crumbs) = Some(page);
 }
 
-/// Calls `observer` once for each stuck turn, from the watchdog's thread.
+/// Calls `observer` at the beginning of each stuck turn, from the watchdog's thread, and at its end, from its own.
 pub fn set_stuck_observer(observer: StuckObserver) {
     *lock(&watchdog().observer) = Some(observer);
 }
@@ -123,7 +150,7 @@ impl Turn {
         SEAT.with_borrow_mut(|seat| {
             let seat = seat.get_or_insert_with(|| dog.seat());
             if let Some(crumb) = &mut seat.crumb {
-                crumb.set(subject.app.as_str(), request.raw());
+                crumb.set(subject.app.name.as_str(), request.raw());
             }
             *lock(&seat.slot.turn) = Some(Armed {
                 subject: subject.clone(),
@@ -132,6 +159,7 @@ impl Turn {
                 started: Instant::now(),
                 sample: None,
                 phase: Phase::Running,
+                cover: Cover::Nobody,
             });
         });
         if dog.asleep.load(Ordering::Relaxed) {
@@ -164,9 +192,16 @@ fn disarm() -> Option<Finished> {
             Some((first, before)) => before + cpu_time(seat.slot.clock).unwrap_or(first).saturating_sub(first),
             None => armed.started.elapsed(),
         };
+        if let (Cover::Reserve, Some(reserve)) = (armed.cover, &seat.slot.reserve) {
+            reserve.stand_down();
+        }
         let exceeded = match armed.phase {
             Phase::Running => None,
-            Phase::Terminated { exceeded, .. } | Phase::Stuck { exceeded } => Some(exceeded),
+            Phase::Terminated { exceeded, .. } => Some(exceeded),
+            Phase::Stuck { exceeded } => {
+                watchdog().tell(&armed.subject.app, armed.request, Stuck::Ends);
+                Some(exceeded)
+            }
         };
         Some(Finished { cpu, exceeded })
     })
@@ -193,8 +228,7 @@ fn watchdog() -> &'static Watchdog {
 impl Watchdog {
     /// This thread's slot, from now on watched.
     fn seat(&self) -> Seat {
-        let runtime = tokio::runtime::Handle::try_current().ok();
-        let slot = Arc::new(Slot { clock: thread_clock(), runtime, turn: Mutex::new(None) });
+        let slot = Arc::new(Slot { clock: thread_clock(), reserve: reserve_here(), turn: Mutex::new(None) });
         lock(&self.slots).push(slot.clone());
         let crumb = lock(&self.crumbs).as_ref().and_then(Breadcrumbs::claim);
         Seat { slot, crumb }
@@ -234,27 +268,44 @@ impl Watchdog {
             let mut turn = lock(&slot.turn);
             if let Some(armed) = turn.as_mut() {
                 busy = true;
-                // The thread may be the one that waited for I/O on behalf of all, and tokio does not notice that it is gone
-                // for long: something to do wakes another, which then waits for I/O in its place.
-                if let (Some(runtime), true) = (&slot.runtime, armed.started.elapsed() >= TICK) {
-                    runtime.spawn(async {});
-                }
+                armed.call_cover(slot);
                 if armed.look(slot.clock) {
                     let (app, request) = (armed.subject.app.clone(), armed.request);
                     drop(turn);
-                    if let Some(observer) = &*lock(&self.observer) {
-                        observer(&app, request);
-                    }
+                    self.tell(&app, request, Stuck::Begins);
                 }
             }
         }
         busy
+    }
+
+    fn tell(&self, app: &App, request: RequestId, state: Stuck) {
+        // Taken out of the lock: the observer may do what it likes.
+        let observer = lock(&self.observer).clone();
+        if let Some(observer) = observer {
+            observer(StuckTurn { owner: &app.owner, app: &app.name, request, state });
+        }
     }
 }
 
 // === impl Armed ===
 
 impl Armed {
+    /// What waits behind a long turn goes on elsewhere. The thread may even be the one that waits for I/O on behalf of all,
+    /// and tokio does not notice that it is gone.
+    fn call_cover(&mut self, slot: &Slot) {
+        let passed = self.started.elapsed();
+        if passed < TICK {
+            return;
+        }
+        self.subject.app.pace.note_running(passed);
+        if let (Cover::Nobody, Some(reserve)) = (self.cover, &slot.reserve) {
+            if reserve.call_up() {
+                self.cover = Cover::Reserve;
+            }
+        }
+    }
+
     /// Terminates the turn when it is due; says whether it was found stuck just now.
     fn look(&mut self, clock: libc::clockid_t) -> bool {
         let passed = self.started.elapsed();

@@ -19,7 +19,7 @@ fn every_cause_has_its_status_and_code() {
     let cpu = LimitExceeded::time(LimitKind::Cpu, Duration::from_millis(1100), Duration::from_secs(1));
     let wall = LimitExceeded::time(LimitKind::Wall, Duration::from_secs(31), Duration::from_secs(30));
     let module = LimitExceeded::time(LimitKind::ModuleCpu, Duration::from_secs(3), Duration::from_secs(2));
-    let heap = LimitExceeded::memory(ByteSize::mb(129), ByteSize::mb(128));
+    let heap = LimitExceeded::memory(LimitKind::Heap, ByteSize::mb(129), ByteSize::mb(128));
     for (failure, status, code, retries) in [
         (Failure::NoHandler { event: "fetch" }, 501, "no_handler", false),
         (Failure::Load(LoadFailure::NeverSettled), 502, "load_failed", false),

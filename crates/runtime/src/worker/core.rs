@@ -15,8 +15,9 @@ use super::loading::Loading;
 use super::turn::Killed;
 use super::{Link, Shared};
 use crate::app::App;
-use crate::entry::Entry;
+use crate::blank::{Blank, Made};
 use crate::isolate::LockedIsolate;
+use crate::ledger;
 use crate::ops::text_value;
 use crate::requests::{Phase, Reply};
 use crate::shared_isolate::SharedIsolate;
@@ -63,20 +64,23 @@ pub(super) struct Handlers(pub(super) u32);
 unsafe impl Send for Core {}
 
 impl Core {
-    pub(super) fn new(isolate: SharedIsolate, app: Arc<App>, link: Link) -> Self {
+    pub(super) fn new(blank: Blank, app: Arc<App>, link: Link) -> (Self, Arc<ledger::Entry>) {
+        let (isolate, made) = blank.into_parts();
+        let subject = Arc::new(Subject { app: app.clone(), handle: isolate.handle() });
         let state = State::new(app, link);
-        let subject = Arc::new(Subject { app: state.app.name.clone(), handle: isolate.handle() });
-        let context = isolate.with_lock(|isolate| {
+        let Made { context, entry } = ManuallyDrop::into_inner(made);
+        state.set_entry(entry);
+        let memory = isolate.with_lock(|isolate| {
+            let memory = isolate.heap().entry();
             v8::scope!(let scope, &mut **isolate);
-            let context = v8::Context::new(scope, v8::ContextOptions::default());
+            let context = v8::Local::new(scope, &context);
             let scope = &mut v8::ContextScope::new(scope, context);
             state.enter(scope);
-            state.set_entry(Entry::take(scope));
             set_environment(scope, &state);
             State::leave(scope);
-            v8::Global::new(scope, context)
+            memory
         });
-        Self {
+        let core = Self {
             life: Life::Live(Box::new(Alive {
                 isolate,
                 live: Live {
@@ -91,7 +95,8 @@ impl Core {
                     served: 0,
                 },
             })),
-        }
+        };
+        (core, memory)
     }
 
     /// Handles what is in the inbox, up to `most` events.
@@ -107,10 +112,14 @@ impl Core {
             Life::Live(alive) => {
                 let Alive { isolate, live } = &mut **alive;
                 isolate.with_lock(|isolate| {
+                    shared.vitals.set_home(isolate.home());
                     for _ in 0..most {
                         let Some(event) = shared.pop() else { break };
                         if let Err(death) = live.handle(isolate, event) {
                             killed = Some(death);
+                            return;
+                        }
+                        if !shared.may_enter() {
                             return;
                         }
                     }
@@ -168,8 +177,8 @@ impl Core {
                 drop(answer(reply, if id == culprit { failure.clone() } else { others.clone() }));
             }
         }
-        shared.vitals.active.store(0, Ordering::Relaxed);
         drop(alive);
+        shared.vitals.set_active(0);
         while let Some(event) = shared.pop() {
             event.refuse(&others);
         }

@@ -30,6 +30,11 @@ impl Live {
             None => return Ok(()),
         }
         self.state.console.borrow_mut().write(request, Level::Warn, &exceeded.to_string());
+        // What it left unfinished may have left the app's own state unfinished too. A stream that fell silent has had its
+        // response, and may be no more than a client that listens for what never comes.
+        if exceeded.kind != LimitKind::StreamSilence {
+            self.state.link.retire();
+        }
         self.abort(isolate, request, &exceeded.to_string())?;
         self.end(isolate, request, Some(exceeded.into()))
     }

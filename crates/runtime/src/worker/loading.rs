@@ -95,6 +95,7 @@ impl Live {
         match settled {
             Ok(handlers) => {
                 self.handlers = handlers;
+                isolate.check_heap();
                 reply(Ok(()));
                 Ok(())
             }

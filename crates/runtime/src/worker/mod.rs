@@ -14,6 +14,7 @@ mod event;
 mod events;
 mod life;
 mod loading;
+mod place;
 mod response;
 mod timer;
 mod turn;
@@ -21,25 +22,29 @@ mod turn;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
 use std::time::Instant;
 
 use hearth_core::failure::LoadFailure;
-use hearth_core::{Failure, LimitExceeded, LimitKind, Request, RequestId};
-use tokio::sync::oneshot;
+use hearth_core::{ByteSize, Failure, LimitExceeded, LimitKind, Request, RequestId};
+use tokio::sync::{Notify, oneshot};
 
 use self::core::{Answer, Core};
 use self::event::Event;
+use self::place::Seat;
 use self::timer::TimerDriver;
 use crate::app::App;
-use crate::isolate::Isolate;
+use crate::blank::Blank;
+use crate::isolate::{Home, this_thread};
+use crate::ledger;
 use crate::platform::Platform;
 use crate::shared_isolate::SharedIsolate;
 use crate::snapshot::Snapshot;
 use crate::state::OpOutcome;
 
 pub use self::event::{EventResult, Scheduled, Task};
+pub use self::place::Place;
 pub use self::response::ResponseFuture;
 
 pub(crate) use self::life::{fail, finish_event, respond, uncaught};
@@ -67,10 +72,12 @@ pub enum Health {
 pub(crate) struct Shared {
     app: Arc<App>,
     runtime: tokio::runtime::Handle,
+    seat: Seat,
     inbox: Mutex<VecDeque<Event>>,
     core: Mutex<Core>,
     timer: Arc<TimerDriver>,
     vitals: Arc<Vitals>,
+    memory: Arc<ledger::Entry>,
 }
 
 /// What others can see of a worker without taking it.
@@ -80,6 +87,11 @@ struct Vitals {
     busy: AtomicBool,
     retiring: AtomicBool,
     gone: AtomicBool,
+    /// The number of the thread that the isolate is at home on; 0: none.
+    home: AtomicU64,
+    /// Somebody waits for the worker to have nothing to do.
+    awaited: AtomicBool,
+    at_rest: Notify,
 }
 
 /// What came of trying to handle a request at once.
@@ -102,23 +114,36 @@ pub(crate) struct Link {
 impl Worker {
     /// A worker of `app` in an isolate of its own, its modules evaluated. Runs on a tokio runtime with time enabled.
     pub async fn start(platform: Platform, snapshot: &Snapshot, app: Arc<App>) -> Result<Self, Failure> {
-        let isolate = SharedIsolate::new(Isolate::new(platform, snapshot, app.limits.heap));
-        Self::start_in(isolate, app).await
+        let blank = Blank::new(platform, snapshot, app.limits.heap);
+        Self::start_from(blank, app, Place::Inline).await
+    }
+
+    /// The same out of a spare, which must have room for the app's memory limit.
+    pub async fn start_from(blank: Blank, app: Arc<App>, place: Place) -> Result<Self, Failure> {
+        blank.settle(app.limits.heap);
+        Self::begin(blank, app, place).await
     }
 
     /// The same in a context of an isolate that others of the same owner use too.
     pub async fn start_in(isolate: SharedIsolate, app: Arc<App>) -> Result<Self, Failure> {
+        Self::begin(Blank::in_isolate(isolate), app, Place::Inline).await
+    }
+
+    async fn begin(blank: Blank, app: Arc<App>, place: Place) -> Result<Self, Failure> {
         let runtime = tokio::runtime::Handle::current();
         let shared = Arc::new_cyclic(|weak: &Weak<Shared>| {
             let vitals = Arc::<Vitals>::default();
             let link = Link { shared: weak.clone(), vitals: vitals.clone(), runtime: runtime.clone() };
+            let (core, memory) = Core::new(blank, app.clone(), link);
             Shared {
-                core: Mutex::new(Core::new(isolate, app.clone(), link)),
+                core: Mutex::new(core),
                 app,
                 runtime,
+                seat: Seat::take(place),
                 inbox: Mutex::default(),
                 timer: TimerDriver::new(),
                 vitals,
+                memory,
             }
         });
         let worker = Self { shared };
@@ -198,6 +223,35 @@ impl Worker {
         }
     }
 
+    /// Whether this thread enters it without V8's Locker.
+    pub fn is_at_home(&self) -> bool {
+        self.shared.vitals.home.load(Ordering::Relaxed) == this_thread().0
+    }
+
+    /// What its isolate holds.
+    pub fn memory(&self) -> ByteSize {
+        self.shared.memory.size()
+    }
+
+    /// No more requests should be given to it: it is replaced when it has finished what it has.
+    pub fn retire(&self) {
+        self.shared.vitals.retiring.store(true, Ordering::Relaxed);
+    }
+
+    /// Ready when it has nothing to do, waitUntil included, or is gone.
+    pub async fn at_rest(&self) {
+        let vitals = &self.shared.vitals;
+        loop {
+            let mut rest = std::pin::pin!(vitals.at_rest.notified());
+            rest.as_mut().enable();
+            vitals.awaited.store(true, Ordering::SeqCst);
+            if vitals.active.load(Ordering::SeqCst) == 0 {
+                return;
+            }
+            rest.await;
+        }
+    }
+
     pub fn is_same(&self, other: &Worker) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
@@ -209,14 +263,13 @@ impl Shared {
     /// Puts an event into the inbox and handles what is there, unless somebody else is at it.
     fn post(self: &Arc<Self>, event: Event) {
         self.push(event);
-        self.run();
+        self.look();
     }
 
     /// The same from a place that must not run JavaScript: a task does it.
     fn post_later(self: &Arc<Self>, event: Event) {
         self.push(event);
-        let shared = self.clone();
-        self.runtime.spawn(async move { shared.run() });
+        self.call();
     }
 
     fn push(&self, event: Event) {
@@ -229,6 +282,9 @@ impl Shared {
 
     /// Handles a request at once if nobody has the worker and nothing is waiting for it; otherwise gives it back.
     fn fetch_now(self: &Arc<Self>, request: Request, deadline: Option<Instant>) -> Entry {
+        if !self.may_enter() {
+            return Entry::Refused(request);
+        }
         let Ok(mut core) = self.core.try_lock() else { return Entry::Refused(request) };
         if !self.is_idle() {
             return Entry::Refused(request);
@@ -243,13 +299,22 @@ impl Shared {
         drop(core);
         // What came meanwhile found the worker taken.
         if !self.is_idle() {
-            self.run();
+            self.look();
         }
         Entry::Handled(answer)
     }
 
     fn is_idle(&self) -> bool {
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Handles what is in the inbox, here or where that may be done.
+    fn look(self: &Arc<Self>) {
+        if self.may_enter() {
+            self.run();
+        } else {
+            self.call();
+        }
     }
 
     fn run(self: &Arc<Self>) {
@@ -270,9 +335,12 @@ impl Shared {
             if self.is_idle() {
                 return;
             }
+            // A turn that was long may have changed where the next ones belong.
+            if !self.may_enter() {
+                break;
+            }
         }
-        let shared = self.clone();
-        self.runtime.spawn(async move { shared.run() });
+        self.call();
     }
 }
 
@@ -325,6 +393,25 @@ impl Link {
     }
 
     fn set_active(&self, active: usize) {
-        self.vitals.active.store(u32::try_from(active).unwrap_or(u32::MAX), Ordering::Relaxed);
+        self.vitals.set_active(active);
+    }
+}
+
+// === impl Vitals ===
+
+impl Vitals {
+    fn set_active(&self, active: usize) {
+        self.active.store(u32::try_from(active).unwrap_or(u32::MAX), Ordering::SeqCst);
+        if active == 0 && self.awaited.load(Ordering::SeqCst) {
+            self.at_rest.notify_waiters();
+        }
+    }
+
+    fn set_home(&self, home: Home) {
+        let number = match home {
+            Home::On(thread) => thread.0,
+            Home::Nowhere => 0,
+        };
+        self.home.store(number, Ordering::Relaxed);
     }
 }

@@ -54,6 +54,7 @@ impl Live {
         };
         let finished = watch.finish();
         self.turns = self.turns.wrapping_add(1);
+        state.app.pace.note(finished.cpu);
         self.tasks_due |= finished.cpu >= LONG || self.turns % TASK_TURNS == 0;
         if finished.cpu >= LONG {
             isolate.check_heap();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hearth_core::module::{ImportStyle, ImportType, ModuleCode, ModuleError, ModuleId, ModuleLoader, ModuleSource};
-use hearth_core::{AppName, Body, ByteSize, Headers, Limits, Method, Request, RequestId, Response};
+use hearth_core::{AppName, Body, ByteSize, Headers, Limits, Method, Owner, Pace, Request, RequestId, Response};
 use hearth_egress::EgressPolicy;
 use hearth_runtime::{App, CodeCache};
 
@@ -31,11 +31,13 @@ pub fn app(code: &str, cache: ByteSize) -> Arc<App> {
     let source = ModuleSource { id, code: ModuleCode::Module(code.into()), source_map: None };
     Arc::new(App {
         name: AppName::new("one"),
+        owner: Owner::new("one"),
         loader: Arc::new(OneModule(Arc::new(source))),
         limits: Limits::default(),
         env: Vec::new(),
         egress: Arc::new(egress.client(EgressPolicy::none())),
         code_cache: Arc::new(CodeCache::new(cache)),
+        pace: Pace::new(std::time::Instant::now()),
     })
 }
 

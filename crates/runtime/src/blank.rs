@@ -1,0 +1,74 @@
+//! An isolate with a context from the snapshot in it that no app has touched: what a worker begins with, and what is kept
+//! ready as a spare, so that a first request pays for its own code alone.
+
+use std::mem::ManuallyDrop;
+
+use hearth_core::ByteSize;
+
+use crate::entry::Entry;
+use crate::heap::hard_limit;
+use crate::isolate::Isolate;
+use crate::platform::Platform;
+use crate::shared_isolate::SharedIsolate;
+use crate::snapshot::Snapshot;
+
+pub struct Blank {
+    isolate: SharedIsolate,
+    /// Taken out when a worker begins; holds handles of V8's, and so is dropped with the isolate locked.
+    made: Option<Made>,
+    hard_limit: usize,
+}
+
+/// The context and its entry points.
+pub(crate) struct Made {
+    pub(crate) context: v8::Global<v8::Context>,
+    pub(crate) entry: Entry,
+}
+
+// SAFETY: the handles inside are only used and dropped with the isolate locked and entered, by whoever owns the value.
+unsafe impl Send for Blank {}
+
+impl Blank {
+    /// In an isolate of its own, with room for apps of that memory limit or less.
+    pub fn new(platform: Platform, snapshot: &Snapshot, heap: ByteSize) -> Self {
+        let isolate = SharedIsolate::new(Isolate::new(platform, snapshot, heap));
+        let mut blank = Self::in_isolate(isolate);
+        blank.hard_limit = hard_limit(heap);
+        blank
+    }
+
+    /// In an isolate that others of the same owner use too.
+    pub(crate) fn in_isolate(isolate: SharedIsolate) -> Self {
+        let made = isolate.with_lock(|isolate| {
+            v8::scope!(let scope, &mut **isolate);
+            let context = v8::Context::new(scope, v8::ContextOptions::default());
+            let scope = &mut v8::ContextScope::new(scope, context);
+            Made { entry: Entry::take(scope), context: v8::Global::new(scope, context) }
+        });
+        Self { isolate, made: Some(made), hard_limit: 0 }
+    }
+
+    /// Whether an app with that memory limit can have it: V8's own limit is set when an isolate is made.
+    pub fn has_room_for(&self, heap: ByteSize) -> bool {
+        heap.bytes() > 0 && hard_limit(heap) <= self.hard_limit
+    }
+
+    /// Makes it an app's: this thread is its home from now on.
+    pub(crate) fn settle(&self, heap: ByteSize) {
+        self.isolate.move_here();
+        self.isolate.with_lock(|isolate| isolate.heap().set_limit(heap));
+    }
+
+    pub(crate) fn into_parts(mut self) -> (SharedIsolate, ManuallyDrop<Made>) {
+        let made = self.made.take().expect("only this takes it, and consumes the value");
+        (self.isolate.clone(), ManuallyDrop::new(made))
+    }
+}
+
+impl Drop for Blank {
+    fn drop(&mut self) {
+        if let Some(made) = self.made.take() {
+            self.isolate.with_lock(|_| drop(made));
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! The threads that JavaScript runs on, so that no turn holds up more than its own thread:
+//!
+//! - the workers of a work-stealing tokio runtime, as many as the operator wants to be busy at once;
+//! - a reserve: more workers of the same runtime, which rest inside a task that blocks. When a turn is long the watchdog
+//!   calls one up: it takes over what waits behind the turn, connections included, and rests again when the turn is over;
+//! - the lane: threads of low priority, made when needed, for the turns of apps that are known to be slow.
+
+use std::cell::RefCell;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Handle, Runtime};
+
+use crate::platform::THREAD_STACK;
+
+/// Long turns on workers' own threads that can be made up for at once. Most long turns are in the lane.
+const RESERVE: usize = 8;
+/// Turns of slow apps at once; more of them wait.
+const LANE: usize = 64;
+const LANE_KEEP: Duration = Duration::from_secs(30);
+/// Of the lane's threads: the weight of a twentieth.
+const LANE_NICE: libc::c_int = 15;
+
+/// All of them. Dropping it ends them, as soon as what they run lets them.
+pub struct Threads {
+    main: Option<Runtime>,
+    lane: Option<Runtime>,
+    reserve: Arc<Reserve>,
+}
+
+/// Where slow apps' turns run.
+#[derive(Clone)]
+pub struct Lane(Handle);
+
+/// Workers that rest until they are called up.
+pub(crate) struct Reserve {
+    ranks: Mutex<Ranks>,
+    call: Condvar,
+    runtime: Mutex<Option<Handle>>,
+}
+
+#[derive(Default)]
+struct Ranks {
+    resting: usize,
+    called: usize,
+    dismissed: bool,
+}
+
+thread_local! {
+    static RESERVE_HERE: RefCell<Option<Arc<Reserve>>> = const { RefCell::new(None) };
+}
+
+/// The reserve of the runtime that this thread works for.
+pub(crate) fn reserve_here() -> Option<Arc<Reserve>> {
+    RESERVE_HERE.with_borrow(Clone::clone)
+}
+
+// === impl Threads ===
+
+impl Threads {
+    /// `count` threads that work, and what stands behind them.
+    pub fn start(count: usize) -> io::Result<Self> {
+        let reserve = Arc::new(Reserve::default());
+        let here = reserve.clone();
+        let main = Builder::new_multi_thread()
+            .worker_threads(count.max(1) + RESERVE)
+            .thread_stack_size(THREAD_STACK)
+            .thread_name("hearth-worker")
+            .on_thread_start(move || RESERVE_HERE.set(Some(here.clone())))
+            .enable_all()
+            .build()?;
+        *lock(&reserve.runtime) = Some(main.handle().clone());
+        for _ in 0..RESERVE {
+            reserve.stand_down();
+        }
+        let lane = Builder::new_current_thread()
+            .max_blocking_threads(LANE)
+            .thread_keep_alive(LANE_KEEP)
+            .thread_stack_size(THREAD_STACK)
+            .thread_name("hearth-lane")
+            .on_thread_start(lower_priority)
+            .build()?;
+        Ok(Self { main: Some(main), lane: Some(lane), reserve })
+    }
+
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.main().block_on(future)
+    }
+
+    pub fn handle(&self) -> Handle {
+        self.main().handle().clone()
+    }
+
+    pub fn lane(&self) -> Lane {
+        Lane(self.lane.as_ref().expect("the lane is there until the drop").handle().clone())
+    }
+
+    fn main(&self) -> &Runtime {
+        self.main.as_ref().expect("the runtime is there until the drop")
+    }
+
+    /// Ends them; what still runs after `patience` is left behind.
+    pub fn shut_down(mut self, patience: Duration) {
+        self.reserve.dismiss();
+        if let Some(main) = self.main.take() {
+            main.shutdown_timeout(patience);
+        }
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.reserve.dismiss();
+        if let Some(lane) = self.lane.take() {
+            // A stuck turn must not keep whoever drops this.
+            lane.shutdown_background();
+        }
+    }
+}
+
+// === impl Lane ===
+
+impl Lane {
+    pub(crate) fn run(&self, work: impl FnOnce() + Send + 'static) {
+        self.0.spawn_blocking(work);
+    }
+
+    /// Runs `work` on a thread of low priority, and waits for what it brings. `None` when it panicked or all is ending.
+    pub async fn make<R: Send + 'static>(&self, work: impl FnOnce() -> R + Send + 'static) -> Option<R> {
+        self.0.spawn_blocking(work).await.ok()
+    }
+}
+
+/// Linux has priorities per thread. Should it be refused, the lane works all the same, less politely.
+fn lower_priority() {
+    // SAFETY: demands nothing of memory; 0 names the calling thread.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, LANE_NICE) };
+}
+
+// === impl Reserve ===
+
+impl Default for Reserve {
+    fn default() -> Self {
+        Self { ranks: Mutex::default(), call: Condvar::new(), runtime: Mutex::new(None) }
+    }
+}
+
+impl Reserve {
+    /// Calls one up; says whether there was one.
+    pub(crate) fn call_up(&self) -> bool {
+        let mut ranks = lock(&self.ranks);
+        let there = ranks.resting > ranks.called;
+        if there {
+            ranks.called += 1;
+            self.call.notify_one();
+        }
+        there
+    }
+
+    /// One worker too many: whichever takes the task rests.
+    pub(crate) fn stand_down(self: &Arc<Self>) {
+        let Some(runtime) = lock(&self.runtime).clone() else { return };
+        let reserve = self.clone();
+        runtime.spawn(async move { reserve.rest() });
+    }
+
+    /// Blocks the worker that it runs on, which is the point: a worker that runs a task takes no other.
+    fn rest(&self) {
+        let mut ranks = lock(&self.ranks);
+        ranks.resting += 1;
+        while ranks.called == 0 && !ranks.dismissed {
+            ranks = self.call.wait(ranks).unwrap_or_else(PoisonError::into_inner);
+        }
+        ranks.called = ranks.called.saturating_sub(1);
+        ranks.resting -= 1;
+    }
+
+    fn dismiss(&self) {
+        lock(&self.ranks).dismissed = true;
+        self.call.notify_all();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Counts are whole after every single store.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn a_reserve_takes_over_from_a_thread_that_does_not_come_back() {
+        let threads = Threads::start(1).unwrap();
+        let (release, held) = mpsc::channel::<()>();
+        let (say, said) = mpsc::channel();
+        let reserve = threads.reserve.clone();
+        // All but one worker rest before the turn begins, so that nobody else could take what waits behind it.
+        let resting = || lock(&reserve.ranks).resting == RESERVE;
+        while !resting() {
+            std::thread::yield_now();
+        }
+        let started = say.clone();
+        threads.handle().spawn(async move {
+            started.send("long turn").unwrap();
+            held.recv().unwrap();
+        });
+        assert_eq!(said.recv().unwrap(), "long turn");
+        let next = say.clone();
+        threads.handle().spawn(async move { next.send("next").unwrap() });
+        assert!(said.recv_timeout(Duration::from_millis(50)).is_err(), "the only worker is held up");
+        assert!(reserve.call_up());
+        assert_eq!(said.recv().unwrap(), "next");
+        release.send(()).unwrap();
+        reserve.stand_down();
+        while !resting() {
+            std::thread::yield_now();
+        }
+        for _ in 0..RESERVE {
+            assert!(reserve.call_up());
+        }
+        assert!(!reserve.call_up(), "there are only so many");
+    }
+}
