@@ -42,7 +42,7 @@ fn a_file_that_holds_no_breadcrumbs_is_refused() {
 }
 
 #[test]
-fn a_stuck_turn_is_reported_while_others_are_served() {
+fn a_stuck_turn_is_reported_and_its_owner_refused_until_it_ends() {
     let flags = ["--cpu", "100ms", "--memory", "1gb", "--workers", "2", "--threads", "2"];
     let server = serve_with("crash/builtins", &flags);
     server.expect("/", "fine");
@@ -50,7 +50,10 @@ fn a_stuck_turn_is_reported_while_others_are_served() {
     client.start("GET", "/stuck", &[("x-request-id", "the-stuck-one")]);
     let line = server.wait_log("A turn is stuck");
     assert!(line.contains(r#"app="builtins""#) && line.contains("request=2"), "{line}");
-    for _ in 0..5 {
-        server.expect("/", "fine");
-    }
+    let refused = server.get("/");
+    refused.assert_error(503, "stuck", &[]);
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    assert_eq!(client.reply().status, 503);
+    server.wait_log("A stuck turn has ended");
+    server.expect("/", "fine");
 }

@@ -14,6 +14,7 @@ mod isolation;
 mod limits;
 mod modules;
 mod npm;
+mod pools;
 mod shutdown;
 mod streams_in;
 mod streams_out;

@@ -14,6 +14,7 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 
 const BINARY: &str = env!("CARGO_BIN_EXE_hearth");
 const READY: &str = "Listening on http://";
+const TOKEN: &str = "the-tests-own-token";
 
 pub struct Server {
     child: Child,
@@ -54,17 +55,12 @@ pub fn serve_alone(case: &str) -> Server {
 }
 
 pub fn serve_file(file: &Path, flags: &[&str]) -> Server {
-    let mut command = hearth();
-    command.arg("run").arg(file).args(["--listen", "127.0.0.1:0"]).args(flags);
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let log = Log::default();
-    let (lines, written) = (BufReader::new(child.stderr.take().unwrap()).lines(), log.clone());
-    std::thread::spawn(move || written.fill(lines.map_while(Result::ok)));
-    let mut server = Server { child, address: String::new(), log };
-    let line = server.wait_log(READY);
-    let address = line.split_once(READY).unwrap().1;
-    server.address = address.split_whitespace().next().unwrap().to_owned();
-    server
+    Server::start(&[&["run", file.to_str().unwrap()], flags].concat(), &[])
+}
+
+/// All apps of a folder.
+pub fn serve_folder(folder: &Path, flags: &[&str]) -> Server {
+    Server::start(&[&["serve", folder.to_str().unwrap()], flags].concat(), &[])
 }
 
 /// A command of the program that ends by itself.
@@ -103,6 +99,48 @@ fn hearth() -> Command {
 // === impl Server ===
 
 impl Server {
+    /// Starts the program on ports of its own, and waits until it listens.
+    pub fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let mut command = hearth();
+        command.args(arguments).args(["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--admin-token", TOKEN]);
+        command.envs(environment.iter().copied());
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let log = Log::default();
+        let (lines, written) = (BufReader::new(child.stderr.take().unwrap()).lines(), log.clone());
+        std::thread::spawn(move || written.fill(lines.map_while(Result::ok)));
+        let mut server = Server { child, address: String::new(), log };
+        server.address = server.logged_address(READY);
+        server
+    }
+
+    fn logged_address(&self, before: &str) -> String {
+        let line = self.wait_log(before);
+        line.split_once(before).unwrap().1.split_whitespace().next().unwrap().to_owned()
+    }
+
+    /// Where the admin API listens.
+    pub fn admin(&self) -> String {
+        self.logged_address("Admin API on http://")
+    }
+
+    /// `GET /admin/pool`
+    pub fn report(&self) -> serde_json::Value {
+        let mut client = Client::connect(&self.admin());
+        client.start("GET", "/admin/pool", &[("authorization", &format!("Bearer {TOKEN}"))]);
+        let reply = client.reply();
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        serde_json::from_slice(&reply.body).unwrap()
+    }
+
+    pub fn threads(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap().count()
+    }
+
+    /// Open file descriptors.
+    pub fn files(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
+    }
+
     pub fn address(&self) -> &str {
         &self.address
     }

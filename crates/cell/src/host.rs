@@ -1,130 +1,137 @@
-//! The workers of one app. A request goes to the first worker that is free, so that an app with little traffic has one
-//! warm worker and one module state; while turns run in all of them another worker is started, up to `workers`.
-//! A worker that is gone is forgotten; one that is retiring gets no more requests and is kept until it has finished.
+//! An app as it is served: admitted by its owner's gate, run in its way.
+//!
+//! ```text
+//! request -> gate: enters, waits in line, or is refused -> worker: warm, spare, new, or waits -> response
+//! ```
+//! A warm request takes its owner's gate and its version's shelf, and nothing that another app can hold.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hearth_core::{Dispatch, Failure, Request, Response};
-use hearth_runtime::{App, Health, Platform, Snapshot, Worker};
+use hearth_pool::{Life, OwnerGate, Permit, Refused, Shelf};
+use hearth_runtime::{EventResult, Scheduled, Task};
 
-use crate::admission::Admission;
+use crate::execution::Execution;
+use crate::keeper::{Keeper, Version};
+use crate::modes::fresh::Oneshots;
+use crate::modes::shared::{Guest, IsolateKeeper};
+use crate::modes::warm::{self, Warmth};
 
-/// How an app is hosted.
+/// How an app is served.
 #[derive(Clone, Debug)]
-pub struct HostConfig {
+pub struct AppRules {
+    pub execution: Execution,
     /// Workers at once. Each has an isolate and a module state of its own.
     pub workers: usize,
-    /// Requests that may wait for a place.
+    /// Requests of the owner that may wait.
     pub queue: usize,
     /// How long they may wait.
     pub queue_timeout: Duration,
+    /// The owner's share where owners compete, against the others' weights.
+    pub weight: u32,
+    /// How long a worker is kept.
+    pub life: Life,
 }
 
+/// Clones serve the same app.
+#[derive(Clone)]
 pub struct AppHost {
-    platform: Platform,
-    snapshot: Snapshot,
-    app: Arc<App>,
-    config: HostConfig,
-    workers: Mutex<Vec<Worker>>,
-    admission: Admission,
-    /// One start at a time: those who wait for it share what it brings.
-    starting: tokio::sync::Mutex<()>,
+    pub(crate) version: Version,
+    pub(crate) gate: OwnerGate,
+    pub(crate) mode: Mode,
+    pub(crate) patience: Duration,
 }
 
-enum Choice {
-    Use(Worker),
-    /// All are busy, and there may be more; until then, this one.
-    Start(Option<Worker>),
+#[derive(Clone)]
+pub(crate) enum Mode {
+    Warm(Shelf<Keeper>),
+    Oneshot(Arc<Oneshots>),
+    Shared(Shelf<IsolateKeeper>),
 }
 
 impl AppHost {
-    pub fn new(platform: Platform, snapshot: Snapshot, app: Arc<App>, config: HostConfig) -> Self {
-        let workers = config.workers.max(1);
-        let places = match app.limits.concurrency {
-            0 => usize::MAX,
-            concurrency => workers.saturating_mul(concurrency as usize),
-        };
-        let admission = Admission::new(places, config.queue, config.queue_timeout);
-        Self {
-            platform,
-            snapshot,
-            app,
-            config: HostConfig { workers, ..config },
-            workers: Mutex::default(),
-            admission,
-            starting: tokio::sync::Mutex::new(()),
-        }
-    }
-
     /// Starts the first worker, so that the first request finds it warm.
     pub async fn warm(&self) -> Result<(), Failure> {
-        self.worker().await.map(drop)
-    }
-
-    /// A worker for the next request.
-    async fn worker(&self) -> Result<Worker, Failure> {
-        match self.choose() {
-            Choice::Use(worker) => Ok(worker),
-            Choice::Start(meanwhile) => self.start(meanwhile).await,
+        match &self.mode {
+            Mode::Warm(shelf) => warm::lease(shelf, self.patience).await.map(drop),
+            // There is nothing that the next request could use; but whether the app loads is worth knowing.
+            Mode::Oneshot(all) => all.start(self.version.app().clone(), self.enter().await?).await.map(drop),
+            Mode::Shared(shelf) => Guest::start(shelf, self.version.app().clone(), self.enter().await?).await.map(drop),
         }
     }
 
-    fn choose(&self) -> Choice {
-        let mut workers = self.lock();
-        workers.retain(|worker| match worker.health() {
-            Health::Ready => true,
-            Health::Retiring => worker.active() > 0,
-            Health::Gone => false,
-        });
-        let mut least: Option<&Worker> = None;
-        let mut ready = 0;
-        for worker in workers.iter().filter(|worker| worker.health() == Health::Ready) {
-            ready += 1;
-            let has_room = self.app.limits.concurrency == 0 || worker.active() < self.app.limits.concurrency;
-            if has_room && !worker.is_busy() {
-                return Choice::Use(worker.clone());
+    /// Serves a request; `on_warm_hit` is called when its worker was there before it.
+    pub async fn fetch(&self, request: Request, on_warm_hit: impl FnOnce() + Send) -> Result<Response, Failure> {
+        let permit = self.enter().await?;
+        match &self.mode {
+            Mode::Warm(shelf) => {
+                let (lease, warmth) = warm::lease(shelf, self.patience).await?;
+                if warmth == Warmth::Warm {
+                    on_warm_hit();
+                }
+                let response = lease.fetch(request).await?;
+                Ok(warm::hold(response, lease, permit))
             }
-            if least.is_none_or(|least| worker.active() < least.active()) {
-                least = Some(worker);
+            Mode::Oneshot(all) => {
+                let oneshot = all.start(self.version.app().clone(), permit).await?;
+                oneshot.worker().fetch(request).await
+            }
+            Mode::Shared(shelf) => {
+                let guest = Guest::start(shelf, self.version.app().clone(), permit).await?;
+                guest.worker().fetch(request).await
             }
         }
-        match least {
-            Some(least) if ready >= self.config.workers => Choice::Use(least.clone()),
-            least => Choice::Start(least.cloned()),
+    }
+
+    pub async fn scheduled(&self, event: Scheduled) -> Result<EventResult, Failure> {
+        let permit = self.enter().await?;
+        match &self.mode {
+            Mode::Warm(shelf) => warm::lease(shelf, self.patience).await?.0.scheduled(event).await,
+            Mode::Oneshot(all) => all.start(self.version.app().clone(), permit).await?.worker().scheduled(event).await,
+            Mode::Shared(shelf) => {
+                Guest::start(shelf, self.version.app().clone(), permit).await?.worker().scheduled(event).await
+            }
         }
     }
 
-    async fn start(&self, meanwhile: Option<Worker>) -> Result<Worker, Failure> {
-        let turn = match meanwhile {
-            // Somebody is starting one already: its own request will be the first there.
-            Some(worker) => match self.starting.try_lock() {
-                Ok(turn) => turn,
-                Err(_) => return Ok(worker),
-            },
-            None => self.starting.lock().await,
-        };
-        // Whoever had the lock before may have brought what is needed.
-        if let Choice::Use(worker) = self.choose() {
-            return Ok(worker);
+    pub async fn task(&self, event: Task) -> Result<EventResult, Failure> {
+        let permit = self.enter().await?;
+        match &self.mode {
+            Mode::Warm(shelf) => warm::lease(shelf, self.patience).await?.0.task(event).await,
+            Mode::Oneshot(all) => all.start(self.version.app().clone(), permit).await?.worker().task(event).await,
+            Mode::Shared(shelf) => {
+                Guest::start(shelf, self.version.app().clone(), permit).await?.worker().task(event).await
+            }
         }
-        let worker = Worker::start(self.platform, &self.snapshot, self.app.clone()).await?;
-        self.lock().push(worker.clone());
-        drop(turn);
-        Ok(worker)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Worker>> {
-        // Nothing that can panic runs under this lock.
-        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The version is no longer served: its workers finish what they have and go.
+    pub fn retire(&self) {
+        if let Mode::Warm(shelf) = &self.mode {
+            shelf.retire();
+        }
+    }
+
+    async fn enter(&self) -> Result<Permit, Failure> {
+        match self.gate.try_enter() {
+            Some(permit) => Ok(permit),
+            None => self.gate.enter().await.map_err(refusal),
+        }
+    }
+}
+
+fn refusal(refused: Refused) -> Failure {
+    match refused {
+        Refused::Full { .. } => Failure::Capacity { reason: "the app's queue is full" },
+        Refused::Late { .. } => Failure::Capacity { reason: "waited too long in the app's queue" },
+        Refused::Draining => Failure::Draining,
+        Refused::Barred => Failure::Stuck,
     }
 }
 
 impl Dispatch for AppHost {
     async fn dispatch(&self, request: Request) -> Result<Response, Failure> {
-        let place = self.admission.admit().await?;
-        let worker = self.worker().await?;
-        let response = worker.fetch(request).await?;
-        Ok(place.keep(response))
+        self.fetch(request, || {}).await
     }
 }

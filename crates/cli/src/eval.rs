@@ -60,7 +60,7 @@ async fn evaluate(platform: Platform, options: EvalOptions) -> anyhow::Result<()
     let id = ModuleId::new("/eval.js");
     let source = ModuleSource { id, code: ModuleCode::Module(text.into()), source_map: None };
     let loader = Arc::new(Expression { source: Arc::new(source) });
-    let app = one_app::app(AppName::new("eval"), loader, &options.app)?;
+    let app = one_app::Shared::new()?.app(AppName::new("eval"), loader, &options.app);
     let worker = Worker::start(platform, &hearth_snapshot::snapshot(), app).await?;
     let request = Request {
         id: RequestId::next(),

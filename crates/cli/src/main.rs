@@ -1,11 +1,14 @@
 //! `hearth`: the one program. The only reader of the environment, and the place where everything is wired together.
 #![forbid(unsafe_code)]
 
+mod admin;
 mod arguments;
 mod eval;
+mod folder;
 mod log;
 mod one_app;
 mod run;
+mod settings;
 
 use std::process::ExitCode;
 
@@ -24,6 +27,7 @@ fn main() -> ExitCode {
     };
     let result = match arguments.command {
         Command::Run(options) => run::run(options),
+        Command::Serve(options) => run::serve(options),
         Command::Eval(options) => eval::eval(options),
         Command::Breadcrumbs { file } => breadcrumbs(&file),
     };

@@ -13,18 +13,30 @@ use crate::arguments::AppOptions;
 /// Compiled code that is kept in memory.
 const CODE_CACHE: ByteSize = ByteSize::mb(64);
 
-pub fn app(name: AppName, loader: Arc<dyn ModuleLoader>, options: &AppOptions) -> anyhow::Result<Arc<App>> {
-    let egress = hearth_egress::Config::new(resolve_url).build().context("the TLS roots cannot be loaded")?;
-    Ok(Arc::new(App {
-        owner: Owner::from(&name),
-        name,
-        loader,
-        limits: options.limits(),
-        env: options.env.clone(),
-        egress: Arc::new(egress.client(options.egress.clone())),
-        code_cache: Arc::new(CodeCache::new(CODE_CACHE)),
-        pace: Pace::new(std::time::Instant::now()),
-    }))
+/// What all apps of a process share.
+pub struct Shared {
+    egress: hearth_egress::Egress,
+    code_cache: Arc<CodeCache>,
+}
+
+impl Shared {
+    pub fn new() -> anyhow::Result<Self> {
+        let egress = hearth_egress::Config::new(resolve_url).build().context("the TLS roots cannot be loaded")?;
+        Ok(Self { egress, code_cache: Arc::new(CodeCache::new(CODE_CACHE)) })
+    }
+
+    pub fn app(&self, name: AppName, loader: Arc<dyn ModuleLoader>, options: &AppOptions) -> Arc<App> {
+        Arc::new(App {
+            owner: Owner::from(&name),
+            name,
+            loader,
+            limits: options.limits(),
+            env: options.env.clone(),
+            egress: Arc::new(self.egress.client(options.egress.clone())),
+            code_cache: self.code_cache.clone(),
+            pace: Pace::new(std::time::Instant::now()),
+        })
+    }
 }
 
 /// A name for people: the file's folder, or the file itself where it lies at the root.

@@ -10,6 +10,9 @@ use crate::units::ByteSize;
 /// Why a request got no response of the app's own.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Failure {
+    /// No app is served at that address.
+    #[error("there is no app here")]
+    NoApp,
     /// The app's modules export no handler for this event.
     #[error("the app exports no {event} handler")]
     NoHandler { event: &'static str },

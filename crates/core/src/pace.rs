@@ -28,12 +28,7 @@ pub struct Pace {
 
 impl Pace {
     pub fn new(now: Instant) -> Self {
-        Self {
-            began: now,
-            average: AtomicU64::new(0),
-            slow_until: AtomicU64::new(0),
-            penalties: AtomicU32::new(0),
-        }
+        Self { began: now, average: AtomicU64::new(0), slow_until: AtomicU64::new(0), penalties: AtomicU32::new(0) }
     }
 
     /// A turn is over that took `length`.

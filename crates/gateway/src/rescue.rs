@@ -56,6 +56,7 @@ fn reply(failure: &Failure, errors: Errors) -> Reply {
         Errors::Detailed => failure.to_string(),
     };
     let (status, code, message, retry) = match failure {
+        Failure::NoApp => (404, "no_app", failure.to_string(), Retry::Unsaid),
         Failure::NoHandler { .. } => (501, "no_handler", failure.to_string(), Retry::Unsaid),
         Failure::Load(_) => (502, "load_failed", brief_unless_asked("the app failed to load"), Retry::Unsaid),
         Failure::App { .. } => (502, "app_failed", brief_unless_asked("the app failed"), Retry::Unsaid),

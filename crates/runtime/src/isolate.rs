@@ -15,10 +15,12 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hearth_core::ByteSize;
 
 use crate::heap::{HeapGuard, hard_limit};
+use crate::ledger;
 use crate::locker::{Locker, Unlocker, set_stack_here};
 use crate::platform::{Platform, V8_STACK};
 use crate::snapshot::Snapshot;
@@ -60,6 +62,24 @@ pub(crate) fn this_thread() -> ThreadNumber {
     THIS_THREAD.with(|number| *number)
 }
 
+/// The first isolate of a process sets V8's allocator up, which aborts when two threads do it at once.
+fn make(params: v8::CreateParams) -> v8::OwnedIsolate {
+    static FIRST: Mutex<First> = Mutex::new(First::ToBeMade);
+    let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let First::Made = *first {
+        drop(first);
+        return v8::Isolate::new(params);
+    }
+    let isolate = v8::Isolate::new(params);
+    *first = First::Made;
+    isolate
+}
+
+enum First {
+    ToBeMade,
+    Made,
+}
+
 /// The isolate, locked and entered by this thread. Not `Send`: V8 ties the lock to the thread.
 pub struct LockedIsolate<'a> {
     isolate: &'a mut Isolate,
@@ -79,7 +99,7 @@ impl Isolate {
             .allow_atomics_wait(false)
             .external_references(crate::bootstrap::external_references())
             .snapshot_blob(snapshot.blob());
-        let mut inner = v8::Isolate::new(params);
+        let mut inner = make(params);
         inner.set_microtasks_policy(v8::MicrotasksPolicy::Explicit);
         inner.set_capture_stack_trace_for_uncaught_exceptions(true, 10);
         crate::callbacks::install(&mut inner);
@@ -119,6 +139,11 @@ impl Isolate {
             EnteredBy::AtHome(home) => Home::On(home),
             EnteredBy::Travelling => Home::Nowhere,
         }
+    }
+
+    /// Its part of what the process holds.
+    pub(crate) fn memory(&self) -> Arc<ledger::Entry> {
+        self.heap.entry()
     }
 
     /// For termination from other threads.

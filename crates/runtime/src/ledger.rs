@@ -52,7 +52,10 @@ pub(crate) struct Entry {
 pub(crate) enum Verdict {
     Fine,
     /// The budget is used up, and this isolate has a part in it.
-    Over { used: ByteSize, budget: ByteSize },
+    Over {
+        used: ByteSize,
+        budget: ByteSize,
+    },
 }
 
 /// Sets the budget; the first call counts.

@@ -3,10 +3,13 @@
 //! - the workers of a work-stealing tokio runtime, as many as the operator wants to be busy at once;
 //! - a reserve: more workers of the same runtime, which rest inside a task that blocks. When a turn is long the watchdog
 //!   calls one up: it takes over what waits behind the turn, connections included, and rests again when the turn is over;
-//! - the lane: threads of low priority, made when needed, for the turns of apps that are known to be slow.
+//! - the lane: threads of low priority, made when needed, for the turns of apps that are known to be slow;
+//! - one thread that destroys what is no longer needed: disposing of an isolate takes a third of a millisecond.
 
 use std::cell::RefCell;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -26,12 +29,18 @@ const LANE_NICE: libc::c_int = 15;
 pub struct Threads {
     main: Option<Runtime>,
     lane: Option<Runtime>,
+    leftovers: mpsc::Sender<Leftover>,
     reserve: Arc<Reserve>,
 }
 
 /// Where slow apps' turns run.
 #[derive(Clone)]
-pub struct Lane(Handle);
+pub struct Lane {
+    threads: Handle,
+    leftovers: mpsc::Sender<Leftover>,
+}
+
+type Leftover = Box<dyn FnOnce() + Send>;
 
 /// Workers that rest until they are called up.
 pub(crate) struct Reserve {
@@ -81,7 +90,14 @@ impl Threads {
             .thread_name("hearth-lane")
             .on_thread_start(lower_priority)
             .build()?;
-        Ok(Self { main: Some(main), lane: Some(lane), reserve })
+        let (leftovers, to_destroy) = mpsc::channel::<Leftover>();
+        std::thread::Builder::new().name("hearth-disposal".into()).stack_size(THREAD_STACK).spawn(move || {
+            for destroy in to_destroy {
+                // A panic in there has been reported; the next one is no worse for it.
+                let _ = catch_unwind(AssertUnwindSafe(destroy));
+            }
+        })?;
+        Ok(Self { main: Some(main), lane: Some(lane), leftovers, reserve })
     }
 
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
@@ -93,7 +109,8 @@ impl Threads {
     }
 
     pub fn lane(&self) -> Lane {
-        Lane(self.lane.as_ref().expect("the lane is there until the drop").handle().clone())
+        let threads = self.lane.as_ref().expect("the lane is there until the drop").handle().clone();
+        Lane { threads, leftovers: self.leftovers.clone() }
     }
 
     fn main(&self) -> &Runtime {
@@ -123,12 +140,18 @@ impl Drop for Threads {
 
 impl Lane {
     pub(crate) fn run(&self, work: impl FnOnce() + Send + 'static) {
-        self.0.spawn_blocking(work);
+        self.threads.spawn_blocking(work);
+    }
+
+    /// Destroys something that nobody should wait for, by calling `destroy` elsewhere.
+    pub fn dispose(&self, destroy: impl FnOnce() + Send + 'static) {
+        // The thread is there for as long as this sender is.
+        let _ = self.leftovers.send(Box::new(destroy));
     }
 
     /// Runs `work` on a thread of low priority, and waits for what it brings. `None` when it panicked or all is ending.
     pub async fn make<R: Send + 'static>(&self, work: impl FnOnce() -> R + Send + 'static) -> Option<R> {
-        self.0.spawn_blocking(work).await.ok()
+        self.threads.spawn_blocking(work).await.ok()
     }
 }
 
@@ -190,8 +213,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::sync::mpsc;
-
     use super::*;
 
     #[test]

@@ -70,15 +70,14 @@ impl Core {
         let state = State::new(app, link);
         let Made { context, entry } = ManuallyDrop::into_inner(made);
         state.set_entry(entry);
-        let memory = isolate.with_lock(|isolate| {
-            let memory = isolate.heap().entry();
+        let memory = isolate.ledger_entry();
+        isolate.with_lock(|isolate| {
             v8::scope!(let scope, &mut **isolate);
             let context = v8::Local::new(scope, &context);
             let scope = &mut v8::ContextScope::new(scope, context);
             state.enter(scope);
             set_environment(scope, &state);
             State::leave(scope);
-            memory
         });
         let core = Self {
             life: Life::Live(Box::new(Alive {

@@ -27,7 +27,7 @@ use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
 use std::time::Instant;
 
 use hearth_core::failure::LoadFailure;
-use hearth_core::{ByteSize, Failure, LimitExceeded, LimitKind, Request, RequestId};
+use hearth_core::{AppName, ByteSize, Failure, LimitExceeded, LimitKind, Request, RequestId};
 use tokio::sync::{Notify, oneshot};
 
 use self::core::{Answer, Core};
@@ -221,6 +221,10 @@ impl Worker {
         } else {
             Health::Ready
         }
+    }
+
+    pub fn app_name(&self) -> &AppName {
+        &self.shared.app.name
     }
 
     /// Whether this thread enters it without V8's Locker.

@@ -1,0 +1,156 @@
+//! What all apps of a process share: the pool of warm workers, the isolates of owners, the gates, the spares, and the budget
+//! of memory.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hearth_pool::{OwnerLimits, Pool, PoolLimits, ShelfRules};
+use hearth_runtime::{App, BudgetRules, Lane, Platform, Snapshot, StuckTurn, set_budget};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use crate::budget::Budget;
+use crate::execution::Execution;
+use crate::host::{AppHost, AppRules, Mode};
+use crate::keeper::{Home, Keeper, Version};
+use crate::modes::fresh::Oneshots;
+use crate::modes::shared::{IsolateKeeper, IsolateKey};
+use crate::owners::{Hall, Owners};
+use crate::pinned::PinnedThreads;
+use crate::report::Report;
+use crate::spares::Blanks;
+
+/// How often worn-out and idle workers are looked for.
+const SWEEP: Duration = Duration::from_secs(1);
+
+#[derive(Clone, Debug)]
+pub struct CellConfig {
+    pub threads: usize,
+    /// Isolates at once.
+    pub isolates: usize,
+    /// Isolates that are kept ready for whoever comes.
+    pub spares: usize,
+    pub budget: Budget,
+    /// Requests that run or wait, of all apps that take an isolate or context of their own each time.
+    pub max_queued: usize,
+}
+
+/// Clones are the same cell.
+#[derive(Clone)]
+pub struct Cell {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    config: CellConfig,
+    pool: Pool<Keeper>,
+    isolates: Pool<IsolateKeeper>,
+    oneshots: Arc<Oneshots>,
+    blanks: Arc<Blanks>,
+    owners: Owners,
+    upkeep: Vec<JoinHandle<()>>,
+}
+
+impl Cell {
+    /// Must be called on the runtime whose threads serve requests.
+    pub fn start(platform: Platform, snapshot: &Snapshot, lane: Lane, config: CellConfig) -> Self {
+        let blanks = Blanks::start(platform, snapshot, lane.clone(), config.spares);
+        let pinned = PinnedThreads::new(config.threads);
+        let limits = PoolLimits { things: config.isolates, weight: config.budget.for_idle_workers() };
+        let keeper = Keeper { blanks: blanks.clone(), lane: lane.clone(), pinned };
+        let pool = Pool::new(keeper, limits);
+        let isolate_keeper = IsolateKeeper { platform, snapshot: snapshot.clone(), lane: lane.clone() };
+        let isolates = Pool::new(isolate_keeper, limits);
+        let pressure = Arc::new(Notify::new());
+        set_budget(BudgetRules {
+            heaps: config.budget.heaps,
+            total: config.budget.total,
+            on_pressure: Arc::new({
+                let pressure = pressure.clone();
+                move || pressure.notify_one()
+            }),
+        });
+        let upkeep = vec![pool.keep_tidy(SWEEP), isolates.keep_tidy(SWEEP), give_way(&pool, &isolates, pressure)];
+        let oneshots = Oneshots::new(blanks.clone(), lane);
+        let owners = Owners::new(config.threads, config.max_queued);
+        Self { inner: Arc::new(Inner { config, pool, isolates, oneshots, blanks, owners, upkeep }) }
+    }
+
+    /// Serves `app` from now on.
+    pub fn host(&self, app: Arc<App>, rules: &AppRules) -> AppHost {
+        let Inner { pool, isolates, oneshots, owners, .. } = &*self.inner;
+        let workers = rules.workers.max(1);
+        let concurrency = app.limits.concurrency;
+        let places = match concurrency {
+            0 => usize::MAX,
+            concurrency => workers.saturating_mul(concurrency as usize),
+        };
+        let limits =
+            |running| OwnerLimits { running, queued: rules.queue, patience: rules.queue_timeout, weight: rules.weight };
+        let (home, hall) = match rules.execution {
+            Execution::Auto | Execution::Pooled => (Home::Anywhere, Hall::Warm),
+            Execution::Pinned => (Home::Pinned, Hall::Warm),
+            Execution::Oneshot | Execution::Shared => (Home::Anywhere, Hall::Fresh),
+        };
+        let gate = match hall {
+            Hall::Warm => owners.gate(&app.owner, hall, limits(places)),
+            Hall::Fresh => owners.gate(&app.owner, hall, limits(workers)),
+        };
+        let version = Version::new(app.clone(), home);
+        let mode = match rules.execution {
+            Execution::Auto | Execution::Pooled | Execution::Pinned => {
+                Mode::Warm(pool.shelf(version.clone(), ShelfRules { most: workers, concurrency, life: rules.life }))
+            }
+            Execution::Oneshot => Mode::Oneshot(oneshots.clone()),
+            Execution::Shared => {
+                let key = IsolateKey { owner: app.owner.clone(), heap: app.limits.heap };
+                Mode::Shared(isolates.shelf(key, ShelfRules { most: workers, concurrency: 1, life: rules.life }))
+            }
+        };
+        AppHost { version, gate, mode, patience: rules.queue_timeout }
+    }
+
+    /// To be told by the watchdog: an owner with a stuck turn is refused until the turn has ended.
+    pub fn note_stuck(&self, turn: &StuckTurn<'_>) {
+        self.inner.owners.note(turn);
+    }
+
+    /// Ready when `count` spares are; there are never more than configured.
+    pub async fn spares_ready(&self, count: usize) {
+        // A filler that was stopped has none, and will have none.
+        let _ = self.inner.blanks.filler().ready(count).await;
+    }
+
+    /// Refuses new requests; ready when those in flight have ended.
+    pub async fn drain(&self) {
+        self.inner.owners.drain().await;
+    }
+
+    /// Destroys everything, when the last lease is back.
+    pub async fn close(&self) {
+        let Inner { pool, isolates, blanks, upkeep, .. } = &*self.inner;
+        blanks.filler().stop().await;
+        pool.close().await;
+        isolates.close().await;
+        for task in upkeep {
+            task.abort();
+        }
+    }
+
+    pub fn report(&self) -> Report {
+        let Inner { config, pool, isolates, oneshots, blanks, owners, .. } = &*self.inner;
+        Report::new(config, pool, isolates, oneshots, blanks, owners)
+    }
+}
+
+/// Evicts idle workers when memory gets short.
+fn give_way(pool: &Pool<Keeper>, isolates: &Pool<IsolateKeeper>, pressure: Arc<Notify>) -> JoinHandle<()> {
+    let (pool, isolates) = (pool.clone(), isolates.clone());
+    tokio::spawn(async move {
+        loop {
+            pressure.notified().await;
+            pool.trim();
+            isolates.trim();
+        }
+    })
+}

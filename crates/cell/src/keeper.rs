@@ -1,0 +1,171 @@
+//! How workers are made, judged and destroyed, for the pool that keeps them warm.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use hearth_core::{Failure, Owner};
+use hearth_pool::{Affinity, Health, Keep, Load, Reason};
+use hearth_runtime::{App, BLANK, Lane, Place, Worker};
+
+use crate::pinned::{Pinned, PinnedThreads};
+use crate::spares::Blanks;
+
+/// An app in one state of its code, and where its workers live. Two are the same when they are the same value.
+#[derive(Clone)]
+pub(crate) struct Version(Arc<VersionParts>);
+
+struct VersionParts {
+    number: u64,
+    app: Arc<App>,
+    home: Home,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    Anywhere,
+    Pinned,
+}
+
+/// A worker in the pool.
+#[derive(Clone)]
+pub(crate) struct Kept {
+    worker: Worker,
+    /// Its place on a thread of its own.
+    _pinned: Option<Arc<Pinned>>,
+}
+
+pub(crate) struct Keeper {
+    pub(crate) blanks: Arc<Blanks>,
+    pub(crate) lane: Lane,
+    pub(crate) pinned: PinnedThreads,
+}
+
+// === impl Version ===
+
+impl Version {
+    pub(crate) fn new(app: Arc<App>, home: Home) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self(Arc::new(VersionParts { number: NEXT.fetch_add(1, Ordering::Relaxed), app, home }))
+    }
+
+    pub(crate) fn app(&self) -> &Arc<App> {
+        &self.0.app
+    }
+
+    pub(crate) fn home(&self) -> Home {
+        self.0.home
+    }
+
+    pub(crate) fn owner(&self) -> &Owner {
+        &self.0.app.owner
+    }
+}
+
+impl PartialEq for Version {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.number == other.0.number
+    }
+}
+
+impl Eq for Version {}
+
+impl Hash for Version {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.number.hash(state);
+    }
+}
+
+impl fmt::Debug for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{}", self.0.app.name, self.0.number)
+    }
+}
+
+// === impl Kept ===
+
+impl Deref for Kept {
+    type Target = Worker;
+
+    fn deref(&self) -> &Worker {
+        &self.worker
+    }
+}
+
+// === impl Keeper ===
+
+impl Keeper {
+    async fn start_pinned(&self, app: Arc<App>) -> Result<Kept, Failure> {
+        let no_thread = |error| Failure::Internal { message: format!("no thread for a pinned worker: {error}") };
+        let pinned = self.pinned.settle().await.map_err(no_thread)?;
+        let blank = self.blanks.take(app.limits.heap);
+        let started = pinned.handle().spawn(async move { Worker::start_from(blank, app, Place::Pinned).await });
+        let worker = started.await.map_err(|_| Failure::Internal { message: "a pinned thread has ended".into() })??;
+        Ok(Kept { worker, _pinned: Some(Arc::new(pinned)) })
+    }
+}
+
+impl Keep for Keeper {
+    type Key = Version;
+    type Thing = Kept;
+    type Error = Failure;
+
+    async fn create(&self, version: &Version) -> Result<Kept, Failure> {
+        let began = Instant::now();
+        let app = version.app().clone();
+        let kept = match version.0.home {
+            Home::Pinned => self.start_pinned(app).await?,
+            Home::Anywhere => {
+                let blank = self.blanks.take(app.limits.heap);
+                let worker = Worker::start_from(blank, app, Place::InlineOrLane(self.lane.clone())).await?;
+                Kept { worker, _pinned: None }
+            }
+        };
+        tracing::debug!(target: "hearth::pool", worker = ?version, took = ?began.elapsed(), "Worker started");
+        Ok(kept)
+    }
+
+    fn health(&self, kept: &Kept) -> Health {
+        match kept.health() {
+            hearth_runtime::Health::Ready => Health::Ready,
+            hearth_runtime::Health::Retiring => Health::Retiring,
+            hearth_runtime::Health::Gone => Health::Gone,
+        }
+    }
+
+    fn load(&self, kept: &Kept) -> Load {
+        if kept.is_busy() {
+            Load::Busy
+        } else if kept.active() > 0 {
+            Load::Working
+        } else {
+            Load::Idle
+        }
+    }
+
+    fn affinity(&self, kept: &Kept) -> Affinity {
+        if kept.is_at_home() { Affinity::Here } else { Affinity::Elsewhere }
+    }
+
+    fn weight(&self, kept: &Kept) -> u64 {
+        kept.memory().bytes()
+    }
+
+    fn blank_weight(&self) -> u64 {
+        BLANK.bytes()
+    }
+
+    fn destroy(&self, kept: Kept, why: Reason) {
+        let app = kept.app_name();
+        if why == Reason::Evicted {
+            tracing::info!(target: "hearth::pool", app = app.as_str(), reason = ?why, "Worker evicted");
+        } else {
+            tracing::debug!(target: "hearth::pool", app = app.as_str(), reason = ?why, "Worker destroyed");
+        }
+        // Disposal takes a third of a millisecond, which nobody should wait for.
+        self.lane.dispose(move || drop(kept));
+    }
+}

@@ -1,0 +1,123 @@
+//! `shared`: a new context for each event, in a warm isolate that its owner has to itself. One event at a time is in an
+//! isolate, so that nobody waits for it with a thread in hand; an owner has as many isolates as it may have workers.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hearth_core::{ByteSize, Failure, Owner};
+use hearth_pool::{Affinity, Health, Keep, Lease, Load, Permit, Reason, Shelf};
+use hearth_runtime::{App, BLANK, Isolate, Lane, Platform, SharedIsolate, Snapshot, Worker};
+
+pub(crate) struct IsolateKeeper {
+    pub(crate) platform: Platform,
+    pub(crate) snapshot: Snapshot,
+    pub(crate) lane: Lane,
+}
+
+/// Isolates of one owner with one memory limit can stand in for each other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct IsolateKey {
+    pub(crate) owner: Owner,
+    pub(crate) heap: ByteSize,
+}
+
+#[derive(Clone)]
+pub(crate) struct OwnerIsolate {
+    isolate: SharedIsolate,
+    /// A limit was hit in it: it is not used again.
+    spent: Arc<AtomicBool>,
+}
+
+/// A context for one event. Dropped, it goes when it has nothing more to do, and with it the lease of its isolate.
+pub(crate) struct Guest {
+    worker: Option<Worker>,
+    place: Option<(Lease<IsolateKeeper>, Permit)>,
+}
+
+impl Guest {
+    pub(crate) async fn start(shelf: &Shelf<IsolateKeeper>, app: Arc<App>, permit: Permit) -> Result<Self, Failure> {
+        let lease = shelf.acquire().await.map_err(super::warm::refusal)?;
+        let isolate = lease.isolate.clone();
+        let mut guest = Self { worker: None, place: Some((lease, permit)) };
+        match Worker::start_in(isolate, app).await {
+            Ok(worker) => guest.worker = Some(worker),
+            Err(failure) => {
+                // The context is gone; whether the isolate is any good is not worth finding out.
+                guest.spend();
+                return Err(failure);
+            }
+        }
+        Ok(guest)
+    }
+
+    pub(crate) fn worker(&self) -> &Worker {
+        self.worker.as_ref().expect("it is there from the start, and taken by the drop alone")
+    }
+
+    fn spend(&self) {
+        if let Some((lease, _)) = &self.place {
+            lease.spent.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        let (worker, place) = (self.worker.take(), self.place.take());
+        let (Some(worker), Some((lease, permit))) = (worker, place) else { return };
+        let leave = move |worker: Worker| {
+            if worker.health() != hearth_runtime::Health::Ready {
+                lease.spent.store(true, Ordering::Relaxed);
+            }
+            drop(worker);
+            drop(lease);
+            drop(permit);
+        };
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => {
+                runtime.spawn(async move {
+                    worker.at_rest().await;
+                    leave(worker);
+                });
+            }
+            Err(_) => leave(worker),
+        }
+    }
+}
+
+impl Keep for IsolateKeeper {
+    type Key = IsolateKey;
+    type Thing = OwnerIsolate;
+    type Error = Failure;
+
+    async fn create(&self, key: &IsolateKey) -> Result<OwnerIsolate, Failure> {
+        let isolate = SharedIsolate::new(Isolate::new(self.platform, &self.snapshot, key.heap));
+        Ok(OwnerIsolate { isolate, spent: Arc::default() })
+    }
+
+    fn health(&self, thing: &OwnerIsolate) -> Health {
+        if thing.spent.load(Ordering::Relaxed) { Health::Retiring } else { Health::Ready }
+    }
+
+    fn load(&self, _: &OwnerIsolate) -> Load {
+        // Its lease lasts as long as its work.
+        Load::Idle
+    }
+
+    fn affinity(&self, _: &OwnerIsolate) -> Affinity {
+        Affinity::Elsewhere
+    }
+
+    fn weight(&self, thing: &OwnerIsolate) -> u64 {
+        thing.isolate.memory().bytes()
+    }
+
+    fn blank_weight(&self) -> u64 {
+        BLANK.bytes()
+    }
+
+    fn destroy(&self, thing: OwnerIsolate, why: Reason) {
+        tracing::debug!(target: "hearth::pool", reason = ?why, "Isolate destroyed");
+        self.lane.dispose(move || drop(thing));
+    }
+}

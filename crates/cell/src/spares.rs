@@ -1,0 +1,66 @@
+//! Spares: isolates with a context that no owner has touched, made in the lane, at low priority, ahead of demand.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hearth_core::{ByteSize, Limits};
+use hearth_pool::{BackoffRules, Boot, Filler, FillerRules, Fitness};
+use hearth_runtime::{Blank, Lane, Platform, Snapshot};
+
+/// Where blanks come from: a spare where there is one that fits, else a new one.
+pub(crate) struct Blanks {
+    filler: Filler<Maker>,
+    platform: Platform,
+    snapshot: Snapshot,
+}
+
+pub(crate) struct Maker {
+    platform: Platform,
+    snapshot: Snapshot,
+    lane: Lane,
+}
+
+/// The lane was shut down, or making one panicked.
+#[derive(Debug, thiserror::Error)]
+#[error("the thread that makes spares did not come to its end")]
+pub(crate) struct NotMade;
+
+impl Blanks {
+    pub(crate) fn start(platform: Platform, snapshot: &Snapshot, lane: Lane, spares: usize) -> Arc<Self> {
+        let rules = FillerRules {
+            min: spares,
+            boots: 1,
+            interval: Duration::from_secs(10),
+            backoff: BackoffRules { first: Duration::from_millis(100), most: Duration::from_secs(10) },
+            max_age: None,
+        };
+        let filler = Filler::start(Maker { platform, snapshot: snapshot.clone(), lane }, rules);
+        Arc::new(Self { filler, platform, snapshot: snapshot.clone() })
+    }
+
+    /// A blank for an app with that memory limit.
+    pub(crate) fn take(&self, heap: ByteSize) -> Blank {
+        match self.filler.take() {
+            Some(spare) if spare.has_room_for(heap) => spare,
+            _ => Blank::new(self.platform, &self.snapshot, heap),
+        }
+    }
+
+    pub(crate) fn filler(&self) -> &Filler<Maker> {
+        &self.filler
+    }
+}
+
+impl Boot for Maker {
+    type Spare = Blank;
+    type Error = NotMade;
+
+    async fn boot(&self) -> Result<Blank, NotMade> {
+        let (platform, snapshot) = (self.platform, self.snapshot.clone());
+        self.lane.make(move || Blank::new(platform, &snapshot, Limits::default().heap)).await.ok_or(NotMade)
+    }
+
+    fn is_fit(&self, _: &Blank) -> Fitness {
+        Fitness::Fit
+    }
+}

@@ -1,0 +1,90 @@
+//! The making of one thing, in a task of its own, so that a caller that goes away does not take it along. However it ends,
+//! it is settled exactly once: the thing lands on its shelf, or all who counted on it are told why not. A panic drops the
+//! task, and with it the `Creation`, whose `Drop` settles what is not settled.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use crate::keep::Keep;
+use crate::rack::{Later, Rack};
+use crate::shelf::AcquireError;
+use crate::slot::{Slot, SlotId};
+
+pub(crate) struct Creation<K: Keep> {
+    rack: Arc<Rack<K>>,
+    slot: SlotId,
+    progress: Progress,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    UnderWay,
+    Settled,
+}
+
+impl<K: Keep> Creation<K> {
+    pub(crate) fn new(rack: Arc<Rack<K>>, slot: SlotId) -> Self {
+        Self { rack, slot, progress: Progress::UnderWay }
+    }
+
+    pub(crate) fn start(self) {
+        let runtime = self.rack.stock.runtime.clone();
+        runtime.spawn(async move {
+            let made = self.rack.keep().create(&self.rack.key).await;
+            match made {
+                Ok(thing) => self.land(thing),
+                Err(error) => self.fail(&AcquireError::Failed(error)),
+            }
+        });
+    }
+
+    fn land(mut self, thing: K::Thing) {
+        self.progress = Progress::Settled;
+        let (rack, stock) = (&self.rack, &self.rack.stock);
+        let mut later = Later::new();
+        let weighed = stock.keep.weight(&thing);
+        let slot = Slot::new(self.slot, thing, Instant::now(), weighed);
+        let mut room = stock.room();
+        room.land(&slot, rack);
+        let mut row = rack.lock();
+        let reserved = row.land(slot, rack, &mut later);
+        let needs_creation = row.needs_creation();
+        drop(row);
+        room.give_back(reserved);
+        drop(room);
+        stock.carry_out(later);
+        if needs_creation {
+            stock.provide(rack);
+        } else if stock.is_hungry() {
+            // The thing may weigh less than was reserved, or be idle already.
+            stock.feed();
+        }
+    }
+
+    fn fail(mut self, error: &AcquireError<K::Error>) {
+        self.settle_failed(error);
+    }
+
+    fn settle_failed(&mut self, error: &AcquireError<K::Error>) {
+        self.progress = Progress::Settled;
+        let (rack, stock) = (&self.rack, &self.rack.stock);
+        let mut later = Later::new();
+        let mut room = stock.room();
+        let reserved = rack.lock().fail(self.slot, error, &mut later);
+        room.give_back(reserved);
+        stock.unlock(room);
+        stock.carry_out(later);
+        // The room is free for others, and callers who counted on no creation may begin one of their own.
+        stock.provide(rack);
+        stock.strike_off_if_empty(rack);
+    }
+}
+
+impl<K: Keep> Drop for Creation<K> {
+    fn drop(&mut self) {
+        if self.progress == Progress::UnderWay {
+            self.settle_failed(&AcquireError::Panicked);
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! How things end: condemned, broken, worn out, retired, closed.
+
+use super::*;
+
+const PAIR: ShelfRules = ShelfRules { most: 1, concurrency: 2, life: FOREVER };
+
+#[tokio::test(start_paused = true)]
+async fn a_condemned_thing_goes_with_its_last_lease_and_nobody_gets_it_again() {
+    let (pool, shop) = pool(PLENTY);
+    let shelf = pool.shelf(1, PAIR);
+    let first = shelf.acquire().await.unwrap();
+    let second = shelf.acquire().await.unwrap();
+    first.condemn();
+    first.condemn();
+    assert!(shelf.try_acquire().is_none());
+    drop(first);
+    assert_eq!(shop.fates(), [None], "somebody still has it");
+    assert_eq!(shelf.acquire().await.unwrap().number, 1, "its successor need not wait for it");
+    drop(second);
+    assert_eq!(shop.fates(), [Some(Reason::Condemned), None]);
+    assert_eq!(pool.stats().destroyed.condemned, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn condemning_what_others_wait_for_makes_a_new_one() {
+    let (pool, shop) = pool(PLENTY);
+    let shelf = pool.shelf(1, ONE);
+    let lease = shelf.acquire().await.unwrap();
+    let mut caller = waiting(&shelf);
+    lease.condemn();
+    pass(MAKING).await;
+    assert_eq!(caller.poll().unwrap().unwrap().number, 1);
+    assert_eq!(shop.fates()[0], None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_gone_is_dropped_at_once_and_what_retires_when_it_is_idle() {
+    for (health, why) in [(Health::Gone, Reason::Gone), (Health::Retiring, Reason::Retired)] {
+        let (pool, shop) = pool(PLENTY);
+        let shelf = pool.shelf(1, PAIR);
+        let lease = shelf.acquire().await.unwrap();
+        lease.set_health(health);
+        lease.set_load(Load::Working);
+        assert!(shelf.try_acquire().is_none(), "no new leases");
+        drop(lease);
+        match health {
+            Health::Gone => assert_eq!(shop.fates(), [Some(why)]),
+            _ => {
+                pool.sweep();
+                assert_eq!(shop.fates(), [None], "it finishes what it has");
+                shop.things()[0].set_load(Load::Idle);
+                pool.sweep();
+                assert_eq!(shop.fates(), [Some(why)]);
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_found_broken_makes_way_for_who_waits() {
+    let (pool, shop) = pool(PLENTY);
+    let shelf = pool.shelf(1, ONE);
+    let lease = shelf.acquire().await.unwrap();
+    let mut caller = waiting(&shelf);
+    lease.set_health(Health::Gone);
+    assert!(shelf.try_acquire().is_none());
+    pass(MAKING).await;
+    assert!(caller.poll().unwrap().is_ok());
+    drop(lease);
+    assert_eq!(shop.fates(), [Some(Reason::Gone), None]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thing_is_used_so_often_and_no_more() {
+    let (pool, shop) = pool(PLENTY);
+    let shelf = pool.shelf(1, ShelfRules { life: Life { uses: Some(2), ..FOREVER }, ..ONE });
+    for number in [0, 0, 1] {
+        assert_eq!(shelf.acquire().await.unwrap().number, number);
+    }
+    assert_eq!(shop.fates(), [Some(Reason::Expired), None]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thing_lives_so_long_and_no_longer() {
+    let (pool, shop) = pool(PLENTY);
+    let life = Life { ttl: Some(Duration::from_secs(60)), ..FOREVER };
+    let shelf = pool.shelf(1, ShelfRules { life, ..ONE });
+    drop(shelf.acquire().await.unwrap());
+    pass(Duration::from_secs(59)).await;
+    assert!(shelf.try_acquire().is_some());
+    pass(Duration::from_secs(1)).await;
+    assert!(shelf.try_acquire().is_none());
+    assert_eq!(shop.fates(), [Some(Reason::Expired)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waited_gets_even_what_lives_for_no_time() {
+    let (pool, shop) = pool(PLENTY);
+    let life = Life { ttl: Some(Duration::ZERO), ..FOREVER };
+    let shelf = pool.shelf(1, ShelfRules { life, ..ONE });
+    assert_eq!(shelf.acquire().await.unwrap().number, 0);
+    assert_eq!(shelf.acquire().await.unwrap().number, 1);
+    assert_eq!(shop.begun(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_idle_for_too_long_is_swept() {
+    let (pool, shop) = pool(PLENTY);
+    let life = Life { idle: Some(Duration::from_secs(60)), ..FOREVER };
+    let shelf = pool.shelf(1, ShelfRules { life, ..ONE });
+    let tidy = pool.keep_tidy(Duration::from_secs(10));
+    let lease = shelf.acquire().await.unwrap();
+    for _ in 0..12 {
+        pass(Duration::from_secs(10)).await;
+    }
+    assert_eq!(shop.fates(), [None], "it is in use");
+    drop(lease);
+    for _ in 0..5 {
+        pass(Duration::from_secs(10)).await;
+    }
+    assert_eq!(shop.fates(), [None], "not long enough");
+    pass(Duration::from_secs(20)).await;
+    assert_eq!(shop.fates(), [Some(Reason::Expired)]);
+    drop(pool);
+    pass(Duration::from_secs(10)).await;
+    assert!(tidy.is_finished(), "there is nothing to tidy any more");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retired_shelf_gives_nothing_and_empties() {
+    let (pool, shop) = pool(PLENTY);
+    let shelf = pool.shelf(1, ONE);
+    let lease = shelf.acquire().await.unwrap();
+    let mut caller = waiting(&shelf);
+    shelf.retire();
+    assert_eq!(caller.poll().unwrap().err(), Some(AcquireError::Retired));
+    assert_eq!(shelf.acquire().await.err(), Some(AcquireError::Retired));
+    let successor = pool.shelf(1, ONE);
+    assert_eq!(successor.acquire().await.unwrap().number, 1, "the key has a new shelf");
+    assert_eq!(shop.fates(), [None, None]);
+    drop(lease);
+    assert_eq!(shop.fates(), [Some(Reason::Retired), None]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_lands_on_a_retired_shelf_is_destroyed() {
+    let (pool, shop) = pool(PLENTY);
+    let shelf = pool.shelf(1, ONE);
+    let mut caller = waiting(&shelf);
+    shelf.retire();
+    assert!(caller.poll().unwrap().is_err());
+    drop((shelf, caller));
+    pass(MAKING).await;
+    assert_eq!(shop.fates(), [Some(Reason::Retired)]);
+    assert!(pool.shelves().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_waits_for_leases_and_creations() {
+    let (pool, shop) = pool(PLENTY);
+    let (shelf, slow) = (pool.shelf(1, PAIR), pool.shelf(2, ONE));
+    let lease = shelf.acquire().await.unwrap();
+    lease.set_load(Load::Working);
+    let mut caller = waiting(&slow);
+    settle().await;
+    let mut closed = Held::pending({
+        let pool = pool.clone();
+        async move { pool.close().await }
+    });
+    assert_eq!(caller.poll().unwrap().err(), Some(AcquireError::Closed));
+    assert_eq!(shelf.acquire().await.err(), Some(AcquireError::Closed));
+    assert_eq!(pool.shelf(3, ONE).acquire().await.err(), Some(AcquireError::Closed));
+    drop(lease);
+    assert!(closed.poll().is_none(), "something is being made");
+    pass(MAKING).await;
+    assert!(closed.poll().is_some());
+    assert_eq!(shop.fates(), [Some(Reason::Closed); 2]);
+    let stats = pool.stats();
+    assert_eq!((stats.created, stats.destroyed.closed, stats.cached), (2, 2, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pool_that_is_dropped_is_closed_and_leases_outlive_it() {
+    let (pool, shop) = pool(PLENTY);
+    let shelf = pool.shelf(1, ONE);
+    drop(pool.shelf(2, ONE).acquire().await.unwrap());
+    let lease = shelf.acquire().await.unwrap();
+    drop(pool);
+    assert_eq!(shop.fates(), [Some(Reason::Closed), None]);
+    assert_eq!(shelf.acquire().await.err(), Some(AcquireError::Closed));
+    assert_eq!(lease.key, 1, "who has it can use it");
+    drop(shelf);
+    drop(lease);
+    assert_eq!(shop.fates(), [Some(Reason::Closed); 2]);
+    assert_eq!(Arc::strong_count(&shop.0), 1, "nothing is left of the pool");
+}

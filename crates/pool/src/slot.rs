@@ -1,0 +1,146 @@
+//! A place on a shelf and the thing in it.
+//!
+//! ```text
+//! Cold ──made──> Warm <──last lease back── Leased
+//!   └─failed─> x   ├──────first lease────────^ │
+//!                  └──> Condemned <────────────┘  ──no lease left──> destroyed
+//! ```
+//!
+//! `Cold` is a type of its own (`row.rs`): it has callers, but no thing yet. Only `lease` and `put_back` change the number of
+//! leases. A condemned slot gets no new leases and never becomes usable again; it stays on the shelf until its last
+//! lease is back, and some reasons also let the thing finish what it does without one.
+
+use tokio::time::Instant;
+
+use crate::keep::{Health, Keep, Load, Reason};
+use crate::shelf::Life;
+
+/// Names a slot; never used again in the same pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct SlotId(pub(crate) u64);
+
+/// A point in the life of a row: which of two things came first. Not time: two things can happen at the same time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment(pub(crate) u64);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Warm,
+    Leased { leases: u32 },
+    Condemned { leases: u32, why: Reason },
+}
+
+pub(crate) struct Slot<T> {
+    pub(crate) id: SlotId,
+    pub(crate) thing: T,
+    state: State,
+    /// When the thing was put on its shelf, to tell hits from misses.
+    pub(crate) landed: Moment,
+    born: Instant,
+    /// When the last lease came back.
+    used: Instant,
+    uses: u64,
+    /// Under which time the room has the slot in its list. Changed only under the room's lock too.
+    pub(crate) listed: Instant,
+    /// What the room thinks the thing weighs. Changed only under the room's lock too.
+    pub(crate) weighed: u64,
+}
+
+impl<T> Slot<T> {
+    pub(crate) fn new(id: SlotId, thing: T, now: Instant, weighed: u64) -> Self {
+        let landed = Moment::default();
+        Self { id, thing, state: State::Warm, landed, born: now, used: now, uses: 0, listed: now, weighed }
+    }
+
+    pub(crate) fn leases(&self) -> u32 {
+        match self.state {
+            State::Warm => 0,
+            State::Leased { leases } | State::Condemned { leases, .. } => leases,
+        }
+    }
+
+    pub(crate) fn is_usable(&self) -> bool {
+        !matches!(self.state, State::Condemned { .. })
+    }
+
+    /// Whether one more lease is within `concurrency`; 0 is no bound.
+    pub(crate) fn has_room(&self, concurrency: u32) -> bool {
+        concurrency == 0 || self.leases() < concurrency
+    }
+
+    pub(crate) fn used(&self) -> Instant {
+        self.used
+    }
+
+    /// Only for usable slots. The last use that the thing has in it condemns it.
+    pub(crate) fn lease(&mut self, life: &Life) {
+        debug_assert!(self.is_usable(), "a condemned slot is not leased");
+        self.uses += 1;
+        self.state = State::Leased { leases: self.leases() + 1 };
+        if life.uses.is_some_and(|most| self.uses >= most) {
+            self.condemn(Reason::Expired);
+        }
+    }
+
+    /// Takes a lease back. True when it was the last one.
+    pub(crate) fn put_back(&mut self) -> bool {
+        let left = self.leases().checked_sub(1).expect("a lease is returned once");
+        self.state = match self.state {
+            State::Condemned { why, .. } => State::Condemned { leases: left, why },
+            State::Warm | State::Leased { .. } if left == 0 => State::Warm,
+            State::Warm | State::Leased { .. } => State::Leased { leases: left },
+        };
+        if left == 0 {
+            // While it is leased nobody asks when it was last used, and a look at the clock costs as much as the rest.
+            self.used = Instant::now();
+        }
+        left == 0
+    }
+
+    /// Nobody gets this thing any more. A reason that does not wait replaces one that does.
+    pub(crate) fn condemn(&mut self, why: Reason) {
+        let why = match self.state {
+            State::Condemned { why: before, .. } if !before.lets_it_finish() || why.lets_it_finish() => before,
+            _ => why,
+        };
+        self.state = State::Condemned { leases: self.leases(), why };
+    }
+
+    /// Condemns the thing if it, or its age, says so. `now` is needed for things that have an age to reach.
+    pub(crate) fn examine<K: Keep<Thing = T>>(&mut self, keep: &K, life: &Life, now: Option<Instant>) {
+        match keep.health(&self.thing) {
+            Health::Gone => self.condemn(Reason::Gone),
+            Health::Retiring => self.condemn(Reason::Retired),
+            Health::Ready => {
+                if let (Some(ttl), Some(now)) = (life.ttl, now) {
+                    if now.duration_since(self.born) >= ttl {
+                        self.condemn(Reason::Expired);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Condemns a thing that nobody has used for too long.
+    pub(crate) fn expire_if_idle<K: Keep<Thing = T>>(&mut self, keep: &K, life: &Life, now: Instant) {
+        let Some(idle) = life.idle else { return };
+        if self.is_idle(keep) && now.duration_since(self.used) >= idle {
+            self.condemn(Reason::Expired);
+        }
+    }
+
+    /// Nobody has it, and it does nothing: it can be evicted.
+    pub(crate) fn is_idle<K: Keep<Thing = T>>(&self, keep: &K) -> bool {
+        self.leases() == 0 && keep.load(&self.thing) == Load::Idle
+    }
+
+    /// Why a condemned thing can be destroyed now, if it can.
+    pub(crate) fn may_go<K: Keep<Thing = T>>(&self, keep: &K) -> Option<Reason> {
+        match self.state {
+            State::Condemned { leases: 0, why } => {
+                (!why.lets_it_finish() || keep.load(&self.thing) == Load::Idle).then_some(why)
+            }
+            _ => None,
+        }
+    }
+}

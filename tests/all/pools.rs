@@ -1,0 +1,371 @@
+//! Warm pools: the ways of running, what one owner can do to another, and numbers that add up.
+
+use std::path::Path;
+use std::thread;
+
+use crate::client::{Client, Reply};
+use crate::server::{PATIENCE, Server, apps, scratch, serve_folder};
+
+const MODES: [&str; 4] = ["pooled", "pinned", "oneshot", "shared"];
+
+fn many(flags: &[&str]) -> Server {
+    serve_folder(&apps().join("pools/many"), flags)
+}
+
+/// A number of the admin API's report, by its path.
+fn count(server: &Server, path: &str) -> u64 {
+    let report = server.report();
+    report.pointer(path).and_then(serde_json::Value::as_u64).unwrap_or_else(|| panic!("no {path} in {report}"))
+}
+
+/// Waits until nothing runs, then checks that every isolate is accounted for.
+fn assert_adds_up(server: &Server) {
+    let deadline = std::time::Instant::now() + PATIENCE;
+    loop {
+        let report = server.report();
+        let number = |path: &str| report.pointer(path).and_then(serde_json::Value::as_u64).unwrap();
+        let kept = number("/cached") + number("/modes/shared/cached") + number("/spares/ready");
+        let settled = number("/running") == 0 && number("/queued") == 0 && number("/live") == kept;
+        if settled {
+            assert_eq!(number("/created") - number("/destroyed"), number("/live"));
+            for mode in MODES {
+                let of = |what: &str| number(&format!("/modes/{mode}/{what}"));
+                assert_eq!(of("created") - of("destroyed"), of("cached"), "{mode}: {report}");
+                assert_eq!((of("leased"), of("waiting")), (0, 0), "{mode}: {report}");
+            }
+            return;
+        }
+        assert!(std::time::Instant::now() < deadline, "isolates are left over: {report}");
+        thread::yield_now();
+    }
+}
+
+/// Sends `requests` at once, each on a connection of its own.
+fn at_once(server: &Server, requests: usize, path: &str) -> Vec<Reply> {
+    let mut clients: Vec<Client> = (0..requests).map(|_| server.connect()).collect();
+    for client in &mut clients {
+        client.start("GET", path, &[]);
+    }
+    clients.iter_mut().map(Client::reply).collect()
+}
+
+fn write_app(folder: &Path, name: &str, code: &str) {
+    let folder = folder.join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("index.js"), code).unwrap();
+}
+
+#[test]
+fn every_mode_serves_and_keeps_what_it_should() {
+    for mode in MODES {
+        let server = many(&["--execution", mode, "--workers", "1"]);
+        let texts = [1, 2, 3].map(|_| server.get("/counter/").text().to_owned());
+        match mode {
+            "pooled" | "pinned" => assert_eq!(texts, ["1", "2", "3"], "{mode} keeps module state"),
+            _ => assert_eq!(texts, ["1", "1", "1"], "{mode} keeps nothing"),
+        }
+        assert_eq!(at_once(&server, 15, "/good/").iter().filter(|reply| reply.text() == "good").count(), 15, "{mode}");
+        server.get("/nobody/").assert_error(404, "no_app", &[]);
+        assert_adds_up(&server);
+    }
+}
+
+#[test]
+fn every_mode_stops_loops_and_goes_on() {
+    for mode in MODES {
+        let server = many(&["--execution", mode, "--cpu", "50ms", "--wall", "500ms"]);
+        server.get("/hog/loop").assert_error(503, "limit_cpu", &[]);
+        server.get("/hog/never").assert_error(504, "limit_wall", &[]);
+        server.expect("/hog/", "hog");
+        assert_adds_up(&server);
+    }
+}
+
+#[test]
+fn every_mode_streams_both_ways() {
+    for mode in MODES {
+        let server = many(&["--execution", mode]);
+        let mut client = server.connect();
+        client.start_chunked("/stream/echo");
+        client.send_chunk("one");
+        assert_eq!(client.head().status, 200, "{mode}");
+        assert_eq!(client.text_chunk(), "one");
+        client.send_chunk("two");
+        assert_eq!(client.text_chunk(), "two");
+        client.send_last_chunk();
+        assert_eq!(client.chunk(), None);
+        assert_adds_up(&server);
+    }
+}
+
+#[test]
+fn fifty_concurrent_first_requests_start_no_more_isolates_than_needed() {
+    let server = many(&["--workers", "2", "--concurrency", "32"]);
+    assert!(at_once(&server, 50, "/good/").iter().all(|reply| reply.text() == "good"));
+    let created = count(&server, "/modes/pooled/created");
+    assert!((1..=2).contains(&created), "50 requests fit into two workers: {created}");
+    assert_adds_up(&server);
+}
+
+#[test]
+fn a_thousand_recycles_leave_threads_files_and_memory_flat() {
+    let server = many(&["--max-requests", "1"]);
+    let mut client = server.connect();
+    let mut recycle = |times: usize| {
+        for _ in 0..times {
+            assert_eq!(client.get("/counter/").text(), "1", "a worker serves one request");
+        }
+    };
+    recycle(100);
+    assert_adds_up(&server);
+    let before = (server.threads(), server.files(), server.memory());
+    recycle(1000);
+    assert_adds_up(&server);
+    assert!(server.threads() <= before.0 + 4, "{} threads, then {}", before.0, server.threads());
+    assert!(server.files() <= before.1 + 2, "{} files, then {}", before.1, server.files());
+    assert!(server.memory() < before.2 + (48 << 20), "{} bytes, then {}", before.2, server.memory());
+    assert_eq!(count(&server, "/modes/pooled/created"), 1100);
+}
+
+#[test]
+fn whatever_one_owner_does_another_is_served_even_on_one_thread() {
+    // The built-in needs room: near its limit V8 collects garbage for minutes, which cannot be stopped either.
+    for (what, memory) in
+        [("loop", "64mb"), ("memory", "64mb"), ("never", "64mb"), ("storm", "64mb"), ("builtin", "1gb")]
+    {
+        let server = many(&["--threads", "1", "--cpu", "200ms", "--wall", "2s", "--memory", memory]);
+        server.expect("/good/", "good");
+        let mut hogs: Vec<Client> = (0..4).map(|_| server.connect()).collect();
+        for hog in &mut hogs {
+            hog.start("GET", &format!("/hog/{what}"), &[]);
+        }
+        for _ in 0..50 {
+            server.expect("/good/", "good");
+        }
+        for hog in &mut hogs {
+            let status = hog.reply().status;
+            assert!(matches!(status, 200 | 503 | 504), "/hog/{what} was answered {status}");
+        }
+        server.expect("/good/", "good");
+    }
+}
+
+#[test]
+fn a_stuck_turn_holds_its_own_thread_alone() {
+    let server = many(&["--threads", "1", "--cpu", "100ms", "--memory", "1gb"]);
+    server.expect("/good/", "good");
+    let mut hog = server.connect();
+    hog.start("GET", "/hog/builtin", &[]);
+    server.wait_log("A turn is stuck");
+    for _ in 0..20 {
+        server.expect("/good/", "good");
+    }
+    let refused = server.get("/hog/");
+    refused.assert_error(503, "stuck", &[]);
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    assert_eq!(server.report().pointer("/stuck").unwrap(), &serde_json::json!(["hog"]));
+    assert_eq!(hog.reply().status, 503);
+    server.wait_log("A stuck turn has ended");
+    server.expect("/hog/", "hog");
+    assert_adds_up(&server);
+}
+
+#[test]
+fn twenty_requests_that_never_settle_use_up_nothing_for_others() {
+    let server = many(&["--threads", "1", "--wall", "3s"]);
+    let mut hogs: Vec<Client> = (0..20).map(|_| server.connect()).collect();
+    for hog in &mut hogs {
+        hog.start("GET", "/hog/never", &[]);
+    }
+    assert!(at_once(&server, 100, "/good/").iter().all(|reply| reply.text() == "good"));
+    for hog in &mut hogs {
+        hog.reply().assert_error(504, "limit_wall", &[]);
+    }
+    server.expect("/hog/", "hog");
+    assert_adds_up(&server);
+}
+
+#[test]
+fn a_late_reply_never_reaches_the_next_request() {
+    let server = many(&["--workers", "1"]);
+    let mut gone = server.connect();
+    gone.start("GET", "/stream/wait", &[]);
+    // The same worker: when this is answered the first one waits there.
+    server.expect("/stream/", "stream");
+    gone.disconnect();
+    let mut client = server.connect();
+    assert_eq!(client.get("/stream/release").text(), "released");
+    assert_eq!(client.get("/stream/").text(), "stream");
+    server.expect("/stream/", "stream");
+    assert_adds_up(&server);
+}
+
+#[test]
+fn eviction_takes_the_idle_and_never_a_request_in_flight() {
+    let server = many(&["--isolates", "1", "--workers", "1"]);
+    server.expect("/counter/", "1");
+    let mut client = server.connect();
+    client.start_chunked("/stream/echo");
+    client.send_chunk("begun");
+    assert_eq!(client.head().status, 200);
+    assert_eq!(client.text_chunk(), "begun");
+    assert_eq!(count(&server, "/evictions"), 1, "the idle counter had to go");
+    // There is room for one, and it is in use: the next one waits, and the stream goes on.
+    let mut next = server.connect();
+    next.start("GET", "/good/", &[]);
+    for text in ["a", "b", "c"] {
+        client.send_chunk(text);
+        assert_eq!(client.text_chunk(), text);
+    }
+    client.send_last_chunk();
+    assert_eq!(client.chunk(), None);
+    assert_eq!(next.reply().text(), "good");
+    server.expect("/counter/", "1");
+    assert_adds_up(&server);
+}
+
+#[test]
+fn a_pass_through_body_survives_the_reuse_of_its_worker() {
+    let server = many(&["--workers", "1"]);
+    let mut client = server.connect();
+    client.start_chunked("/stream/echo");
+    client.send_chunk("begun");
+    assert_eq!(client.head().status, 200);
+    assert_eq!(client.text_chunk(), "begun");
+    for n in 0..50 {
+        server.expect("/stream/", "stream");
+        client.send_chunk(n.to_string());
+        assert_eq!(client.text_chunk(), n.to_string());
+    }
+    client.send_last_chunk();
+    assert_eq!(client.chunk(), None);
+}
+
+#[test]
+fn many_apps_in_turn_fit_into_few_isolates() {
+    let folder = scratch("many-apps");
+    for n in 0..120 {
+        write_app(&folder, &format!("app{n}"), &format!("export default {{ fetch: () => new Response('{n}') }}"));
+    }
+    let server = serve_folder(&folder, &["--isolates", "10"]);
+    for round in 0..2 {
+        for n in 0..120 {
+            server.expect(&format!("/app{n}/"), &n.to_string());
+        }
+        assert!(count(&server, "/cached") <= 10, "round {round}");
+    }
+    assert!(count(&server, "/evictions") >= 220);
+    assert_adds_up(&server);
+}
+
+#[test]
+fn owners_that_grow_together_are_stopped_before_the_process_is() {
+    let folder = scratch("growing");
+    let code = std::fs::read_to_string(apps().join("pools/many/kept/index.js")).unwrap();
+    for n in 0..40 {
+        write_app(&folder, &format!("app{n}"), &code);
+    }
+    let mut server = serve_folder(&folder, &["--memory-budget", "256mb", "--memory", "64mb"]);
+    let clients: Vec<_> = (0..40)
+        .map(|n| {
+            let mut client = server.connect();
+            client.start("GET", &format!("/app{n}/?mb=40"), &[]);
+            client
+        })
+        .collect();
+    let mut answered = 0;
+    for mut client in clients {
+        let reply = client.reply();
+        match reply.status {
+            200 => answered += 1,
+            // It may be found out just after the request's own turn.
+            _ if reply.code() == "collateral" => assert!(reply.text().contains("--memory-budget"), "{}", reply.text()),
+            _ => reply.assert_error(503, "limit_budget", &["memory of all apps together", "--memory-budget"]),
+        }
+    }
+    assert!(answered >= 3, "{answered} were answered");
+    let held = count(&server, "/memory/heaps");
+    assert!(held < 400 << 20, "{held} bytes are held");
+    server.expect("/app0/?mb=1", "8");
+    assert!(server.is_running());
+}
+
+#[test]
+fn a_full_queue_and_a_long_wait_are_refused() {
+    let flags = ["--workers", "1", "--concurrency", "1", "--queue", "1", "--queue-timeout", "300ms", "--wall", "5s"];
+    let server = many(&flags);
+    server.expect("/hog/", "hog");
+    let mut first = server.connect();
+    first.start("GET", "/hog/never", &[]);
+    while count(&server, "/owners/hog/running") != 1 {
+        thread::yield_now();
+    }
+    let (mut second, mut third) = (server.connect(), server.connect());
+    second.start("GET", "/hog/", &[]);
+    while count(&server, "/owners/hog/queued") != 1 {
+        thread::yield_now();
+    }
+    third.start("GET", "/hog/", &[]);
+    let full = third.reply();
+    full.assert_error(503, "no_capacity", &["full"]);
+    assert_eq!(full.header("retry-after"), Some("1"));
+    second.reply().assert_error(503, "no_capacity", &["too long"]);
+    server.expect("/good/", "good");
+    assert_eq!(count(&server, "/owners/hog/refused/full"), 1);
+    assert_eq!(count(&server, "/owners/hog/refused/late"), 1);
+}
+
+#[test]
+fn workers_are_replaced_by_age_and_when_idle() {
+    let server = many(&["--workers", "1", "--idle-timeout", "100ms"]);
+    server.expect("/counter/", "1");
+    let deadline = std::time::Instant::now() + PATIENCE;
+    while count(&server, "/cached") > 0 {
+        assert!(std::time::Instant::now() < deadline, "an idle worker stays");
+        thread::yield_now();
+    }
+    server.expect("/counter/", "1");
+
+    let server = many(&["--workers", "1", "--ttl", "1ms"]);
+    server.expect("/counter/", "1");
+    server.expect("/counter/", "1");
+    assert_adds_up(&server);
+}
+
+#[test]
+fn the_admin_api_wants_its_token() {
+    let server = many(&[]);
+    let admin = server.admin();
+    let mut client = Client::connect(&admin);
+    assert_eq!(client.get("/health/live").status, 200);
+    client.get("/admin/pool").assert_error(401, "unauthorized", &["Bearer"]);
+    client.start("GET", "/admin/pool", &[("authorization", "Bearer wrong")]);
+    client.reply().assert_error(401, "unauthorized", &[]);
+    server.get("/admin/pool").assert_error(404, "no_app", &[]);
+    server.expect("/good/", "good");
+    server.expect("/good/", "good");
+    let report = server.report();
+    for (path, value) in [("/total", 1000), ("/cached", 1), ("/capacity", 999), ("/hits", 1), ("/misses", 1)] {
+        assert_eq!(report.pointer(path).unwrap(), &serde_json::json!(value), "{path} in {report}");
+    }
+    assert_eq!(report["hit_rate"], serde_json::json!(0.5));
+}
+
+#[test]
+fn the_names_that_people_know_work_too() {
+    let file = apps().join("pools/many");
+    let server = Server::start(
+        &["serve", file.to_str().unwrap()],
+        &[
+            ("ISOLATE_POOL_SIZE", "7"),
+            ("WORKER_POOL_SIZE", "1"),
+            ("CONTEXT_MAX_REUSES", "2"),
+            ("MAX_QUEUED_WORKERS", "x"),
+        ],
+    );
+    assert_eq!(count(&server, "/total"), 7);
+    server.wait_log("ISOLATE_POOL_SIZE=7 is used for --isolates");
+    server.wait_log("MAX_QUEUED_WORKERS=\"x\" is not a number");
+    let texts = [1, 2, 3].map(|_| server.get("/counter/").text().to_owned());
+    assert_eq!(texts, ["1", "2", "1"]);
+}

@@ -1,0 +1,2 @@
+let count = 0;
+export default { fetch: () => new Response(String(++count)) };
