@@ -5,12 +5,13 @@
 //! ```
 //! A warm request takes its owner's gate and its version's shelf, and nothing that another app can hold.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hearth_core::{Dispatch, Failure, Request, Response};
-use hearth_pool::{Life, OwnerGate, Permit, Refused, Shelf};
-use hearth_runtime::{EventResult, Scheduled, Task};
+use hearth_pool::{Lease, Life, OwnerGate, Permit, Refused, Shelf};
+use hearth_runtime::{EventResult, Handling, ResponseFuture, Scheduled, Task};
 
 use crate::execution::Execution;
 use crate::keeper::{Keeper, Version};
@@ -130,8 +131,41 @@ fn refusal(refused: Refused) -> Failure {
     }
 }
 
+/// How far a request came without waiting for anything.
+enum Quick {
+    Answered(Result<Response, Failure>),
+    Coming {
+        response: ResponseFuture,
+        lease: Lease<Keeper>,
+        permit: Permit,
+    },
+    /// It has to wait, for a place or for a worker.
+    Later(Request),
+}
+
+impl AppHost {
+    fn handle(&self, request: Request) -> Quick {
+        let Mode::Warm(shelf) = &self.mode else { return Quick::Later(request) };
+        let Some(permit) = self.gate.try_enter() else { return Quick::Later(request) };
+        let Some(lease) = shelf.try_acquire() else { return Quick::Later(request) };
+        match lease.handle(request) {
+            Handling::Answered(Ok(response)) => Quick::Answered(Ok(warm::hold(response, lease, permit))),
+            Handling::Answered(failed) => Quick::Answered(failed),
+            Handling::Coming(response) => Quick::Coming { response, lease, permit },
+        }
+    }
+}
+
 impl Dispatch for AppHost {
-    async fn dispatch(&self, request: Request) -> Result<Response, Failure> {
-        self.fetch(request, || {}).await
+    /// Most requests are answered before there is a future to poll.
+    fn dispatch(&self, request: Request) -> impl Future<Output = Result<Response, Failure>> + Send {
+        let quick = self.handle(request);
+        async move {
+            match quick {
+                Quick::Answered(answer) => answer,
+                Quick::Coming { response, lease, permit } => Ok(warm::hold(response.await?, lease, permit)),
+                Quick::Later(request) => self.fetch(request, || {}).await,
+            }
+        }
     }
 }

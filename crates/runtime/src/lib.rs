@@ -47,4 +47,4 @@ pub use shared_isolate::SharedIsolate;
 pub use snapshot::Snapshot;
 pub use threads::{Lane, Threads};
 pub use watchdog::{STUCK_GRACE, Stuck, StuckObserver, StuckTurn, set_breadcrumbs, set_stuck_observer};
-pub use worker::{EventResult, Health, Place, ResponseFuture, Scheduled, Task, Worker};
+pub use worker::{EventResult, Handling, Health, Place, ResponseFuture, Scheduled, Task, Worker};

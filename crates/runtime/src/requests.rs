@@ -14,8 +14,13 @@ use crate::bodies::BodyId;
 use crate::watchdog::{Allowance, Budget, Deadline};
 
 pub(crate) struct Requests {
-    table: HashMap<RequestId, RequestState, std::hash::BuildHasherDefault<IdHasher>>,
+    table: HashMap<RequestId, Box<RequestState>, std::hash::BuildHasherDefault<IdHasher>>,
+    /// For the next requests: a state is large, and most requests are over within one turn.
+    used: Vec<Box<RequestState>>,
 }
+
+/// States that are kept for later.
+const KEPT: usize = 32;
 
 pub(crate) struct RequestState {
     pub(crate) head: Option<Head>,
@@ -84,18 +89,23 @@ pub(crate) struct IdHasher(u64);
 impl Default for Requests {
     fn default() -> Self {
         let mut table = HashMap::default();
-        table.insert(RequestId::OUTSIDE, RequestState::new(Reply::Done, Phase::Outside, None));
-        Self { table }
+        table.insert(RequestId::OUTSIDE, Box::new(RequestState::new(Reply::Done, Phase::Outside, None)));
+        Self { table, used: Vec::new() }
     }
 }
 
 impl Requests {
-    pub(crate) fn insert(&mut self, id: RequestId, state: RequestState) {
-        self.table.insert(id, state);
+    /// A new request is being handled.
+    pub(crate) fn begin(&mut self, id: RequestId, reply: Reply, wall: Option<Instant>) -> &mut RequestState {
+        let mut state =
+            self.used.pop().unwrap_or_else(|| Box::new(RequestState::new(Reply::Done, Phase::Handling, None)));
+        state.reply = reply;
+        state.wall = wall;
+        self.table.entry(id).insert_entry(state).into_mut()
     }
 
     pub(crate) fn get(&mut self, id: RequestId) -> Option<&mut RequestState> {
-        self.table.get_mut(&id)
+        self.table.get_mut(&id).map(|state| &mut **state)
     }
 
     pub(crate) fn contains(&self, id: RequestId) -> bool {
@@ -104,11 +114,16 @@ impl Requests {
 
     /// Takes a request out that is over, with what it leaves behind.
     pub(crate) fn remove(&mut self, id: RequestId) -> Option<(Reply, Left)> {
-        let state = self.table.remove(&id)?;
-        if let Some(alarm) = state.alarm {
+        let mut state = self.table.remove(&id)?;
+        if let Some(alarm) = state.alarm.take() {
             alarm.abort();
         }
-        Some((state.reply, state.left))
+        let over = (std::mem::replace(&mut state.reply, Reply::Done), std::mem::take(&mut state.left));
+        if self.used.len() < KEPT {
+            state.clear();
+            self.used.push(state);
+        }
+        Some(over)
     }
 
     /// Those that are being handled, without the one that stands for none.
@@ -172,6 +187,22 @@ impl RequestState {
             wall,
             left: Left::default(),
         }
+    }
+
+    /// As new, but for what `begin` sets. Nothing of the old request stays.
+    fn clear(&mut self) {
+        let Self { head, body, reading, reply: _, phase, waiting, subrequests, gate, alarm, cpu, wall, left } = self;
+        *head = None;
+        *body = None;
+        *reading = None;
+        *phase = Phase::Handling;
+        *waiting = 0;
+        *subrequests = 0;
+        *gate = None;
+        *alarm = None;
+        *cpu = Duration::ZERO;
+        *wall = None;
+        debug_assert!(left.ops.is_empty() && left.timers.is_empty() && left.bodies.is_empty());
     }
 
     /// The request's own body.

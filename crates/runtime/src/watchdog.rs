@@ -145,7 +145,7 @@ pub fn set_stuck_observer(observer: StuckObserver) {
 
 impl Turn {
     /// Starts watching this thread's turn.
-    pub(crate) fn arm(subject: &Arc<Subject>, request: RequestId, budget: Budget) -> Self {
+    pub(crate) fn arm(subject: &Arc<Subject>, request: RequestId, budget: Budget, now: Instant) -> Self {
         let dog = watchdog();
         SEAT.with_borrow_mut(|seat| {
             let seat = seat.get_or_insert_with(|| dog.seat());
@@ -156,7 +156,7 @@ impl Turn {
                 subject: subject.clone(),
                 request,
                 budget,
-                started: Instant::now(),
+                started: now,
                 sample: None,
                 phase: Phase::Running,
                 cover: Cover::Nobody,
@@ -184,10 +184,21 @@ impl Drop for Turn {
 fn disarm() -> Option<Finished> {
     SEAT.with_borrow_mut(|seat| {
         let seat = seat.as_mut()?;
-        let armed = lock(&seat.slot.turn).take()?;
+        let mut turn = lock(&seat.slot.turn);
+        let armed = turn.as_ref()?;
         if let Some(crumb) = &mut seat.crumb {
             crumb.clear();
         }
+        if let (Phase::Running, None) = (&armed.phase, armed.sample) {
+            // The watchdog has not looked at it even once.
+            let cpu = armed.started.elapsed();
+            if let Cover::Nobody = armed.cover {
+                *turn = None;
+                return Some(Finished { cpu, exceeded: None });
+            }
+        }
+        let armed = turn.take()?;
+        drop(turn);
         let cpu = match armed.sample {
             Some((first, before)) => before + cpu_time(seat.slot.clock).unwrap_or(first).saturating_sub(first),
             None => armed.started.elapsed(),

@@ -13,7 +13,7 @@ use super::event::Event;
 use super::life::{answer, drain};
 use super::loading::Loading;
 use super::turn::Killed;
-use super::{Link, Shared};
+use super::{Arrival, Link, Shared};
 use crate::app::App;
 use crate::blank::{Blank, Made};
 use crate::isolate::LockedIsolate;
@@ -48,6 +48,10 @@ pub(super) struct Live {
     pub(super) handlers: Handlers,
     /// The answer of a request that was handled past the inbox and has ended already.
     pub(super) kept: Option<Result<Response, Failure>>,
+    /// The time, where somebody has looked right before the next turn.
+    pub(super) just_now: Option<Instant>,
+    /// When the timer driver was told to wake us.
+    alarm: Option<Instant>,
     pub(super) turns: u32,
     /// V8 may have tasks to run.
     pub(super) tasks_due: bool,
@@ -89,6 +93,8 @@ impl Core {
                     loading: None,
                     handlers: Handlers::default(),
                     kept: None,
+                    just_now: None,
+                    alarm: None,
                     turns: 0,
                     tasks_due: false,
                     served: 0,
@@ -124,7 +130,7 @@ impl Core {
                     }
                 });
                 if killed.is_none() {
-                    shared.timer.set(shared, live.state.timers.borrow().next());
+                    live.set_alarm(shared);
                 }
             }
         }
@@ -135,19 +141,21 @@ impl Core {
     }
 
     /// Handles a request now, past the inbox.
-    pub(super) fn fetch_now(&mut self, shared: &Arc<Shared>, request: Request, deadline: Option<Instant>) -> Answer {
+    pub(super) fn fetch_now(&mut self, shared: &Arc<Shared>, request: Request, arrival: Arrival) -> Answer {
         let Alive { isolate, live } = match &mut self.life {
             Life::Live(alive) => &mut **alive,
             Life::Gone(failure) => return Answer::Now(Err(failure.clone())),
         };
         let id = request.id;
         let handled = isolate.with_lock(|isolate| {
-            let handled = live.fetch(isolate, request, deadline, Reply::Kept(None));
+            live.just_now = Some(arrival.now);
+            let handled = live.fetch(isolate, request, arrival.deadline, Reply::Kept(None));
+            live.just_now = None;
             handled.map(|()| live.take_answer(id))
         });
         match handled {
             Ok(answer) => {
-                shared.timer.set(shared, live.state.timers.borrow().next());
+                live.set_alarm(shared);
                 answer
             }
             Err(death) => {
@@ -216,6 +224,16 @@ impl From<Killed> for Box<Death> {
 }
 
 impl Live {
+    /// Has the worker woken when its next timer is due.
+    fn set_alarm(&mut self, shared: &Arc<Shared>) {
+        let next = self.state.timers.borrow().next();
+        // Most requests set no timer, and the driver has nothing to be told.
+        if next.is_some() || self.alarm.is_some() {
+            shared.timer.set(shared, next);
+            self.alarm = next;
+        }
+    }
+
     fn handle(&mut self, isolate: &mut LockedIsolate<'_>, event: Event) -> Result<(), Box<Death>> {
         match event {
             Event::Load { deadline, reply } => return self.load(isolate, deadline, reply),

@@ -12,7 +12,7 @@ use super::turn::describe;
 use crate::isolate::LockedIsolate;
 use crate::op_error::OpError;
 use crate::ops::text_value;
-use crate::requests::{Head, Phase, Reply, RequestState};
+use crate::requests::{Head, Reply};
 
 impl Live {
     pub(super) fn fetch(
@@ -27,14 +27,16 @@ impl Live {
             return Ok(());
         }
         let Request { id, method, url, headers, body } = request;
-        let mut entry = RequestState::new(reply, Phase::Handling, deadline);
-        entry.head = Some(Head { method, url, headers });
-        if !body.is_empty() {
-            let body_id = self.state.next_id();
-            self.state.bodies.borrow_mut().insert(body_id, id, body);
-            entry.set_body(body_id);
+        {
+            let mut requests = self.state.requests.borrow_mut();
+            let entry = requests.begin(id, reply, deadline);
+            entry.head = Some(Head { method, url, headers });
+            if !body.is_empty() {
+                let body_id = self.state.next_id();
+                self.state.bodies.borrow_mut().insert(body_id, id, body);
+                entry.set_body(body_id);
+            }
         }
-        self.state.requests.borrow_mut().insert(id, entry);
         let text = self.turn(isolate, id, |scope, state| {
             let dispatch = v8::Local::new(scope, &state.entry().dispatch_fetch);
             let undefined = v8::undefined(scope).into();
@@ -87,8 +89,7 @@ impl Live {
             drop(reply.send(Err(Failure::NoHandler { event: "scheduled" })));
             return Ok(());
         }
-        let entry = RequestState::new(Reply::Event(reply), Phase::Handling, deadline);
-        self.state.requests.borrow_mut().insert(id, entry);
+        self.state.requests.borrow_mut().begin(id, Reply::Event(reply), deadline);
         self.turn(isolate, id, |scope, state| -> Result<(), OpError> {
             let dispatch = v8::Local::new(scope, &state.entry().dispatch_scheduled);
             let undefined = v8::undefined(scope).into();
@@ -116,8 +117,7 @@ impl Live {
             drop(reply.send(Err(Failure::NoHandler { event: "task" })));
             return Ok(());
         }
-        let entry = RequestState::new(Reply::Event(reply), Phase::Handling, deadline);
-        self.state.requests.borrow_mut().insert(id, entry);
+        self.state.requests.borrow_mut().begin(id, Reply::Event(reply), deadline);
         self.turn(isolate, id, |scope, state| -> Result<(), OpError> {
             let dispatch = v8::Local::new(scope, &state.entry().dispatch_task);
             let undefined: v8::Local<v8::Value> = v8::undefined(scope).into();

@@ -27,7 +27,7 @@ use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
 use std::time::Instant;
 
 use hearth_core::failure::LoadFailure;
-use hearth_core::{AppName, ByteSize, Failure, LimitExceeded, LimitKind, Request, RequestId};
+use hearth_core::{AppName, ByteSize, Failure, LimitExceeded, LimitKind, Request, RequestId, Response};
 use tokio::sync::{Notify, oneshot};
 
 use self::core::{Answer, Core};
@@ -45,7 +45,7 @@ use crate::state::OpOutcome;
 
 pub use self::event::{EventResult, Scheduled, Task};
 pub use self::place::Place;
-pub use self::response::ResponseFuture;
+pub use self::response::{Handling, ResponseFuture};
 
 pub(crate) use self::life::{fail, finish_event, respond, uncaught};
 
@@ -92,6 +92,13 @@ struct Vitals {
     /// Somebody waits for the worker to have nothing to do.
     awaited: AtomicBool,
     at_rest: Notify,
+}
+
+/// When a request came, and until when its response must begin.
+#[derive(Clone, Copy)]
+struct Arrival {
+    now: Instant,
+    deadline: Option<Instant>,
 }
 
 /// What came of trying to handle a request at once.
@@ -162,9 +169,14 @@ impl Worker {
         Ok(worker)
     }
 
-    /// Handles a request. The handler runs now if nobody has the worker; dropping the future cancels the request.
-    pub fn fetch(&self, request: Request) -> ResponseFuture {
-        ResponseFuture::start(&self.shared, request)
+    /// Gives it a request. The handler runs now if nobody has the worker, and may have answered already.
+    pub fn handle(&self, request: Request) -> Handling {
+        Handling::start(&self.shared, request)
+    }
+
+    /// The same, to be awaited; dropping the future cancels the request.
+    pub fn fetch(&self, request: Request) -> impl Future<Output = Result<Response, Failure>> + Send + use<> {
+        self.handle(request).response()
     }
 
     /// Handles a scheduled event.
@@ -285,7 +297,7 @@ impl Shared {
     }
 
     /// Handles a request at once if nobody has the worker and nothing is waiting for it; otherwise gives it back.
-    fn fetch_now(self: &Arc<Self>, request: Request, deadline: Option<Instant>) -> Entry {
+    fn fetch_now(self: &Arc<Self>, request: Request, arrival: Arrival) -> Entry {
         if !self.may_enter() {
             return Entry::Refused(request);
         }
@@ -294,7 +306,7 @@ impl Shared {
             return Entry::Refused(request);
         }
         self.vitals.busy.store(true, Ordering::Relaxed);
-        let answer = catch_unwind(AssertUnwindSafe(|| core.fetch_now(self, request, deadline)));
+        let answer = catch_unwind(AssertUnwindSafe(|| core.fetch_now(self, request, arrival)));
         let answer = answer.unwrap_or_else(|_| {
             core.condemn_after_panic(self);
             Answer::Now(Err(Failure::Internal { message: "the runtime panicked".into() }))

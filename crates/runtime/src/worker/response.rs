@@ -14,7 +14,14 @@ use tokio::time::Sleep;
 
 use super::core::Answer;
 use super::event::Event;
-use super::{Entry, Link, Shared};
+use super::{Arrival, Entry, Link, Shared};
+
+/// What came of giving a request to a worker.
+pub enum Handling {
+    /// The handler answered at once.
+    Answered(Result<Response, Failure>),
+    Coming(ResponseFuture),
+}
 
 /// Ready with the response's head. Dropping it earlier cancels the request.
 pub struct ResponseFuture {
@@ -27,10 +34,8 @@ pub struct ResponseFuture {
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
-/// States: `Here -> Over`, or `Coming -> Over`.
+/// States: `Coming -> Over`.
 enum Awaited {
-    /// The handler answered at once.
-    Here(Result<Response, Failure>),
     Coming(oneshot::Receiver<Result<Response, Failure>>),
     Over,
 }
@@ -45,37 +50,45 @@ pub(super) struct Watched {
     over: bool,
 }
 
-// === impl ResponseFuture ===
+// === impl Handling ===
 
-impl ResponseFuture {
+impl Handling {
     pub(super) fn start(shared: &Arc<Shared>, request: Request) -> Self {
         let id = request.id;
         let limit = shared.app.limits.wall;
-        let deadline = (!limit.is_zero()).then(|| Instant::now() + limit);
-        let reply = match shared.fetch_now(request, deadline) {
-            Entry::Handled(Answer::Now(answer)) => Awaited::Here(answer),
-            Entry::Handled(Answer::Later(later)) => Awaited::Coming(later),
+        let now = Instant::now();
+        let deadline = (!limit.is_zero()).then(|| now + limit);
+        let reply = match shared.fetch_now(request, Arrival { now, deadline }) {
+            Entry::Handled(Answer::Now(answer)) => return Self::Answered(answer),
+            Entry::Handled(Answer::Later(later)) => later,
             Entry::Refused(request) => {
                 let (reply, later) = oneshot::channel();
                 shared.post(Event::Fetch { request: Box::new(request), deadline, reply });
-                Awaited::Coming(later)
+                later
             }
         };
-        Self { shared: shared.clone(), request: id, reply, limit, deadline, alarm: None }
+        let reply = Awaited::Coming(reply);
+        Self::Coming(ResponseFuture { shared: shared.clone(), request: id, reply, limit, deadline, alarm: None })
+    }
+
+    /// The response's head. Dropping the future earlier cancels the request.
+    pub async fn response(self) -> Result<Response, Failure> {
+        match self {
+            Self::Answered(answer) => answer,
+            Self::Coming(response) => response.await,
+        }
     }
 }
+
+// === impl ResponseFuture ===
 
 impl Future for ResponseFuture {
     type Output = Result<Response, Failure>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        let reply = match &mut this.reply {
-            Awaited::Coming(reply) => reply,
-            _ => match std::mem::replace(&mut this.reply, Awaited::Over) {
-                Awaited::Here(answer) => return Poll::Ready(answer),
-                _ => return Poll::Ready(Err(Failure::Internal { message: "polled after the end".into() })),
-            },
+        let Awaited::Coming(reply) = &mut this.reply else {
+            return Poll::Ready(Err(Failure::Internal { message: "polled after the end".into() }));
         };
         if let Poll::Ready(result) = Pin::new(reply).poll(cx) {
             this.reply = Awaited::Over;

@@ -1,7 +1,7 @@
 //! One turn: JavaScript entered for one request, under its limits, to the end of its microtasks.
 
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hearth_core::{LimitExceeded, RequestId};
 
@@ -37,7 +37,8 @@ impl Live {
             None => Budget { cpu: None, wall: None },
         };
         state.set_running(request);
-        let watch = Turn::arm(&self.subject, request, budget);
+        let now = self.just_now.take().unwrap_or_else(Instant::now);
+        let watch = Turn::arm(&self.subject, request, budget, now);
         let result = {
             v8::scope!(let scope, &mut **isolate);
             let context = v8::Local::new(scope, &*self.context);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hearth_core::module::{ImportStyle, ImportType, ModuleCode, ModuleError, ModuleId, ModuleLoader, ModuleSource};
 use hearth_core::{AppName, Body, ByteSize, Headers, Limits, Method, Owner, Pace, Request, RequestId, Response};
-use hearth_egress::EgressPolicy;
+use hearth_egress::{Client, EgressPolicy};
 use hearth_runtime::{App, CodeCache};
 
 #[derive(Debug)]
@@ -26,19 +26,28 @@ impl ModuleLoader for OneModule {
 }
 
 pub fn app(code: &str, cache: ByteSize) -> Arc<App> {
-    let egress = hearth_egress::Config::new(|_: &str, _: &str| None).build().unwrap();
+    named("one", code, no_egress(), Arc::new(CodeCache::new(cache)))
+}
+
+/// An app whose name is also its owner's, beside others: what they share is the caller's.
+pub fn named(name: &str, code: &str, egress: Arc<Client>, code_cache: Arc<CodeCache>) -> Arc<App> {
     let id = ModuleId::new("/index.js");
     let source = ModuleSource { id, code: ModuleCode::Module(code.into()), source_map: None };
     Arc::new(App {
-        name: AppName::new("one"),
-        owner: Owner::new("one"),
+        name: AppName::new(name),
+        owner: Owner::new(name),
         loader: Arc::new(OneModule(Arc::new(source))),
         limits: Limits::default(),
         env: Vec::new(),
-        egress: Arc::new(egress.client(EgressPolicy::none())),
-        code_cache: Arc::new(CodeCache::new(cache)),
+        egress,
+        code_cache,
         pace: Pace::new(std::time::Instant::now()),
     })
+}
+
+pub fn no_egress() -> Arc<Client> {
+    let egress = hearth_egress::Config::new(|_: &str, _: &str| None).build().unwrap();
+    Arc::new(egress.client(EgressPolicy::none()))
 }
 
 pub fn request(body: &'static [u8]) -> Request {

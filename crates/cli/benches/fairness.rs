@@ -1,0 +1,135 @@
+//! What one owner can do to another: the latency of a quick app, alone and beside each kind of hog, on the real program.
+//!
+//!     cargo bench -p hearth --bench fairness [-- SECONDS [FLAGS OF hearth serve]]
+//!
+//! The quick app is asked at a fifth of the rate that it reaches alone, by an open loop: a request that could not be sent in
+//! time because the one before was late counts from when it should have been sent. Hogs ask again as soon as they are
+//! answered. Read the ratios to "alone"; the machine's noise is in all of them.
+#![allow(clippy::unwrap_used)]
+
+#[allow(dead_code)]
+#[path = "../../../tests/all/client.rs"]
+mod client;
+#[allow(dead_code)]
+#[path = "../../../tests/all/server.rs"]
+mod server;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::server::{Server, apps, serve_folder};
+
+/// Connections of the quick app's clients.
+const CLIENTS: u32 = 4;
+const HOGS: usize = 4;
+/// Below this a late start is the client's own sleep, above it the server's doing.
+const OWN_DELAY: Duration = Duration::from_millis(1);
+
+fn main() {
+    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
+    let seconds =
+        arguments.next().map_or(5, |seconds| seconds.parse().expect("the first argument is a number of seconds"));
+    let length = Duration::from_secs(seconds);
+    let flags: Vec<String> = arguments.collect();
+    let mut all: Vec<&str> = vec!["--cpu", "1s", "--wall", "5s", "--memory", "128mb"];
+    all.extend(flags.iter().map(String::as_str));
+
+    let server = serve_folder(&apps().join("pools/many"), &all);
+    let rate = f64::from(closed_loop(&server, Duration::from_secs(2))) / 2.0;
+    let pace = Duration::from_secs_f64(f64::from(CLIENTS) * 5.0 / rate);
+    println!("flags: {flags:?}; alone {rate:.0} requests/s, asked for {:.0}/s", rate / 5.0);
+    println!("{:<10} {:>9} {:>9} {:>9} {:>9}   {:>8}", "beside", "p50 µs", "p99 µs", "p99.9", "max", "p99 : alone");
+    drop(server);
+
+    for what in ["loop", "memory", "storm", "never", "builtin"] {
+        let server = serve_folder(&apps().join("pools/many"), &all);
+        // Warm, and the hog known for what it is.
+        open_loop(&server, pace, Duration::from_secs(1));
+        let alone = open_loop(&server, pace, length);
+        print(what, "alone", &alone, None);
+        let stop = AtomicBool::new(false);
+        let beside = std::thread::scope(|scope| {
+            for _ in 0..HOGS {
+                scope.spawn(|| hog(&server, what, &stop));
+            }
+            let beside = open_loop(&server, pace, length);
+            stop.store(true, Ordering::Relaxed);
+            // A hog may be in a turn of ten seconds, and its answer is of no interest.
+            beside
+        });
+        print(what, what, &beside, Some(&alone));
+    }
+}
+
+/// Requests answered in `length`, as fast as they go.
+fn closed_loop(server: &Server, length: Duration) -> u32 {
+    let end = Instant::now() + length;
+    std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut client = server.connect();
+                    let mut count = 0;
+                    while Instant::now() < end {
+                        assert_eq!(client.get("/good/").status, 200);
+                        count += 1;
+                    }
+                    count
+                })
+            })
+            .collect();
+        clients.into_iter().map(|client| client.join().unwrap()).sum()
+    })
+}
+
+/// Latencies of requests that each client sends once every `pace`, sorted.
+fn open_loop(server: &Server, pace: Duration, length: Duration) -> Vec<Duration> {
+    let begin = Instant::now();
+    std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|index| {
+                scope.spawn(move || {
+                    let mut client = server.connect();
+                    let mut latencies = Vec::new();
+                    let mut due = begin + pace * index / CLIENTS;
+                    while due < begin + length {
+                        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+                        let sent = Instant::now();
+                        let from = if sent - due > OWN_DELAY { due } else { sent };
+                        assert_eq!(client.get("/good/").status, 200);
+                        latencies.push(from.elapsed());
+                        due += pace;
+                    }
+                    latencies
+                })
+            })
+            .collect();
+        let mut all: Vec<Duration> = clients.into_iter().flat_map(|client| client.join().unwrap()).collect();
+        all.sort_unstable();
+        all
+    })
+}
+
+fn hog(server: &Server, what: &str, stop: &AtomicBool) {
+    let path = format!("/hog/{what}");
+    while !stop.load(Ordering::Relaxed) {
+        let reply = server.get(&path);
+        if reply.status == 503 {
+            // Refused at once while it is stuck: as a client that heeds Retry-After, only less patient.
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+fn print(what: &str, row: &str, latencies: &[Duration], alone: Option<&[Duration]>) {
+    let at = |list: &[Duration], part: f64| list[((list.len() - 1) as f64 * part) as usize].as_secs_f64() * 1e6;
+    let ratio = alone.map_or(String::new(), |alone| format!("{:.2}", at(latencies, 0.99) / at(alone, 0.99)));
+    let name = if row == "alone" { format!("({what}) alone") } else { row.to_owned() };
+    println!(
+        "{name:<16} {:>9.0} {:>9.0} {:>9.0} {:>9.0}   {ratio:>8}",
+        at(latencies, 0.5),
+        at(latencies, 0.99),
+        at(latencies, 0.999),
+        at(latencies, 1.0)
+    );
+}
