@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use hearth_core::failure::LoadFailure;
 use hearth_core::{ByteSize, Failure};
-use hearth_runtime::{CodeCache, Health, Isolate, Platform, Scheduled, SharedIsolate, Snapshot, Task, Worker};
+use hearth_runtime::{
+    Blank, CodeCache, Health, Isolate, Place, Platform, Scheduled, SharedIsolate, Snapshot, Task, Worker,
+};
 use one_module::{app, get, text};
 
 struct Bench {
@@ -33,7 +35,7 @@ fn main() {
         .unwrap();
     let bench = Bench { platform, snapshot, runtime };
     type Case = (&'static str, fn(&Bench));
-    let cases: [Case; 8] = [
+    let cases: [Case; 10] = [
         ("isolates_are_dropped_in_any_order_by_any_thread", isolates_are_dropped_in_any_order_by_any_thread),
         ("an_isolate_moves_between_threads", an_isolate_moves_between_threads),
         ("a_worker_is_used_by_many_threads_at_once", a_worker_is_used_by_many_threads_at_once),
@@ -42,6 +44,8 @@ fn main() {
         ("scheduled_and_task_events_come_to_their_results", scheduled_and_task_events_come_to_their_results),
         ("what_fails_to_load_says_why", what_fails_to_load_says_why),
         ("a_killed_worker_is_gone_and_says_why", a_killed_worker_is_gone_and_says_why),
+        ("a_panic_in_an_op_ends_its_worker_alone", a_panic_in_an_op_ends_its_worker_alone),
+        ("a_spare_settles_on_the_thread_that_uses_it", a_spare_settles_on_the_thread_that_uses_it),
     ];
     let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let (mut passed, mut failed) = (0, 0);
@@ -192,4 +196,39 @@ fn a_killed_worker_is_gone_and_says_why(bench: &Bench) {
         assert_eq!(worker.health(), Health::Gone);
         assert!(matches!(worker.fetch(get("/")).await, Err(Failure::Collateral(_))));
     });
+}
+
+fn a_panic_in_an_op_ends_its_worker_alone(bench: &Bench) {
+    let worker = bench.start("export default { fetch: () => import('./panic.js') };").unwrap();
+    let neighbour = bench.start(HELLO).unwrap();
+    bench.run(async move {
+        let failed = worker.fetch(get("/")).await;
+        assert!(matches!(failed, Err(Failure::Internal { .. })), "{failed:?}");
+        assert_eq!(worker.health(), Health::Gone);
+        assert_eq!(text(neighbour.fetch(get("/")).await.unwrap()).await, "hello 1");
+    });
+}
+
+/// Deep recursion shows that the isolate knows its new thread's stack: with the old one's limit it would fault, or fail at
+/// once.
+fn a_spare_settles_on_the_thread_that_uses_it(bench: &Bench) {
+    let code = "const down = (n) => n && 1 + down(n - 1);
+        export default { fetch() { try { down(1e9) } catch (e) { return new Response(`${e.name} after ${down(1000)}`) } } };";
+    for _ in 0..4 {
+        let (platform, snapshot) = (bench.platform, bench.snapshot.clone());
+        let blank = std::thread::Builder::new()
+            .stack_size(hearth_runtime::THREAD_STACK)
+            .spawn(move || Blank::new(platform, &snapshot, ByteSize::mb(64)))
+            .unwrap()
+            .join()
+            .unwrap();
+        let app = app(code, ByteSize(0));
+        bench.run(async move {
+            let worker = Worker::start_from(blank, app, Place::Inline).await.unwrap();
+            for _ in 0..3 {
+                let response = worker.fetch(get("/")).await.unwrap();
+                assert_eq!(text(response).await, "RangeError after 1000");
+            }
+        });
+    }
 }

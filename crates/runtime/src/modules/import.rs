@@ -1,5 +1,7 @@
 //! What V8 asks while modules are linked and run: which module an import means, dynamic imports, `import.meta`.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use hearth_core::module::{ImportStyle, ImportType, ModuleId};
 
 use super::compile::{import_type, load_graph};
@@ -46,7 +48,13 @@ pub(crate) fn import_dynamically<'s>(
     let resolver = v8::PromiseResolver::new(scope)?;
     let promise = resolver.get_promise(scope);
     v8::tc_scope!(let scope, scope);
-    match import(scope, resource, specifier, attributes) {
+    // V8's frames are below: no panic may pass them. What one leaves half-done belongs to a worker that is condemned.
+    let imported = catch_unwind(AssertUnwindSafe(|| import(scope, resource, specifier, attributes)));
+    let imported = imported.unwrap_or_else(|_| {
+        State::current(scope).poison();
+        None
+    });
+    match imported {
         Some(result) => {
             resolver.resolve(scope, result);
         }

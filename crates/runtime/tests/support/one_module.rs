@@ -16,6 +16,7 @@ impl ModuleLoader for OneModule {
     }
 
     fn resolve(&self, specifier: &str, from: &ModuleId, _: ImportStyle) -> Result<ModuleId, ModuleError> {
+        assert!(specifier != "./panic.js", "a loader that panics, as a test wants it");
         let reason = "there is one module".to_owned();
         Err(ModuleError::NotFound { specifier: specifier.to_owned(), from: from.to_string(), reason })
     }
