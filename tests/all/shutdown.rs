@@ -24,6 +24,16 @@ fn requests_in_flight_are_finished() {
 }
 
 #[test]
+fn what_wait_until_was_given_is_finished() {
+    let mut server = serve_alone("shutdown/slow");
+    server.expect("/later", "answered");
+    server.interrupt();
+    let (status, log) = server.wait();
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert!(log.contains("the work after the response is done"), "{log}");
+}
+
+#[test]
 fn nothing_new_is_taken() {
     let mut server = serve_alone("shutdown/slow");
     let mut idle = server.connect();

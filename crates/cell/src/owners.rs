@@ -67,6 +67,7 @@ impl Owners {
 
     pub(crate) fn stuck(&self) -> Vec<Owner> {
         let mut owners: Vec<Owner> = lock(&self.bars).keys().map(|(owner, _)| owner.clone()).collect();
+        owners.sort_by(|a, b| a.as_str().cmp(b.as_str()));
         owners.dedup();
         owners
     }

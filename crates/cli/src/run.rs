@@ -22,8 +22,6 @@ use crate::{log, one_app};
 
 /// Threads that breadcrumbs are kept for.
 const CRUMBS: usize = 255;
-/// For workers to be destroyed after the last request.
-const CLOSING: Duration = Duration::from_secs(2);
 
 pub fn run(options: RunOptions) -> anyhow::Result<()> {
     log::init("info");
@@ -125,12 +123,14 @@ async fn answer<D: Dispatch>(
     };
     tracing::info!("Listening on http://{address}");
     // The handler inside runs on the runtime's own threads, not on this one.
+    let patience = config.drain_timeout;
     let server = Server::new(config, Arc::new(dispatch));
     let summary = tokio::spawn(server.serve(vec![listener], stop)).await?;
     if let Some(admin) = admin {
         admin.abort();
     }
-    if tokio::time::timeout(CLOSING, cell.close()).await.is_err() {
+    // What waitUntil was given has the same time again.
+    if tokio::time::timeout(patience, cell.close()).await.is_err() {
         tracing::warn!("Workers outlived the drain");
     }
     tracing::info!(?summary, "Stopped");

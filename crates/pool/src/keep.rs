@@ -85,8 +85,8 @@ impl Reason {
     /// Whether the thing may finish what it does without a lease before it is destroyed.
     pub(crate) fn lets_it_finish(self) -> bool {
         match self {
-            Reason::Expired | Reason::Retired => true,
-            Reason::Evicted | Reason::Condemned | Reason::Gone | Reason::Closed => false,
+            Reason::Expired | Reason::Retired | Reason::Closed => true,
+            Reason::Evicted | Reason::Condemned | Reason::Gone => false,
         }
     }
 }

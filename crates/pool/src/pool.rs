@@ -97,7 +97,8 @@ impl<K: Keep> Pool<K> {
         })
     }
 
-    /// Nobody gets anything any more, and who waits is told so. Resolves when all leases are back and everything is destroyed.
+    /// Nobody gets anything any more, and who waits is told so. Resolves when all leases are back and everything is destroyed;
+    /// what works without a lease goes when a sweep finds it idle.
     pub async fn close(&self) {
         self.stock().close();
         self.stock().emptied().await;

@@ -45,6 +45,6 @@ pub use ledger::{BLANK, Holdings, Rules as BudgetRules, holdings, set_budget};
 pub use platform::{Platform, PlatformError, THREAD_STACK};
 pub use shared_isolate::SharedIsolate;
 pub use snapshot::Snapshot;
-pub use threads::{Lane, Threads};
+pub use threads::{Lane, Threads, ask_for_short_slices};
 pub use watchdog::{STUCK_GRACE, Stuck, StuckObserver, StuckTurn, set_breadcrumbs, set_stuck_observer};
 pub use worker::{EventResult, Handling, Health, Place, ResponseFuture, Scheduled, Task, Worker};

@@ -2,7 +2,7 @@
 const come = Promise.withResolvers();
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 export default {
-  async fetch(request) {
+  async fetch(request, env, ctx) {
     switch (new URL(request.url).pathname) {
       case "/wait":
         come.resolve("come");
@@ -17,6 +17,9 @@ export default {
             controller.close();
           },
         }));
+      case "/later":
+        ctx.waitUntil(sleep(300).then(() => console.log("the work after the response is done")));
+        return new Response("answered");
       case "/never":
         come.resolve("come");
         return new Promise(() => {});

@@ -156,11 +156,12 @@ async fn what_lands_on_a_retired_shelf_is_destroyed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn closing_waits_for_leases_and_creations() {
+async fn closing_waits_for_leases_creations_and_work_without_a_lease() {
     let (pool, shop) = pool(PLENTY);
     let (shelf, slow) = (pool.shelf(1, PAIR), pool.shelf(2, ONE));
     let lease = shelf.acquire().await.unwrap();
     lease.set_load(Load::Working);
+    let working = lease.clone();
     let mut caller = waiting(&slow);
     settle().await;
     let mut closed = Held::pending({
@@ -173,6 +174,9 @@ async fn closing_waits_for_leases_and_creations() {
     drop(lease);
     assert!(closed.poll().is_none(), "something is being made");
     pass(MAKING).await;
+    assert!(closed.poll().is_none(), "one has work to finish");
+    working.set_load(Load::Idle);
+    pool.sweep();
     assert!(closed.poll().is_some());
     assert_eq!(shop.fates(), [Some(Reason::Closed); 2]);
     let stats = pool.stats();
