@@ -15,7 +15,9 @@ use crate::watchdog::{Allowance, Budget, Deadline};
 
 pub(crate) struct Requests {
     table: HashMap<RequestId, Box<RequestState>, std::hash::BuildHasherDefault<IdHasher>>,
-    /// For the next requests: a state is large, and most requests are over within one turn.
+    /// For the next requests: a state is large, most requests are over within one turn, and moving it in and out of the table
+    /// costs more than all else here.
+    #[allow(clippy::vec_box)]
     used: Vec<Box<RequestState>>,
 }
 

@@ -1,0 +1,2 @@
+// No module at all.
+export default { fetch: () => new Response("never" };

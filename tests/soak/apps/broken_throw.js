@@ -1,0 +1,3 @@
+// Fails while it is evaluated, with a timer under way.
+setInterval(() => {}, 1);
+throw new Error("thrown by the module");

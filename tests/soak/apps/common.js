@@ -1,0 +1,17 @@
+// What all apps of the soak share: who they are, and whose request they answer. Copied into every app's folder.
+import { NAME } from "./name.js";
+
+// There is one app to a realm: another name in here came from somebody else.
+globalThis.owner ??= NAME;
+
+export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+export const parameter = (request, name) => new URL(request.url).searchParams.get(name);
+export const way = (request) => Number(parameter(request, "way"));
+
+// Said in every answer: the app by its code, by its globals and by the url; the request by the url and by a header.
+export function mark(request) {
+  const addressed = new URL(request.url).pathname.split("/")[1];
+  return [NAME, globalThis.owner, addressed, parameter(request, "nonce"), request.headers.get("x-request-id")].join(" ");
+}
+
+export const answer = (request, body = mark(request)) => new Response(body, { headers: { "x-soak": mark(request) } });

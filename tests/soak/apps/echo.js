@@ -1,0 +1,4 @@
+// A body that passes through.
+import { answer } from "./common.js";
+
+export default { fetch: (request) => answer(request, request.body) };

@@ -1,0 +1,4 @@
+// Answers at once.
+import { answer } from "./common.js";
+
+export default { fetch: (request) => answer(request) };

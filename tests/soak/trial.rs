@@ -1,0 +1,202 @@
+//! One way of running under load: start, a call to every good app, the storm, a call to every app, and the stop. What is
+//! compared is compared between the two calls, after which the same apps are warm.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::apps::{App, KINDS, Kind, Outcome};
+use crate::ask::Company;
+use crate::random::Random;
+use crate::server::{PATIENCE, Server, run as hearth};
+use crate::settle::{Peaks, Size, outline, settle};
+use crate::tally::{Faults, Tally};
+use crate::visitor::{Visitor, World};
+use crate::wire::Wire;
+
+const VISITORS: u64 = 48;
+/// How often somebody looks at the report.
+const LOOK: Duration = Duration::from_millis(100);
+/// In a shorter storm some things may happen to nobody.
+const LONG: Duration = Duration::from_secs(30);
+/// As given to the program.
+const DRAIN: Duration = Duration::from_secs(10);
+const FLAGS: [&str; 14] = [
+    "--isolates",
+    "60",
+    "--cpu",
+    "100ms",
+    "--wall",
+    "1s",
+    "--memory",
+    "32mb",
+    "--memory-budget",
+    "600mb",
+    "--max-queued",
+    "40",
+    "--drain-timeout",
+    "10s",
+];
+/// Whose requests are in flight when the program is told to stop.
+const FLYING: [&str; 2] = ["slow-0", "never-0"];
+/// Errors in the log that apps cause; all others are Hearth's own.
+const EXPECTED: [&str; 2] = [" hearth::console: ", "A turn is stuck"];
+
+pub struct Plan<'a> {
+    pub mode: &'static str,
+    pub folder: &'a Path,
+    pub crumbs: &'a Path,
+    pub apps: &'a [App],
+    pub seed: u64,
+    pub storm: Duration,
+}
+
+impl Plan<'_> {
+    /// Says what it saw, and returns what was wrong.
+    pub fn run(&self) -> Faults {
+        let mut faults = Faults::default();
+        let mut server = self.start();
+        let world = World {
+            address: server.address().to_owned(),
+            mode: self.mode,
+            apps: self.apps.to_vec(),
+            lost: AtomicBool::new(false),
+            counts: Mutex::new(HashSet::new()),
+        };
+        faults.append(self.call(&world, "first", Kind::is_good).faults);
+        settle(&server, &mut faults);
+        let before = Size::of(&server);
+
+        let (tally, peaks) = self.storm(&world, &server);
+        let Tally { sent, answered, broken, .. } = tally;
+        println!("{}: {sent} requests, {answered} answered, {broken} broken on purpose", self.mode);
+        print!("{}", tally.table());
+        println!("  in the storm: {peaks}");
+        faults.check(sent == answered + broken, || format!("{sent} were sent, {answered} + {broken} accounted for"));
+        if self.storm >= LONG {
+            self.check_seen(&tally, &mut faults);
+        }
+        faults.append(tally.faults);
+        if !server.is_running() {
+            faults.push(self.obituary(&mut server));
+            return faults;
+        }
+
+        println!("  after the storm: {}", outline(&settle(&server, &mut faults)));
+        faults.append(self.call(&world, "last", |_| true).faults);
+        println!("  after the call:  {}", outline(&settle(&server, &mut faults)));
+        println!(
+            "  {}",
+            before.back_to(&server, &mut faults, || drop(self.call(&world, "stir", |kind| kind.name == "hog")))
+        );
+        settle(&server, &mut faults);
+        self.stop(server, &world, &mut faults);
+        faults
+    }
+
+    fn start(&self) -> Server {
+        let (folder, crumbs) = (self.folder.to_str().unwrap(), self.crumbs.to_str().unwrap());
+        let mut arguments = vec!["serve", folder, "--execution", self.mode, "--breadcrumbs", crumbs];
+        arguments.extend(FLAGS);
+        Server::start(&arguments, &[("RUST_LOG", "info,hearth::pool=warn")])
+    }
+
+    /// One app after the other: all must do what they usually do.
+    fn call(&self, world: &World, name: &str, whom: impl Fn(&Kind) -> bool) -> Tally {
+        let mut visitor = Visitor::new(world, name, Company::Alone, Random::new(self.seed, 0));
+        for app in self.apps.iter().filter(|app| whom(app.kind)) {
+            // One of each kind shows all that it can do; some take a second.
+            let ways =
+                if app.name.ends_with("-0") { app.kind.ways.len() } else { usize::from(app.kind.name != "never") };
+            for way in 0..ways {
+                let Ok(mut wire) = visitor.connect() else { return visitor.tally };
+                let ask = visitor.ask_app(app, way);
+                let _ = wire.send(&ask.bytes());
+                visitor.settle(&ask, wire.reply());
+            }
+        }
+        visitor.tally
+    }
+
+    fn storm(&self, world: &World, server: &Server) -> (Tally, Peaks) {
+        let until = Instant::now() + self.storm;
+        std::thread::scope(|scope| {
+            let visitors: Vec<_> = (1..=VISITORS)
+                .map(|number| {
+                    let random = Random::new(self.seed, number);
+                    let visitor = Visitor::new(world, &number.to_string(), Company::Crowd, random);
+                    scope.spawn(move || visitor.run(until))
+                })
+                .collect();
+            let mut peaks = Peaks::default();
+            while Instant::now() < until && !world.lost.load(Ordering::Relaxed) {
+                peaks.look(server);
+                std::thread::sleep(LOOK);
+            }
+            let mut all = Tally::default();
+            visitors.into_iter().for_each(|visitor| all.add(visitor.join().unwrap()));
+            (all, peaks)
+        })
+    }
+
+    /// A soak in which something never happened has not tested it.
+    fn check_seen(&self, tally: &Tally, faults: &mut Faults) {
+        for kind in &KINDS {
+            let label = match kind.ways[0].outcomes[0] {
+                Outcome::Answer => "answered",
+                Outcome::Code(code) => code,
+                Outcome::CutOff => "cut off",
+            };
+            faults.check(tally.count(kind.name, label) > 0, || format!("{} was never {label}", kind.name));
+        }
+    }
+
+    /// Why the process ended, as far as it can be told.
+    fn obituary(&self, server: &mut Server) -> String {
+        let (status, log) = server.wait();
+        let tail: Vec<&str> = log.lines().rev().take(30).collect();
+        let tail: Vec<&str> = tail.into_iter().rev().collect();
+        let crumbs = hearth(&["breadcrumbs", self.crumbs.to_str().unwrap()]).stdout;
+        format!("the process ended: {status}\n{crumbs}{}", tail.join("\n"))
+    }
+
+    /// SIGTERM, with requests in flight: they are answered, and the program ends well and in time.
+    fn stop(&self, mut server: Server, world: &World, faults: &mut Faults) {
+        let mut visitor = Visitor::new(world, "stop", Company::Alone, Random::new(self.seed, u64::MAX));
+        let idle = visitor.connect();
+        let entered = |server: &Server| {
+            let report = server.report();
+            FLYING.map(|app| report["owners"][app]["entered"].as_u64().unwrap_or(0))
+        };
+        let before = entered(&server);
+        let mut flying = Vec::new();
+        for name in FLYING {
+            let app = self.apps.iter().find(|app| app.name == name).unwrap();
+            let (ask, Ok(mut wire)) = (visitor.ask_app(app, 0), visitor.connect()) else { continue };
+            let _ = wire.send(&ask.bytes());
+            flying.push((ask, wire));
+        }
+        let deadline = Instant::now() + PATIENCE;
+        while entered(&server) != before.map(|count| count + 1) && Instant::now() < deadline {
+            std::thread::yield_now();
+        }
+        server.signal("-TERM");
+        let began = Instant::now();
+        for (ask, mut wire) in flying {
+            visitor.settle(&ask, wire.reply());
+        }
+        let left = idle.ok().map(|mut idle: Wire| idle.rest());
+        faults.check(matches!(&left, Some(Ok(rest)) if rest.is_empty()), || format!("idle connection: {left:?}"));
+        let (status, log) = server.wait();
+        let took = began.elapsed();
+        println!("  SIGTERM: {status} after {:.1} s", took.as_secs_f64());
+        faults.check(status.code() == Some(0), || format!("the program ended with {status}"));
+        faults.check(took < DRAIN, || format!("the program took {took:?} to end"));
+        faults.append(visitor.tally.faults);
+        for line in log.lines().filter(|line| line.contains(" ERROR ") || line.contains("panicked")) {
+            faults.check(EXPECTED.iter().any(|known| line.contains(known)), || format!("in the log: {line}"));
+        }
+    }
+}
