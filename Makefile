@@ -1,6 +1,6 @@
 # The two that matter: `make run` and `make test`. Each sets up what it needs.
 
-.PHONY: run test lint fmt bench setup
+.PHONY: run test lint fmt bench soak setup
 
 run: setup
 	cargo run --locked --release --bin hearth -- run examples/hello/index.ts --listen 127.0.0.1:8080
@@ -17,6 +17,10 @@ fmt:
 
 bench: setup
 	cargo bench --locked --workspace
+
+# Minutes of everything that can be done to a server, in every way of running: SOAK_SECONDS (180), SOAK_SEED.
+soak: setup
+	cargo test --locked --release -p hearth --test soak
 
 setup:
 	tools/setup

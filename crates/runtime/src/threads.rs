@@ -19,8 +19,13 @@ use crate::platform::THREAD_STACK;
 
 /// Long turns on workers' own threads that can be made up for at once. Most long turns are in the lane.
 const RESERVE: usize = 8;
-const FIRST_NAP: Duration = Duration::from_millis(1);
-const LONGEST_NAP: Duration = Duration::from_secs(1);
+const NAPS: [Duration; 5] = [
+    Duration::from_millis(1),
+    Duration::from_millis(2),
+    Duration::from_millis(4),
+    Duration::from_millis(8),
+    Duration::from_millis(16),
+];
 /// Turns of slow apps at once; more of them wait.
 const LANE: usize = 64;
 const LANE_KEEP: Duration = Duration::from_secs(30);
@@ -227,30 +232,41 @@ impl Reserve {
     }
 
     /// Blocks the worker that it runs on, which is the point: a worker that runs a task takes no other. What waits in the
-    /// worker's queue can be stolen; but tasks that have just yielded are known to their worker alone, until it is through
-    /// with its queue. So it yields itself between naps, which wakes them; the naps are short at first, when such tasks are
-    /// likely.
+    /// worker's queue can be stolen; but tasks that have just yielded to tokio are known to their worker alone, until it is
+    /// through with its queue. So it yields itself between some naps, which wakes them, before it falls asleep. It does not
+    /// nap for ever: each time another worker may come to take its place, and isolates would lose their homes. What is left is
+    /// a task that yields on this very worker between the last nap and the sleep, a few microseconds: it would wait until
+    /// the worker is called up.
     async fn rest(&self) {
         lock(&self.ranks).resting += 1;
-        let mut nap = FIRST_NAP;
-        loop {
+        for nap in NAPS {
             tokio::task::yield_now().await;
-            let mut ranks = lock(&self.ranks);
-            if ranks.called == 0 && !ranks.dismissed {
-                ranks = self.call.wait_timeout(ranks, nap).unwrap_or_else(PoisonError::into_inner).0;
+            let ranks = lock(&self.ranks);
+            let there = |ranks: &mut Ranks| ranks.called == 0 && !ranks.dismissed;
+            let (mut ranks, nap) =
+                self.call.wait_timeout_while(ranks, nap, there).unwrap_or_else(PoisonError::into_inner);
+            if !nap.timed_out() {
+                return ranks.leave();
             }
-            if ranks.called > 0 || ranks.dismissed {
-                ranks.called = ranks.called.saturating_sub(1);
-                ranks.resting -= 1;
-                return;
-            }
-            nap = (nap * 2).min(LONGEST_NAP);
         }
+        tokio::task::yield_now().await;
+        let mut ranks = lock(&self.ranks);
+        while ranks.called == 0 && !ranks.dismissed {
+            ranks = self.call.wait(ranks).unwrap_or_else(PoisonError::into_inner);
+        }
+        ranks.leave();
     }
 
     fn dismiss(&self) {
         lock(&self.ranks).dismissed = true;
         self.call.notify_all();
+    }
+}
+
+impl Ranks {
+    fn leave(&mut self) {
+        self.called = self.called.saturating_sub(1);
+        self.resting -= 1;
     }
 }
 
