@@ -291,6 +291,17 @@ fn owners_that_grow_together_are_stopped_before_the_process_is() {
 }
 
 #[test]
+fn what_was_destroyed_gives_its_memory_back() {
+    let server = many(&["--memory", "64mb"]);
+    for _ in 0..25 {
+        server.get("/hog/memory").assert_error(503, "limit_heap", &[]);
+    }
+    assert_adds_up(&server);
+    let held = server.memory();
+    assert!(held < 600 << 20, "{held} bytes are held after 25 hogs of 64 MB and more");
+}
+
+#[test]
 fn a_full_queue_and_a_long_wait_are_refused() {
     let flags = ["--workers", "1", "--concurrency", "1", "--queue", "1", "--queue-timeout", "300ms", "--wall", "5s"];
     let server = many(&flags);

@@ -4,8 +4,10 @@ use std::sync::OnceLock;
 
 /// Flags that hold for every isolate. Each is here for a reason:
 /// - loop unrolling loses interrupt checks in some optimised loops, which then can never be terminated;
+/// - a destroyed isolate's pages would go to the others, to be freed by tasks that each of them runs when it has nothing to do,
+///   which idle workers never do: the process would grow until V8's cage is full;
 /// - the stack is kept well below the threads' own, so that deep recursion is a RangeError and never a fault.
-const FLAGS: &str = "--no-turboshaft-loop-unrolling --stack-size=864";
+const FLAGS: &str = "--no-turboshaft-loop-unrolling --no-memory-pool-share-memory-on-teardown --stack-size=864";
 
 /// V8's shared library maps the file beside it and ignores these bytes.
 #[cfg(v8_shared)]
