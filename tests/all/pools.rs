@@ -293,12 +293,17 @@ fn owners_that_grow_together_are_stopped_before_the_process_is() {
 #[test]
 fn what_was_destroyed_gives_its_memory_back() {
     let server = many(&["--memory", "64mb"]);
-    for _ in 0..25 {
+    server.expect("/good/", "good");
+    for _ in 0..8 {
         server.get("/hog/memory").assert_error(503, "limit_heap", &[]);
     }
     assert_adds_up(&server);
-    let held = server.memory();
-    assert!(held < 600 << 20, "{held} bytes are held after 25 hogs of 64 MB and more");
+    // Some of it goes a few seconds later.
+    let deadline = std::time::Instant::now() + PATIENCE;
+    while server.memory() > 180 << 20 {
+        assert!(std::time::Instant::now() < deadline, "{} bytes are held for good", server.memory());
+        thread::yield_now();
+    }
 }
 
 #[test]
