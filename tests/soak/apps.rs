@@ -130,13 +130,6 @@ const fn kind(name: &'static str, codes: &'static [&'static str], weight: usize,
     Kind { name, entry: "index.js", codes, weight, ways }
 }
 
-impl Kind {
-    /// Whether nothing but an answer is to be expected of it.
-    pub fn is_good(&self) -> bool {
-        self.ways.iter().all(|way| way.outcomes == [Answer])
-    }
-}
-
 /// Writes all apps below `folder`.
 pub fn write(folder: &Path) -> std::io::Result<Vec<App>> {
     let mut apps = Vec::new();

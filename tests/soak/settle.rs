@@ -12,6 +12,8 @@ use crate::tally::Faults;
 pub const MODES: [&str; 4] = ["pooled", "pinned", "oneshot", "shared"];
 
 const MB: u64 = 1 << 20;
+/// Between looks at a server that has nothing to do: a busy one should not have us to serve.
+const POLL: Duration = Duration::from_millis(20);
 
 /// What the process takes.
 #[derive(Clone, Copy, Debug)]
@@ -46,8 +48,7 @@ pub fn settle(server: &Server, faults: &mut Faults) -> Value {
             wrong.into_iter().for_each(|what| faults.push(format!("the report does not settle: {what}")));
             return report;
         }
-        // Nobody is told when the last one has gone.
-        std::thread::sleep(Duration::from_millis(10));
+        std::thread::sleep(POLL);
     }
 }
 
@@ -142,14 +143,12 @@ impl Size {
         grown.then(|| format!("the process has grown: it may have {} MB beyond isolates", most / MB))
     }
 
-    /// Waits until the process is about as large as it was; says how large it was and is. V8 keeps pages of isolates that
-    /// are gone until others go: `stir` makes some go.
-    pub fn back_to(self, server: &Server, faults: &mut Faults, mut stir: impl FnMut()) -> String {
+    /// Waits until the process is about as large as it was; says how large it was and is.
+    pub fn back_to(self, server: &Server, faults: &mut Faults) -> String {
         let deadline = Instant::now() + PATIENCE;
         let mut now = Self::of(server);
         while self.growth(now).is_some() && Instant::now() < deadline {
-            stir();
-            std::thread::sleep(Duration::from_secs(2));
+            std::thread::sleep(POLL);
             now = Self::of(server);
         }
         let text = format!("{self}; then {now}");
