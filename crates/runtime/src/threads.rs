@@ -94,7 +94,13 @@ impl Threads {
             .build()?;
         *lock(&reserve.runtime) = Some(main.handle().clone());
         for _ in 0..RESERVE {
-            reserve.stand_down();
+            let reserve = reserve.clone();
+            // Nothing else is there yet that could yield: no naps.
+            main.spawn(async move { reserve.sleep() });
+        }
+        // Isolates that are made while workers are still finding their places would not stay at home.
+        while lock(&reserve.ranks).resting < RESERVE {
+            std::thread::yield_now();
         }
         let lane = Builder::new_current_thread()
             .max_blocking_threads(LANE)
@@ -238,19 +244,26 @@ impl Reserve {
     /// a task that yields on this very worker between the last nap and the sleep, a few microseconds: it would wait until
     /// the worker is called up.
     async fn rest(&self) {
-        lock(&self.ranks).resting += 1;
         for nap in NAPS {
             tokio::task::yield_now().await;
-            let ranks = lock(&self.ranks);
+            let mut ranks = lock(&self.ranks);
+            ranks.resting += 1;
             let there = |ranks: &mut Ranks| ranks.called == 0 && !ranks.dismissed;
             let (mut ranks, nap) =
                 self.call.wait_timeout_while(ranks, nap, there).unwrap_or_else(PoisonError::into_inner);
             if !nap.timed_out() {
                 return ranks.leave();
             }
+            ranks.resting -= 1;
         }
         tokio::task::yield_now().await;
+        self.sleep();
+    }
+
+    /// Blocks until it is called.
+    fn sleep(&self) {
         let mut ranks = lock(&self.ranks);
+        ranks.resting += 1;
         while ranks.called == 0 && !ranks.dismissed {
             ranks = self.call.wait(ranks).unwrap_or_else(PoisonError::into_inner);
         }
