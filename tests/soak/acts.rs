@@ -71,6 +71,22 @@ impl Visitor<'_> {
         Ok(())
     }
 
+    /// Many connections at once, each with one request.
+    pub fn crowd(&mut self) -> Result<(), Lost> {
+        let mut waiting = Vec::new();
+        for _ in 0..20 + self.random.below(100) {
+            let ask = self.ask(|kind| matches!(kind.name, "busy" | "hello"));
+            let mut wire = self.connect()?;
+            self.tally.sent += 1;
+            let _ = wire.send(&ask.bytes());
+            waiting.push((ask, wire));
+        }
+        for (ask, mut wire) in waiting {
+            self.settle(&ask, wire.reply());
+        }
+        Ok(())
+    }
+
     /// Ends a connection that nothing is expected from.
     fn part(&mut self, mut wire: Wire) {
         if self.random.percent(50) {

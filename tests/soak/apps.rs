@@ -80,7 +80,7 @@ const fn answers(shape: Shape) -> Way {
 }
 
 /// Bad ones first: what is asked last stays warm, and the memory of what stays warm is compared.
-pub const KINDS: [Kind; 19] = [
+pub const KINDS: [Kind; 20] = [
     kind("broken", &BROKEN, 3, &[Way { shape: Mark, outcomes: &[Code("load_failed")] }]),
     kind("throws", &[include_str!("apps/throws.js")], 6, &[FAILS, FAILS, FAILS, FAILS, FAILS]),
     kind("uncaught", &[include_str!("apps/uncaught.js")], 6, &[answers(Mark), answers(Mark), answers(Mark)]),
@@ -90,6 +90,7 @@ pub const KINDS: [Kind; 19] = [
     kind("mixed", &[include_str!("apps/mixed.js")], 4, &MIXED),
     kind("hoard", &[include_str!("apps/hoard.js")], 3, &[HOARDS, HOARDS]),
     kind("background", &[include_str!("apps/background.js")], 6, &[SUFFERS, SUFFERS, SUFFERS, SUFFERS]),
+    kind("busy", &[include_str!("apps/busy.js")], 2, &[answers(Mark)]),
     kind("leftover", &[include_str!("apps/leftover.js")], 6, &[answers(Mark)]),
     kind(
         "slow",

@@ -60,7 +60,7 @@ impl Plan<'_> {
         let mut faults = Faults::default();
         let mut server = self.start();
         let world = World {
-            address: server.address().to_owned(),
+            address: server.address().parse().unwrap(),
             mode: self.mode,
             apps: self.apps.to_vec(),
             lost: AtomicBool::new(false),
@@ -80,8 +80,8 @@ impl Plan<'_> {
             self.check_seen(&tally, &mut faults);
         }
         faults.append(tally.faults);
-        if !server.is_running() {
-            faults.push(self.obituary(&mut server));
+        if world.lost.load(Ordering::Relaxed) {
+            faults.push(self.obituary(server));
             return faults;
         }
 
@@ -153,13 +153,22 @@ impl Plan<'_> {
         }
     }
 
-    /// Why the process ended, as far as it can be told.
-    fn obituary(&self, server: &mut Server) -> String {
+    /// What is known of a server that is gone, or does not answer any more.
+    fn obituary(&self, mut server: Server) -> String {
+        if server.is_running() {
+            let report = server.report();
+            return format!("the server does not answer: {}\n{}", outline(&report), self.keep(&server.log()));
+        }
         let (status, log) = server.wait();
-        let tail: Vec<&str> = log.lines().rev().take(30).collect();
-        let tail: Vec<&str> = tail.into_iter().rev().collect();
         let crumbs = hearth(&["breadcrumbs", self.crumbs.to_str().unwrap()]).stdout;
-        format!("the process ended: {status}\n{crumbs}{}", tail.join("\n"))
+        format!("the server ended: {status}\n{crumbs}{}", self.keep(&log))
+    }
+
+    /// For whoever looks into a fault. Says where.
+    fn keep(&self, log: &str) -> String {
+        let file = self.crumbs.with_file_name(format!("{}.log", self.mode));
+        std::fs::write(&file, log).unwrap();
+        format!("the log is in {}", file.display())
     }
 
     /// SIGTERM, with requests in flight: they are answered, and the program ends well and in time.
@@ -197,6 +206,9 @@ impl Plan<'_> {
         faults.append(visitor.tally.faults);
         for line in log.lines().filter(|line| line.contains(" ERROR ") || line.contains("panicked")) {
             faults.check(EXPECTED.iter().any(|known| line.contains(known)), || format!("in the log: {line}"));
+        }
+        if faults.count > 0 {
+            println!("  {}", self.keep(&log));
         }
     }
 }

@@ -2,6 +2,7 @@
 //! the rest of it.
 
 use std::collections::HashSet;
+use std::net::SocketAddr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -14,10 +15,10 @@ use crate::wire::{Reply, Trouble, Wire};
 
 /// What all visitors of a server share.
 pub struct World {
-    pub address: String,
+    pub address: SocketAddr,
     pub mode: &'static str,
     pub apps: Vec<App>,
-    /// The server cannot be reached: there is nothing left to do.
+    /// The server is gone, or does not answer: there is nothing left to do.
     pub lost: AtomicBool,
     /// Workers of counters and their counts: none is ever seen twice.
     pub counts: Mutex<HashSet<(String, u64)>>,
@@ -44,7 +45,8 @@ impl<'a> Visitor<'a> {
     pub fn run(mut self, until: Instant) -> Tally {
         while Instant::now() < until && !self.world.lost.load(Ordering::Relaxed) {
             let acted = match self.random.below(100) {
-                0..55 => self.converse(),
+                0..54 => self.converse(),
+                54 => self.crowd(),
                 55..67 => self.pipeline(),
                 67..73 => self.leave_upload(),
                 73..81 => self.leave_download(),
@@ -61,7 +63,7 @@ impl<'a> Visitor<'a> {
     }
 
     pub fn connect(&mut self) -> Result<Wire, Lost> {
-        Wire::connect(&self.world.address).map_err(|error| {
+        Wire::connect(self.world.address).map_err(|error| {
             self.tally.faults.push(format!("{}: no connection: {error}", self.name));
             Lost
         })
@@ -99,7 +101,13 @@ impl<'a> Visitor<'a> {
                 self.tally.faults.push(fault);
             }
         }
-        let Ok(reply) = answer else { return Use::Over };
+        let reply = match answer {
+            Ok(reply) => reply,
+            Err(trouble) => {
+                self.world.lost.fetch_or(matches!(trouble, Trouble::Silent), Ordering::Relaxed);
+                return Use::Over;
+            }
+        };
         self.note_count(ask, &reply);
         if refused {
             // As the answer asks for, if not for as long.

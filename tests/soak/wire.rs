@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 
 use crate::server::PATIENCE;
 
@@ -40,8 +40,8 @@ enum Got {
 }
 
 impl Wire {
-    pub fn connect(address: &str) -> io::Result<Self> {
-        let stream = TcpStream::connect(address)?;
+    pub fn connect(address: SocketAddr) -> io::Result<Self> {
+        let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
