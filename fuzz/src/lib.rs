@@ -5,10 +5,16 @@
 #![forbid(unsafe_code)]
 
 pub mod breadcrumbs;
+pub mod cron;
+pub mod dotenv;
 pub mod egress_policy;
 pub mod headers;
 pub mod http_chunked;
 pub mod http_head;
+pub mod manifest;
 pub mod module_source;
 pub mod module_specifier;
+pub mod routes;
 pub mod units;
+pub mod version_range;
+pub mod websocket;

@@ -13,6 +13,23 @@ pub enum Failure {
     /// No app is served at that address.
     #[error("there is no app here")]
     NoApp,
+    /// The app is there, but in no version that fits.
+    #[error("{app} has no version that fits {range}")]
+    NoVersion { app: String, range: String },
+    /// What follows the @ is no range of versions.
+    #[error("{message}")]
+    BadRange { message: String },
+    /// A file that is not there, or is not to be seen.
+    #[error("there is nothing here")]
+    NotFound,
+    #[error("{method} is not possible here: use {allow}")]
+    MethodNotAllowed { method: String, allow: &'static str },
+    /// The app asks for a token, and none of its own came.
+    #[error("this app needs one of its tokens: send it as Authorization: Bearer TOKEN")]
+    Unauthorized,
+    /// More requests than the app or the server takes from one client.
+    #[error("too many requests: try again in {} seconds", retry_after.as_secs().max(1))]
+    RateLimited { retry_after: Duration },
     /// The app's modules export no handler for this event.
     #[error("the app exports no {event} handler")]
     NoHandler { event: &'static str },

@@ -1,8 +1,11 @@
 //! An HTTP request on its way to an app, and the response on its way back.
 
+use std::net::IpAddr;
+
 use crate::body::Body;
 use crate::headers::Headers;
 use crate::ids::RequestId;
+use crate::websocket::SocketEnd;
 
 pub struct Request {
     pub id: RequestId,
@@ -11,6 +14,8 @@ pub struct Request {
     pub url: String,
     pub headers: Headers,
     pub body: Body,
+    /// Who sent it: the peer, or who a trusted proxy says it was. Unknown where it came from within.
+    pub client: Option<IpAddr>,
 }
 
 #[derive(Debug)]
@@ -20,6 +25,8 @@ pub struct Response {
     pub reason: Option<Box<str>>,
     pub headers: Headers,
     pub body: Body,
+    /// The connection becomes a WebSocket, and this is its other end. The status is 101 then, and the body empty.
+    pub websocket: Option<Box<SocketEnd>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +39,13 @@ pub enum Method {
     Options,
     Patch,
     Other(Box<str>),
+}
+
+impl Response {
+    /// Without a reason phrase of its own.
+    pub fn new(status: u16, headers: Headers, body: Body) -> Self {
+        Self { status, reason: None, headers, body, websocket: None }
+    }
 }
 
 impl Method {

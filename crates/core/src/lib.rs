@@ -3,8 +3,10 @@
 #![forbid(unsafe_code)]
 
 pub mod body;
+pub mod cidr;
 pub mod dispatch;
 pub mod failure;
+pub mod files;
 pub mod headers;
 pub mod http;
 pub mod ids;
@@ -14,13 +16,16 @@ pub mod pace;
 pub mod pipe;
 pub mod rate;
 pub mod units;
+pub mod websocket;
 
 pub use body::{Body, BodyError, ByteStream};
+pub use cidr::Cidr;
 pub use dispatch::Dispatch;
 pub use failure::{Failure, LimitExceeded};
 pub use headers::Headers;
 pub use http::{Method, Request, Response};
-pub use ids::{AppName, Owner, RequestId};
+pub use ids::{AppName, Owner, RequestId, VersionName};
 pub use limits::{LimitKind, Limits};
 pub use pace::Pace;
 pub use units::ByteSize;
+pub use websocket::SocketEnd;

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::files::AppFiles;
+
 /// A module's name within its app: an absolute path below the app's folder, such as `/src/index.ts`.
 /// Built-in modules have a scheme: `node:async_hooks`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -69,6 +71,11 @@ pub trait ModuleLoader: Send + Sync + fmt::Debug {
 
     /// The same module each time, from memory after the first.
     fn load(&self, id: &ModuleId, kind: ImportType) -> Result<Arc<ModuleSource>, ModuleError>;
+
+    /// The files beside the modules, where there is a folder.
+    fn files(&self) -> Option<Arc<dyn AppFiles>> {
+        None
+    }
 }
 
 /// Positions are 0-based.

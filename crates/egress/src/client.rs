@@ -17,6 +17,7 @@ use crate::headers::{Encoding, incoming};
 use crate::policy::EgressPolicy;
 use crate::pool::{Limits, Pool};
 use crate::redirect::{self, MOST_REDIRECTS, RedirectError, RedirectMode};
+use crate::upgrade;
 
 /// Sends one app's requests. Cheap to clone; clones share connections and limits.
 #[derive(Clone)]
@@ -78,7 +79,12 @@ impl Client {
                 _ => redirect::location(status, &answer.head.headers),
             };
             let Some(location) = location else {
-                let response = deliver(&hop, answer, place)?;
+                let response = match answer.head.status {
+                    StatusCode::SWITCHING_PROTOCOLS => {
+                        upgrade::join(hop.offer.as_ref(), &hop.target.origin.host, answer, place).await?
+                    }
+                    _ => deliver(answer, place),
+                };
                 return Ok(Incoming { response, url: hop.url, redirected: redirects > 0 });
             };
             if mode == RedirectMode::Error {
@@ -95,11 +101,8 @@ impl Client {
 }
 
 /// Makes the last answer the app's response.
-fn deliver(hop: &Hop, answer: Answer, place: OwnedSemaphorePermit) -> Result<Response, FetchError> {
+fn deliver(answer: Answer, place: OwnedSemaphorePermit) -> Response {
     let Answer { head, download } = answer;
-    if head.status == StatusCode::SWITCHING_PROTOCOLS {
-        return Err(FetchError::Upgrade { host: hop.target.origin.host.to_string() });
-    }
     let body = download.into_body(place);
     let encoded = head.headers.get_all(hyper::header::CONTENT_ENCODING).iter().map(|value| value.as_bytes());
     let (body, encoding) = match codings(encoded) {
@@ -107,7 +110,7 @@ fn deliver(hop: &Hop, answer: Answer, place: OwnedSemaphorePermit) -> Result<Res
         _ => (body, Encoding::Kept),
     };
     let headers = incoming(&head.headers, encoding);
-    Ok(Response { status: head.status.as_u16(), reason: reason(&head), headers, body })
+    Response { status: head.status.as_u16(), reason: reason(&head), headers, body, websocket: None }
 }
 
 /// hyper keeps the phrase only where it is not the usual one.

@@ -44,7 +44,7 @@ impl Connection {
     pub(crate) async fn start(stream: Stream) -> hyper::Result<Self> {
         let (requests, connection) = http1::Builder::new().max_buf_size(BUFFER).handshake(TokioIo::new(stream)).await?;
         // Its errors also reach the request or the body that they befell.
-        let driver = tokio::spawn(async move { drop(connection.await) }).abort_handle();
+        let driver = tokio::spawn(async move { drop(connection.with_upgrades().await) }).abort_handle();
         Ok(Self { requests, driver, runtime: Handle::current() })
     }
 

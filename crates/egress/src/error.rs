@@ -39,6 +39,8 @@ pub enum FetchError {
     /// Unasked.
     #[error("{host} wants to switch protocols")]
     Upgrade { host: String },
+    #[error("{host} does not agree on a WebSocket: {source}")]
+    Handshake { host: String, source: hearth_websocket::handshake::BadAnswer },
     /// The request's own body failed.
     #[error("the request body failed: {0}")]
     Upload(BodyError),

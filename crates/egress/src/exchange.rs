@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use hearth_core::{Headers, Method};
+use hearth_websocket::handshake::Offer;
 use http::response::Parts;
 use hyper::{Request, Uri};
 
@@ -18,6 +19,7 @@ use crate::error::FetchError;
 use crate::headers::{Head, Presence, outgoing};
 use crate::pool::Pool;
 use crate::target::Target;
+use crate::upgrade;
 use crate::upload::{Payload, Upload};
 
 /// A request as it stands after the redirects so far.
@@ -28,6 +30,8 @@ pub(crate) struct Hop {
     pub(crate) target: Target,
     pub(crate) headers: Headers,
     pub(crate) payload: Payload,
+    /// Where it asks for a WebSocket.
+    pub(crate) offer: Option<Offer>,
 }
 
 /// The head of a response, and its body still on the connection.
@@ -46,7 +50,8 @@ impl Hop {
             return Err(FetchError::Method { method: method.as_str().to_owned() });
         }
         let target = Target::parse(&url)?;
-        Ok(Self { method, url, target, headers, payload: Payload::new(body) })
+        let offer = upgrade::offer(&method, &headers);
+        Ok(Self { method, url, target, headers, payload: Payload::new(body), offer })
     }
 
     fn request(&mut self, user_agent: &str) -> Result<Request<Upload>, FetchError> {
@@ -59,6 +64,7 @@ impl Hop {
             origin: &self.target.origin,
             headers: &self.headers,
             user_agent,
+            offer: self.offer.as_ref(),
             body: if self.payload.is_empty() { Presence::Absent } else { Presence::Present },
         })?;
         let mut request = Request::new(self.payload.upload());
@@ -77,7 +83,9 @@ impl Hop {
 
 /// Sends the request and waits for the head of the response.
 pub(crate) async fn exchange(connector: &Connector, pool: &Arc<Pool>, hop: &mut Hop) -> Result<Answer, FetchError> {
-    if let Some(connection) = pool.take(&hop.target.origin).await {
+    // What becomes a WebSocket does not come back.
+    let used = if hop.offer.is_none() { pool.take(&hop.target.origin).await } else { None };
+    if let Some(connection) = used {
         match attempt(connector, pool, hop, connection).await {
             Ok(answer) => return Ok(answer),
             Err(Failure { unsent: Some(upload), .. }) => hop.payload.restore(upload),

@@ -4,8 +4,10 @@
 //! is the one that is named). In: what described the connection is taken out, so that an app can pass a response on.
 
 use hearth_core::{Headers, Method};
+use hearth_websocket::handshake::{Offer, VERSION};
 use hyper::header::{
-    ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, RANGE, USER_AGENT,
+    ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, RANGE,
+    SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE, USER_AGENT,
 };
 
 use crate::error::FetchError;
@@ -18,12 +20,17 @@ const HOP_BY_HOP: [&[u8]; 7] =
 /// What Hearth itself says in a request.
 const OURS: [&[u8]; 3] = [b"host", b"content-length", b"expect"];
 
+/// The same where it asks for a WebSocket.
+const HANDSHAKE: [&[u8]; 3] = [b"sec-websocket-key", b"sec-websocket-version", b"sec-websocket-extensions"];
+
 /// What a request sends beside its body.
 pub(crate) struct Head<'a> {
     pub(crate) method: &'a Method,
     pub(crate) origin: &'a Origin,
     pub(crate) headers: &'a Headers,
     pub(crate) user_agent: &'a str,
+    /// Where it asks for a WebSocket.
+    pub(crate) offer: Option<&'a Offer>,
     pub(crate) body: Presence,
 }
 
@@ -41,8 +48,17 @@ pub(crate) fn outgoing(head: &Head<'_>) -> Result<HeaderMap, FetchError> {
         if HOP_BY_HOP.contains(&name) || OURS.contains(&name) {
             continue;
         }
+        if head.offer.is_some() && HANDSHAKE.contains(&name) {
+            continue;
+        }
         let name = HeaderName::from_bytes(name).map_err(|_| refused(name, "its name is no token"))?;
         add(&mut map, name, value)?;
+    }
+    if let Some(offer) = head.offer {
+        add(&mut map, CONNECTION, b"Upgrade")?;
+        add(&mut map, UPGRADE, b"websocket")?;
+        add(&mut map, SEC_WEBSOCKET_VERSION, VERSION.as_bytes())?;
+        add(&mut map, SEC_WEBSOCKET_KEY, offer.key().as_bytes())?;
     }
     default(&mut map, ACCEPT, b"*/*")?;
     // A part of compressed bytes cannot be decoded.

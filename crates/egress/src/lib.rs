@@ -5,9 +5,10 @@
 //!
 //! | question | file |
 //! |---|---|
-//! | may this host, this address be reached? | `policy.rs`, `address.rs` (what kind of address), `cidr.rs` |
+//! | may this host, this address be reached? | `policy.rs`, `address.rs` (what kind of address) |
 //! | what does a URL say? | `target.rs` |
 //! | one request from start to end | `client.rs` (the list of steps), `redirect.rs`, `exchange.rs` (one hop) |
+//! | how a request becomes a WebSocket | `upgrade.rs` |
 //! | what goes over the wire | `headers.rs`, `upload.rs`, `download.rs`, `decode.rs`, `gzip.rs` |
 //! | how a connection comes and goes | `connect.rs` (look-up, dial), `tls.rs`, `connection.rs`, `pool.rs` |
 //!
@@ -18,7 +19,6 @@
 #![forbid(unsafe_code)]
 
 mod address;
-mod cidr;
 mod client;
 mod config;
 mod connect;
@@ -34,6 +34,7 @@ mod pool;
 mod redirect;
 mod target;
 mod tls;
+mod upgrade;
 mod upload;
 
 pub use address::AddressKind;

@@ -22,7 +22,22 @@ macro_rules! targets {
     };
 }
 
-targets!(breadcrumbs, egress_policy, headers, http_chunked, http_head, module_source, module_specifier, units);
+targets!(
+    breadcrumbs,
+    cron,
+    dotenv,
+    egress_policy,
+    headers,
+    http_chunked,
+    http_head,
+    manifest,
+    module_source,
+    module_specifier,
+    routes,
+    units,
+    version_range,
+    websocket
+);
 
 /// A target that was added is run here, and can be run there.
 #[test]

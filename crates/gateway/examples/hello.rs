@@ -15,7 +15,7 @@ impl Dispatch for Hello {
         let mut headers = Headers::with_capacity(1, 40);
         headers.push(b"content-type", b"text/plain;charset=UTF-8");
         let body = Body::Full(Bytes::from_static(b"Hello, World!"));
-        Ok(Response { status: 200, reason: None, headers, body })
+        Ok(Response::new(200, headers, body))
     }
 }
 
@@ -27,7 +27,7 @@ fn main() -> std::io::Result<()> {
         let listener = TcpListener::bind(&address).await?;
         // On a task of its own, as in the real server, so that the accept loop runs on a worker.
         let server = Server::new(Config::default(), Arc::new(Hello));
-        let summary = server.serve(vec![listener], std::future::pending::<()>()).await;
+        let summary = server.serve(vec![listener.into()], std::future::pending::<()>()).await;
         println!("{summary:?}");
         Ok(())
     })

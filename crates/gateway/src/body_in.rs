@@ -10,16 +10,17 @@
 //! that streams; an app that answers otherwise never sees the body.
 //! Invariant: no byte after the body's end is taken from the inbox; a pipe is closed only when the body was complete.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes, BytesMut};
-use hearth_core::pipe::{DEFAULT_CAPACITY, PipeReader, PipeWriter, Room, pipe};
-use hearth_core::{Body, BodyError, ByteStream};
+use hearth_core::pipe::{DEFAULT_CAPACITY, PipeWriter, Room, pipe};
+use hearth_core::{Body, BodyError};
 use tokio::time::Instant;
 
 use crate::chunked::{ChunkError, Decoder, Event};
 use crate::config::{Config, HalfClose};
+use crate::continuation::{Continuation, Upload};
 use crate::head::{Framing, Head};
 use crate::outbox::Outbox;
 use crate::reject::Reject;
@@ -56,19 +57,21 @@ pub enum Stop {
 }
 
 impl Incoming {
-    /// Starts on the body behind `head`, which was just taken from the inbox.
-    pub fn begin(head: &Head, inbox: &mut BytesMut, config: &Config) -> Result<(Self, Body), Reject> {
-        let limit = config.max_body.bytes();
+    /// Starts on the body behind `head`, which was just taken from the inbox. The limit is asked for only where there is
+    /// a body.
+    pub fn begin(head: &Head, inbox: &mut BytesMut, limit: impl FnOnce() -> u64) -> Result<(Self, Body), Reject> {
+        if let Framing::None | Framing::Length(0) = head.framing {
+            let none = Self { state: State::Done, pipe: None, continuation: None, discarded: 0, limit: 0 };
+            return Ok((none, Body::Empty));
+        }
+        let limit = limit();
         let state = match head.framing {
-            Framing::None | Framing::Length(0) => State::Done,
+            Framing::None => State::Done,
             Framing::Length(length) if length > limit => return Err(Reject::BodyTooLarge { limit }),
             Framing::Length(length) => State::Length(length),
             Framing::Chunked => State::Chunked(Decoder::new(limit)),
         };
         let mut this = Self { state, pipe: None, continuation: None, discarded: 0, limit };
-        if this.is_done() {
-            return Ok((this, Body::Empty));
-        }
         let piece = this.take(inbox)?;
         if this.is_done() {
             return Ok((this, Body::from(piece)));
@@ -80,7 +83,7 @@ impl Incoming {
         }
         writer.write(piece);
         this.pipe = Some(writer);
-        let reader = Upload { reader, continuation: this.continuation.clone() };
+        let reader = Upload::new(reader, this.continuation.clone());
         Ok((this, Body::Stream(Box::new(reader))))
     }
 
@@ -261,57 +264,4 @@ fn split(inbox: &mut BytesMut, count: usize) -> Bytes {
     let piece = Bytes::copy_from_slice(&inbox[..count]);
     inbox.advance(count);
     piece
-}
-
-// === 100 Continue ===
-
-/// Set when the app first asks for the body.
-#[derive(Default)]
-struct Continuation {
-    wanted: Mutex<Wanted>,
-}
-
-#[derive(Default)]
-enum Wanted {
-    #[default]
-    NotYet,
-    NotYetBut(Waker),
-    Yes,
-}
-
-/// The app's end of the pipe.
-struct Upload {
-    reader: PipeReader,
-    continuation: Option<Arc<Continuation>>,
-}
-
-impl Continuation {
-    fn want(&self) {
-        let before = std::mem::replace(&mut *self.wanted.lock().unwrap_or_else(PoisonError::into_inner), Wanted::Yes);
-        if let Wanted::NotYetBut(waker) = before {
-            waker.wake();
-        }
-    }
-
-    fn poll_wanted(&self, cx: &Context<'_>) -> Poll<()> {
-        let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Wanted::Yes = *wanted {
-            return Poll::Ready(());
-        }
-        *wanted = Wanted::NotYetBut(cx.waker().clone());
-        Poll::Pending
-    }
-}
-
-impl ByteStream for Upload {
-    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
-        if let Some(continuation) = self.continuation.take() {
-            continuation.want();
-        }
-        self.reader.poll_next(cx)
-    }
-
-    fn remaining(&self) -> Option<u64> {
-        self.reader.remaining()
-    }
 }

@@ -23,6 +23,7 @@ pub enum Delimiter {
 pub struct Outgoing {
     body: Body,
     delimiter: Delimiter,
+    sent: u64,
 }
 
 #[derive(Debug)]
@@ -42,7 +43,12 @@ pub enum SendError {
 
 impl Outgoing {
     pub fn new(body: Body, delimiter: Delimiter) -> Self {
-        Self { body, delimiter }
+        Self { body, delimiter, sent: 0 }
+    }
+
+    /// Bytes of the body that were put into the outbox.
+    pub fn sent(&self) -> u64 {
+        self.sent
     }
 
     /// Puts the next piece into the outbox.
@@ -60,16 +66,20 @@ impl Outgoing {
             (Poll::Ready(Some(Err(error))), _) => Err(error.into()),
             (Poll::Ready(Some(Ok(piece))), _) if piece.is_empty() => Ok(Step::Piece),
             (Poll::Ready(Some(Ok(piece))), Delimiter::Length(left)) => {
-                outbox.push(cut(piece, left));
+                let piece = cut(piece, left);
+                self.sent += piece.len() as u64;
+                outbox.push(piece);
                 Ok(Step::Piece)
             }
             (Poll::Ready(Some(Ok(piece))), Delimiter::Chunks) => {
+                self.sent += piece.len() as u64;
                 push_size(outbox.text(), piece.len());
                 outbox.push(piece);
                 outbox.text().extend_from_slice(b"\r\n");
                 Ok(Step::Piece)
             }
             (Poll::Ready(Some(Ok(piece))), Delimiter::Close) => {
+                self.sent += piece.len() as u64;
                 outbox.push(piece);
                 Ok(Step::Piece)
             }
@@ -77,7 +87,7 @@ impl Outgoing {
     }
 }
 
-fn cut(mut piece: Bytes, left: &mut u64) -> Bytes {
+pub fn cut(mut piece: Bytes, left: &mut u64) -> Bytes {
     if piece.len() as u64 > *left {
         tracing::debug!("A response's body is longer than it promised");
         piece.truncate(*left as usize);

@@ -2,20 +2,30 @@
 
 use std::time::Duration;
 
-use hearth_core::ByteSize;
+use hearth_core::{ByteSize, Cidr};
+
+use crate::access::AccessLog;
+use crate::rates::Rate;
 
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The scheme of the urls that apps see. `Https` where a proxy in front ends TLS.
+    /// The scheme of the urls that apps see on listeners without TLS. `Https` where a proxy in front ends TLS and does
+    /// not say so itself (see `trusted_proxies`).
     pub scheme: Scheme,
     /// The authority of the url where an HTTP/1.0 client sent no `Host`.
     pub default_host: String,
     /// The longest request line with headers; beyond it 431. Each connection may hold that much while it waits.
     pub max_head: ByteSize,
-    /// The longest request body; beyond it 413, before a byte of the excess is read.
+    /// Who is believed about the client's address, and the scheme and host it asked for: `x-forwarded-for` (or
+    /// `forwarded`), `x-forwarded-proto`, `x-forwarded-host`. A proxy that is listed here must set `x-forwarded-for`, or
+    /// take out what clients send under that name.
+    pub trusted_proxies: Vec<Cidr>,
+    /// The longest request body; beyond it 413, before a byte of the excess is read. An app may want less.
     pub max_body: ByteSize,
     /// From the first byte of a request's head to its last; then 408.
     pub head_timeout: Duration,
+    /// For a TLS handshake; then the connection is dropped.
+    pub handshake_timeout: Duration,
     /// How long a connection without a request stays open; it is closed without a word, up to a second late.
     pub keep_alive_timeout: Duration,
     /// Longest silence of a request body that somebody waits for; then 408, or an error in the body where the response
@@ -27,6 +37,17 @@ pub struct Config {
     pub drain_timeout: Duration,
     /// Connections at once. Beyond it nothing is accepted: clients wait in the kernel's queue.
     pub max_connections: usize,
+    /// Connections at once of one client (an IPv4 address, an IPv6 /64 network); one more is closed at once. Zero: no
+    /// limit. Trusted proxies have none.
+    pub max_connections_per_client: usize,
+    /// Requests at once on one HTTP/2 connection.
+    pub max_streams: u32,
+    /// Requests of one client; beyond it 429. It costs a look at the clock and into a table for each request.
+    pub rate_limit: Option<Rate>,
+    /// Clients that the rate limit remembers, about 100 bytes each.
+    pub rate_limit_clients: usize,
+    pub compression: Compression,
+    pub access_log: AccessLog,
     pub half_close: HalfClose,
     pub errors: Errors,
 }
@@ -35,6 +56,14 @@ pub struct Config {
 pub enum Scheme {
     Http,
     Https,
+}
+
+/// Whether responses are compressed that an app left as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    Off,
+    /// Texts of at least 1 KB, for clients that take brotli or gzip.
+    On,
 }
 
 /// What it means when a client closes its sending side after a complete request that is still being handled.
@@ -61,14 +90,22 @@ impl Default for Config {
         Self {
             scheme: Scheme::Http,
             default_host: "localhost".to_owned(),
+            trusted_proxies: Vec::new(),
             max_head: ByteSize::kb(16),
             max_body: ByteSize::mb(10),
             head_timeout: Duration::from_secs(10),
+            handshake_timeout: Duration::from_secs(10),
             keep_alive_timeout: Duration::from_secs(75),
             body_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(300),
             drain_timeout: Duration::from_secs(10),
             max_connections: 10_000,
+            max_connections_per_client: 0,
+            max_streams: 128,
+            rate_limit: None,
+            rate_limit_clients: 100_000,
+            compression: Compression::On,
+            access_log: AccessLog::Off,
             half_close: HalfClose::Disconnects,
             errors: Errors::Brief,
         }
@@ -83,5 +120,16 @@ impl Scheme {
             Self::Http => "http://",
             Self::Https => "https://",
         }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        }
+    }
+
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        [Self::Http, Self::Https].into_iter().find(|scheme| text.eq_ignore_ascii_case(scheme.name()))
     }
 }

@@ -7,6 +7,7 @@
 //! ```
 //! Answers are flushed when the inbox has no further complete request, so pipelined requests that are answered at once
 //! share a write.
+//! A connection that begins with HTTP/2's preface, or whose TLS handshake chose `h2`, is [`http2`](crate::http2)'s.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -19,27 +20,23 @@ use tokio::net::TcpStream;
 use tokio::task::coop::consume_budget;
 use tokio::time::Instant;
 
-use crate::clock::{Clock, TICK};
-use crate::config::Config;
+use crate::asked::Shared;
+use crate::clock::TICK;
 use crate::date::DateCache;
-use crate::drain::{Drain, Phase};
+use crate::drain::Phase;
 use crate::exchange::{HIGH_WATER, Line, Then, exchange, turn_away_unread};
 use crate::head::{self, Head, Rules};
+use crate::http2;
+use crate::peer::Peer;
 use crate::reject::Reject;
-use crate::request_id::Ids;
-use crate::rescue::FailureLog;
-use crate::stats::{Stats, Tally};
+use crate::stream::{Rewound, Stream};
+use crate::tls::{Handshake, Protocol};
 use crate::wire::{Ending, READ, Wire};
 
-/// What all connections of a server share.
-pub struct Shared<D> {
-    pub config: Config,
-    pub dispatch: Arc<D>,
-    pub failures: FailureLog,
-    pub clock: Clock,
-    pub ids: Ids,
-    pub stats: Arc<Stats>,
-    pub drain: Drain,
+/// A connection that was just accepted.
+pub enum Accepted {
+    Plain(TcpStream),
+    Tls(Handshake),
 }
 
 enum Awaited {
@@ -55,9 +52,9 @@ enum More {
 }
 
 /// Serves a connection to its end, or until the drain is over.
-pub async fn serve<D: Dispatch>(shared: Arc<Shared<D>>, stream: TcpStream) {
+pub async fn serve<D: Dispatch>(shared: Arc<Shared<D>>, accepted: Accepted, peer: Peer) {
     let mut registration = None;
-    let mut life = pin!(live(&shared, stream));
+    let mut life = pin!(live(&shared, accepted, peer));
     poll_fn(|cx| {
         registration.get_or_insert_with(|| shared.drain.register(cx.waker().clone()));
         if shared.drain.phase() == Phase::Over {
@@ -68,15 +65,26 @@ pub async fn serve<D: Dispatch>(shared: Arc<Shared<D>>, stream: TcpStream) {
     .await;
 }
 
-async fn live<D: Dispatch>(shared: &Shared<D>, stream: TcpStream) {
-    let mut line = Line {
-        wire: Wire::new(stream, shared.config.write_timeout),
-        tally: Tally::new(shared.stats.clone()),
-        date: DateCache::new(),
+async fn live<D: Dispatch>(shared: &Arc<Shared<D>>, accepted: Accepted, peer: Peer) {
+    let tally = shared.stats.connect();
+    let stream = match accepted {
+        Accepted::Plain(tcp) => Stream::Plain(tcp),
+        Accepted::Tls(handshake) => match shake_hands(shared, handshake).await {
+            Some((stream, Protocol::Http1)) => stream,
+            Some((stream, Protocol::Http2)) => return Box::pin(http2::serve(shared, stream, peer, tally)).await,
+            None => return,
+        },
     };
+    let wire = Wire::new(stream, shared.config.write_timeout);
+    let mut line = Line { peer, wire, tally, date: DateCache::new() };
     let ending = loop {
-        let then = match next_head(shared, &mut line.wire).await {
+        let then = match next_head(shared, &mut line).await {
             Awaited::Head(head) => exchange(shared, &mut line, head).await,
+            Awaited::Reject(Reject::Version) if begins_http2(&line) => {
+                let Line { peer, wire, tally, .. } = line;
+                let (first, stream) = wire.into_parts();
+                return Box::pin(http2::serve(shared, Rewound::new(first, stream), peer, tally)).await;
+            }
             Awaited::Reject(reject) => turn_away_unread(shared, &mut line, reject),
             Awaited::End(ending) => Then::End(ending),
         };
@@ -89,9 +97,27 @@ async fn live<D: Dispatch>(shared: &Shared<D>, stream: TcpStream) {
     line.wire.end(ending).await;
 }
 
-async fn next_head<D>(shared: &Shared<D>, wire: &mut Wire) -> Awaited {
+/// Nothing, where it fails, takes too long, or the server stops.
+async fn shake_hands<D>(shared: &Shared<D>, handshake: Handshake) -> Option<(Stream, Protocol)> {
+    let mut result = pin!(handshake.finish(shared.config.handshake_timeout));
+    poll_fn(|cx| {
+        if shared.drain.phase() != Phase::Open {
+            return Poll::Ready(None);
+        }
+        result.as_mut().poll(cx)
+    })
+    .await
+}
+
+/// Prior knowledge (RFC 9113, section 3.3). Asked only about what is no HTTP/1.
+fn begins_http2(line: &Line) -> bool {
+    line.tally.is_fresh() && !line.wire.is_tls() && http2::is_preface(&line.wire.inbox)
+}
+
+async fn next_head<D>(shared: &Shared<D>, line: &mut Line) -> Awaited {
+    let wire = &mut line.wire;
     let rules = Rules {
-        scheme: shared.config.scheme.prefix(),
+        scheme: line.peer.scheme.prefix(),
         default_host: &shared.config.default_host,
         max_head: shared.config.max_head.bytes() as usize,
     };

@@ -9,6 +9,25 @@ pub struct DateCache {
     text: DateText,
 }
 
+/// A point in time as calendars have it, in UTC.
+pub struct Civil {
+    pub year: u64,
+    pub month: u64,
+    pub day: u64,
+    pub hour: u64,
+    pub minute: u64,
+    pub second: u64,
+}
+
+impl Civil {
+    /// From seconds since 1970.
+    pub fn at(unix: u64) -> Self {
+        let second = unix % 86_400;
+        let (year, month, day) = civil(unix / 86_400);
+        Self { year, month, day, hour: second / 3600, minute: second / 60 % 60, second: second % 60 }
+    }
+}
+
 impl DateCache {
     pub fn new() -> Self {
         Self { unix: 0, text: format(0) }
@@ -26,17 +45,17 @@ fn format(unix: u64) -> DateText {
     const DAYS: [&[u8; 3]; 7] = [b"Thu", b"Fri", b"Sat", b"Sun", b"Mon", b"Tue", b"Wed"];
     const MONTHS: [&[u8; 3]; 12] =
         [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
-    let (days, second) = (unix / 86_400, unix % 86_400);
-    let (year, month, day) = civil(days);
+    let days = unix / 86_400;
+    let Civil { year, month, day, hour, minute, second } = Civil::at(unix);
     let mut text = *b"Thu, 01 Jan 1970 00:00:00 GMT";
     text[..3].copy_from_slice(DAYS[(days % 7) as usize]);
     two(&mut text[5..7], day);
     text[8..11].copy_from_slice(MONTHS[(month - 1) as usize]);
     two(&mut text[12..14], year / 100);
     two(&mut text[14..16], year % 100);
-    two(&mut text[17..19], second / 3600);
-    two(&mut text[20..22], second / 60 % 60);
-    two(&mut text[23..25], second % 60);
+    two(&mut text[17..19], hour);
+    two(&mut text[20..22], minute);
+    two(&mut text[23..25], second);
     text
 }
 

@@ -14,21 +14,20 @@ use std::pin::pin;
 use std::task::Poll;
 
 use bytes::BytesMut;
-use hearth_core::{Body, Dispatch, Failure, Method, Request, RequestId, Response};
-use tokio::time::Instant;
-use tracing::Level;
+use hearth_core::{Body, Dispatch, Failure, Request, RequestId, Response};
 
+use crate::access::Outcome;
+use crate::asked::{Asked, Shared};
 use crate::body_in::{Incoming, Stop};
 use crate::body_out::{Delimiter, Outgoing, SendError, Step};
-use crate::connection::Shared;
-use crate::date::DateCache;
+use crate::date::{DateCache, DateText};
 use crate::drain::Phase;
 use crate::head::{Head, Version};
+use crate::peer::Peer;
 use crate::reject::Reject;
-use crate::request_id::IdText;
-use crate::rescue::{Asker, refuse, rescue};
 use crate::response::{Situation, Transfer, write_head};
 use crate::stats::Tally;
+use crate::websocket;
 use crate::wire::{Ending, Wire};
 
 /// Bytes that may wait to be sent before the app is held back.
@@ -36,6 +35,7 @@ pub const HIGH_WATER: usize = 64 * 1024;
 
 /// What a connection keeps from request to request.
 pub struct Line {
+    pub peer: Peer,
     pub wire: Wire,
     pub tally: Tally,
     pub date: DateCache,
@@ -48,23 +48,6 @@ pub enum Then {
     End(Ending),
 }
 
-/// What must be known of a request when its answer is written.
-struct Asked {
-    id: IdText,
-    version: Version,
-    is_head: bool,
-    keep_alive: bool,
-    prefers_html: bool,
-    /// For the access log, where somebody reads it.
-    log: Option<Box<LogLine>>,
-}
-
-struct LogLine {
-    method: Method,
-    url: String,
-    start: Instant,
-}
-
 enum Streamed {
     All,
     Gone,
@@ -75,41 +58,36 @@ enum Streamed {
 pub async fn exchange<D: Dispatch>(shared: &Shared<D>, line: &mut Line, mut head: Head) -> Then {
     line.tally.begin();
     let id = RequestId::next();
-    let asked = Asked::new(&head, head.id.unwrap_or_else(|| shared.ids.text(id)));
-    let (mut incoming, body) = match Incoming::begin(&head, &mut line.wire.inbox, &shared.config) {
+    let (asked, client) = shared.ask(&mut head, &line.peer, id);
+    let accept = match websocket::asked(&mut head) {
+        Ok(accept) => accept,
+        Err(reject) => return turn_away(shared, line, &asked, reject),
+    };
+    let limit = || shared.body_limit(&head.url);
+    let (mut incoming, body) = match Incoming::begin(&head, &mut line.wire.inbox, limit) {
         Ok(begun) => begun,
         Err(reject) => return turn_away(shared, line, &asked, reject),
     };
-    head.headers.push(b"x-request-id", asked.id.as_bytes());
-    let request = Request { id, method: head.method, url: head.url, headers: head.headers, body };
-
-    let answer = {
-        let wire = &mut line.wire;
-        let mut answer = pin!(shared.dispatch.dispatch(request));
-        poll_fn(|cx| {
-            if let Poll::Ready(answer) = answer.as_mut().poll(cx) {
-                return Poll::Ready(Ok(answer));
-            }
-            if let Poll::Ready(stop) = incoming.poll(cx, wire, &shared.config) {
-                return Poll::Ready(Err(stop));
-            }
-            match wire.poll_flush(cx) {
-                Poll::Ready(Err(_)) => Poll::Ready(Err(Stop::Gone)),
-                _ => Poll::Pending,
-            }
-        })
-        .await
+    let request = Request { id, method: head.method, url: head.url, headers: head.headers, body, client: Some(client) };
+    let answer = match shared.admit(client) {
+        Ok(()) => handle(shared, &mut line.wire, &mut incoming, request).await,
+        Err(failure) => Ok(Err(failure)),
     };
     match answer {
         Ok(answer) => {
-            let response = answer.and_then(sendable).unwrap_or_else(|failure| {
-                let asker = Asker { id: &asked.id, prefers_html: asked.prefers_html };
-                rescue(&failure, asker, shared.config.errors, &shared.failures)
-            });
+            let answer = match (answer, accept) {
+                (Ok(Response { websocket: Some(end), status, reason, headers, body }), Some(accept)) => {
+                    let response = Response { status, reason, headers, body, websocket: None };
+                    // Few are, and what it keeps is large.
+                    return Box::pin(websocket::serve(shared, line, asked, accept, response, end)).await;
+                }
+                (answer, _) => answer,
+            };
+            let response = shared.answer(&asked, answer);
             respond(shared, line, incoming, asked, response).await
         }
         Err(Stop::Gone) => {
-            asked.log(None, "client gone");
+            asked.log(None, 0, Outcome::ClientGone);
             line.tally.abort();
             Then::End(Ending::Drop)
         }
@@ -117,38 +95,53 @@ pub async fn exchange<D: Dispatch>(shared: &Shared<D>, line: &mut Line, mut head
     }
 }
 
+/// What the app answers, unless the exchange cannot go on before it does.
+async fn handle<D: Dispatch>(
+    shared: &Shared<D>,
+    wire: &mut Wire,
+    incoming: &mut Incoming,
+    request: Request,
+) -> Result<Result<Response, Failure>, Stop> {
+    let mut answer = pin!(shared.dispatch.dispatch(request));
+    poll_fn(|cx| {
+        if let Poll::Ready(answer) = answer.as_mut().poll(cx) {
+            return Poll::Ready(Ok(answer));
+        }
+        if let Poll::Ready(stop) = incoming.poll(cx, wire, &shared.config) {
+            return Poll::Ready(Err(stop));
+        }
+        match wire.poll_flush(cx) {
+            Poll::Ready(Err(_)) => Poll::Ready(Err(Stop::Gone)),
+            _ => Poll::Pending,
+        }
+    })
+    .await
+}
+
 /// Answers what is no request at all.
-pub fn turn_away_unread<D>(shared: &Shared<D>, line: &mut Line, reject: Reject) -> Then {
-    let asked = Asked {
-        id: shared.ids.text(RequestId::next()),
-        version: Version::Http11,
-        is_head: false,
-        keep_alive: false,
-        prefers_html: false,
-        log: None,
-    };
+pub fn turn_away_unread<D: Dispatch>(shared: &Shared<D>, line: &mut Line, reject: Reject) -> Then {
+    line.tally.begin();
+    let asked = shared.ask_unread(&line.peer, Version::Http11);
     turn_away(shared, line, &asked, reject)
 }
 
 fn turn_away<D>(shared: &Shared<D>, line: &mut Line, asked: &Asked, reject: Reject) -> Then {
-    let response = refuse(reject, Asker { id: &asked.id, prefers_html: asked.prefers_html });
-    asked.log(Some(response.status), reject.code());
+    let response = asked.refusal(reject);
     let date = line.date.at(shared.clock.unix());
-    let situation = asked.situation(date, false);
+    let situation = situation(asked, date, false);
     let written = write_head(line.wire.outbox.text(), &response, &situation);
+    let mut sent = 0;
     if let (Transfer::Whole, Body::Full(bytes)) = (written.transfer, response.body) {
+        sent = bytes.len() as u64;
         line.wire.outbox.push(bytes);
     }
-    line.tally.reject();
+    asked.log(Some(response.status), sent, Outcome::Refused(reject.code()));
+    line.tally.reject(response.status);
     Then::End(Ending::Linger)
 }
 
-/// Statuses that are no final answer cannot be sent as one.
-fn sendable(response: Response) -> Result<Response, Failure> {
-    match response.status {
-        200..=999 => Ok(response),
-        status => Err(Failure::App { message: format!("the app answered with status {status}") }),
-    }
+fn situation<'a>(asked: &'a Asked, date: &'a DateText, keep_alive: bool) -> Situation<'a> {
+    Situation { id: &asked.id, date, version: asked.version, is_head: asked.is_head, keep_alive }
 }
 
 async fn respond<D>(
@@ -164,25 +157,30 @@ async fn respond<D>(
     let keep_alive = asked.keep_alive
         && shared.drain.phase() == Phase::Open
         && (incoming.is_done() || may_keep(&incoming, &line.wire.inbox, &response.body));
-    let situation = asked.situation(line.date.at(shared.clock.unix()), keep_alive);
+    let situation = situation(&asked, line.date.at(shared.clock.unix()), keep_alive);
     let written = write_head(line.wire.outbox.text(), &response, &situation);
     shared.stats.drop_headers(written.headers_dropped);
-    let status = response.status;
+    let (status, mut sent) = (response.status, 0);
 
     match (written.transfer, response.body) {
-        (Transfer::Whole, Body::Full(bytes)) => line.wire.outbox.push(bytes),
+        (Transfer::Whole, Body::Full(bytes)) => {
+            sent = bytes.len() as u64;
+            line.wire.outbox.push(bytes);
+        }
         (Transfer::Stream(delimiter), body) => {
             let mut outgoing = Outgoing::new(body, delimiter);
-            match stream(shared, &mut line.wire, &mut incoming, &mut outgoing).await {
+            let streamed = stream(shared, &mut line.wire, &mut incoming, &mut outgoing).await;
+            sent = outgoing.sent();
+            match streamed {
                 Streamed::All => {}
                 Streamed::Gone => {
-                    asked.log(Some(status), "client gone");
+                    asked.log(Some(status), sent, Outcome::ClientGone);
                     line.tally.abort();
                     return Then::End(Ending::Drop);
                 }
                 Streamed::Failed(error) => {
                     tracing::info!(request.id = %asked.id, %error, "Response cut off");
-                    asked.log(Some(status), "cut off");
+                    asked.log(Some(status), sent, Outcome::CutOff);
                     line.tally.abort();
                     return Then::End(if delimiter == Delimiter::Close { Ending::Reset } else { Ending::Close });
                 }
@@ -190,8 +188,8 @@ async fn respond<D>(
         }
         _ => {}
     }
-    asked.log(Some(status), "answered");
-    line.tally.serve();
+    asked.log(Some(status), sent, Outcome::Answered);
+    line.tally.serve(status);
     if !incoming.is_done() {
         return settle(shared, &mut line.wire, incoming, written.keep_alive).await;
     }
@@ -224,7 +222,11 @@ async fn stream<D>(shared: &Shared<D>, wire: &mut Wire, incoming: &mut Incoming,
                 return Poll::Ready(Streamed::All);
             }
             if wire.outbox.is_empty() {
-                return Poll::Pending;
+                // Nothing but what TLS may hold back.
+                return match wire.poll_flush(cx) {
+                    Poll::Ready(Err(_)) => Poll::Ready(Streamed::Gone),
+                    _ => Poll::Pending,
+                };
             }
             match wire.poll_write(cx) {
                 Poll::Ready(Ok(())) => {}
@@ -253,34 +255,5 @@ async fn settle<D>(shared: &Shared<D>, wire: &mut Wire, mut incoming: Incoming, 
         Ok(()) if incoming.is_done() => Then::Next,
         Ok(()) | Err(Stop::Reject(_)) => Then::End(Ending::Linger),
         Err(Stop::Gone) => Then::End(Ending::Drop),
-    }
-}
-
-// === impl Asked ===
-
-impl Asked {
-    fn new(head: &Head, id: IdText) -> Self {
-        let log = tracing::enabled!(Level::DEBUG)
-            .then(|| Box::new(LogLine { method: head.method.clone(), url: head.url.clone(), start: Instant::now() }));
-        Self {
-            id,
-            version: head.version,
-            is_head: head.method == Method::Head,
-            keep_alive: head.keep_alive,
-            prefers_html: head.prefers_html,
-            log,
-        }
-    }
-
-    fn situation<'a>(&'a self, date: &'a crate::date::DateText, keep_alive: bool) -> Situation<'a> {
-        Situation { id: &self.id, date, version: self.version, is_head: self.is_head, keep_alive }
-    }
-
-    /// The access log: one line for each request, when all of its answer is on its way or none will be.
-    fn log(&self, status: Option<u16>, outcome: &str) {
-        if let Some(line) = &self.log {
-            let (id, method, url, elapsed) = (&self.id, line.method.as_str(), &line.url, line.start.elapsed());
-            tracing::debug!(request.id = %id, method, %url, status, outcome, ?elapsed, "Request");
-        }
     }
 }

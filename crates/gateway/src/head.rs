@@ -11,8 +11,11 @@
 use std::mem::MaybeUninit;
 
 use hearth_core::{Headers, Method};
+use hearth_websocket::handshake::has_token;
 
 use crate::ascii::has_bare_line_feed;
+use crate::encoding::Accepts;
+use crate::identity::names_client;
 use crate::reject::Reject;
 use crate::request_id::IdText;
 use crate::target::{Target, valid_authority};
@@ -20,8 +23,9 @@ use crate::target::{Target, valid_authority};
 /// More headers than this are refused.
 pub const MAX_HEADERS: usize = 100;
 
-/// Room for headers that the gateway adds (`x-request-id`).
-const EXTRA: usize = 96;
+/// Headers that the gateway adds (`x-request-id`, `x-forwarded-for`, `x-forwarded-proto`), and room for them.
+pub const EXTRA_HEADERS: usize = 3;
+pub const EXTRA: usize = 192;
 
 /// What a head is judged by, and what its url is made of.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +55,19 @@ pub struct Head {
     pub id: Option<IdText>,
     /// Errors are better shown as HTML.
     pub prefers_html: bool,
+    /// Which codings of a response the client takes.
+    pub accepts: Accepts,
+    /// There are headers that say who the client is; they are not yet believed or taken out.
+    pub names_client: bool,
+    pub upgrade: Upgrade,
+}
+
+/// What the client wants the connection to become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Upgrade {
+    /// Nothing, or nothing that is known here.
+    None,
+    WebSocket,
 }
 
 /// Where the body ends.
@@ -65,6 +82,7 @@ pub enum Framing {
 pub enum Version {
     Http10,
     Http11,
+    Http2,
 }
 
 /// Parses the head at the start of `bytes`; `None` while it is incomplete.
@@ -96,7 +114,7 @@ pub fn parse(bytes: &[u8], rules: &Rules<'_>) -> Result<Option<Head>, Reject> {
     let target = Target::parse(&method, path)?;
 
     let mut fields = Fields::default();
-    let mut headers = Headers::with_capacity(request.headers.len() + 1, length + EXTRA);
+    let mut headers = Headers::with_capacity(request.headers.len() + EXTRA_HEADERS, length + EXTRA);
     for line in request.headers.iter() {
         let value = match (fields.note(line.name, line.value)?, target) {
             (Keep::No, _) => continue,
@@ -108,36 +126,48 @@ pub fn parse(bytes: &[u8], rules: &Rules<'_>) -> Result<Option<Head>, Reject> {
     let host = match (fields.host, version) {
         (Some(host), _) => host,
         (None, Version::Http10) => rules.default_host,
-        (None, Version::Http11) => return Err(Reject::HostMissing),
+        (None, _) => return Err(Reject::HostMissing),
     };
+    let framing = fields.framing(version)?;
+    let may_upgrade = version == Version::Http11 && method == Method::Get && framing == Framing::None;
     Ok(Some(Head {
         length,
         url: target.url(rules.scheme, host),
         method,
         headers,
-        framing: fields.framing(version)?,
+        framing,
         version,
         keep_alive: !fields.close && (version == Version::Http11 || fields.keep_alive),
         expects_continue: fields.expects_continue && version == Version::Http11,
         id: fields.id,
         prefers_html: fields.prefers_html,
+        accepts: fields.accepts,
+        names_client: fields.names_client,
+        upgrade: if may_upgrade && fields.upgrade && fields.websocket { Upgrade::WebSocket } else { Upgrade::None },
     }))
 }
 
 /// What the headers say that concerns us.
 #[derive(Default)]
-struct Fields<'a> {
-    host: Option<&'a str>,
+pub struct Fields<'a> {
+    pub host: Option<&'a str>,
     length: Option<&'a [u8]>,
     chunked: bool,
     close: bool,
     keep_alive: bool,
-    expects_continue: bool,
-    id: Option<IdText>,
-    prefers_html: bool,
+    pub expects_continue: bool,
+    pub id: Option<IdText>,
+    pub prefers_html: bool,
+    pub accepts: Accepts,
+    pub names_client: bool,
+    /// The connection is to become something else.
+    upgrade: bool,
+    /// That something is a WebSocket.
+    websocket: bool,
 }
 
-enum Keep {
+/// Whether the app gets a header.
+pub enum Keep {
     Yes,
     No,
     /// Unless the target names another host.
@@ -146,14 +176,18 @@ enum Keep {
 
 impl<'a> Fields<'a> {
     /// Takes notice of a header; says whether the app gets it.
-    fn note(&mut self, name: &str, value: &'a [u8]) -> Result<Keep, Reject> {
+    pub fn note(&mut self, name: &str, value: &'a [u8]) -> Result<Keep, Reject> {
         let is = |other: &str| name.eq_ignore_ascii_case(other);
         match name.len() {
             2 if is("te") => return Ok(Keep::No),
             4 if is("host") => return self.note_host(value),
             6 if is("accept") => self.prefers_html = prefers_html(value),
             6 if is("expect") => self.expects_continue |= value.eq_ignore_ascii_case(b"100-continue"),
-            7 if is("upgrade") || is("trailer") => return Ok(Keep::No),
+            7 if is("trailer") => return Ok(Keep::No),
+            7 if is("upgrade") => {
+                self.websocket |= has_token(value, "websocket");
+                return Ok(Keep::No);
+            }
             10 if is("keep-alive") => return Ok(Keep::No),
             10 if is("connection") => {
                 self.note_connection(value);
@@ -164,6 +198,7 @@ impl<'a> Fields<'a> {
                 return Ok(Keep::No);
             }
             14 if is("content-length") => return self.note_length(value),
+            15 if is("accept-encoding") => self.accepts = Accepts::parse(value),
             17 if is("transfer-encoding") => {
                 if self.chunked || !value.eq_ignore_ascii_case(b"chunked") {
                     return Err(Reject::Encoding);
@@ -172,6 +207,8 @@ impl<'a> Fields<'a> {
                 return Ok(Keep::No);
             }
             7.. if name.as_bytes()[..6].eq_ignore_ascii_case(b"proxy-") => return Ok(Keep::No),
+            // Most names are not of these lengths, or do not begin with an x.
+            6 | 9.. => self.names_client |= names_client(name),
             _ => {}
         }
         Ok(Keep::Yes)
@@ -193,6 +230,7 @@ impl<'a> Fields<'a> {
             let option = option.trim_ascii();
             self.close |= option.eq_ignore_ascii_case(b"close");
             self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+            self.upgrade |= option.eq_ignore_ascii_case(b"upgrade");
         }
     }
 
@@ -205,13 +243,23 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn framing(&self, version: Version) -> Result<Framing, Reject> {
+    pub fn framing(&self, version: Version) -> Result<Framing, Reject> {
         match (self.length, self.chunked) {
             (None, false) => Ok(Framing::None),
             (Some(_), true) => Err(Reject::LengthAndEncoding),
             (None, true) if version == Version::Http10 => Err(Reject::Encoding),
             (None, true) => Ok(Framing::Chunked),
             (Some(text), false) => parse_length(text).map(Framing::Length).ok_or(Reject::Length),
+        }
+    }
+}
+
+impl Version {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Http10 => "HTTP/1.0",
+            Self::Http11 => "HTTP/1.1",
+            Self::Http2 => "HTTP/2",
         }
     }
 }

@@ -1,44 +1,87 @@
-//! The HTTP/1.1 front: connections in, [`hearth_core::Request`]s out to a [`hearth_core::Dispatch`], its responses and
-//! failures back. Written by hand on `httparse` because CPU per request decides: in the usual case a request is one
-//! read, one parse, one poll of the handler and one write, without timers, tasks or channels of its own.
+//! The HTTP front: connections in, [`hearth_core::Request`]s out to a [`hearth_core::Dispatch`], its responses and
+//! failures back. HTTP/1.1 is written by hand on `httparse` because CPU per request decides: in the usual case a request
+//! is one read, one parse, one poll of the handler and one write, without timers, tasks or channels of its own.
+//!
+//! What a request goes through, in this order; what is off costs a branch:
+//!
+//! | step | file | refused with |
+//! |---|---|---|
+//! | a slot for the connection (`max_connections`) | `server.rs` | waits in the kernel's queue |
+//! | a place among its client's (`max_connections_per_client`) | `crowd.rs` | closed |
+//! | TLS: certificate by name, HTTP/2 or HTTP/1 | `tls.rs` | closed |
+//! | head: grammar, framing, limits, time; hop-by-hop headers go | `head.rs`, `connection.rs`; `http2/` | 400, 408, 431, 501, 505 |
+//! | who it is: client, scheme, host; identity headers go or count | `identity.rs` | |
+//! | `x-request-id`; `traceparent` and all others as they came | `asked.rs`, `request_id.rs` | |
+//! | body: the smaller of the server's and the app's limit | `body_in.rs`; `http2/upload.rs` | 408, 413 |
+//! | rate of its client (`rate_limit`) | `rates.rs` | 429 |
+//! | **the app** | | |
+//! | failures become responses | `rescue.rs` | 4xx, 5xx |
+//! | compression, where the client wants it and the app did not | `compress.rs`, `encoder.rs` | |
+//! | head out: header limits, `date`, `x-request-id`, framing | `response.rs`; `http2/head.rs` | |
+//! | body out, as fast as the client reads | `exchange.rs`, `body_out.rs`; `http2/download.rs` | dropped, reset |
+//! | access log, counts | `access.rs`, `stats.rs` | |
 //!
 //! | file | |
 //! |---|---|
 //! | `config.rs` | what an operator may set, with defaults and their costs |
-//! | `server.rs`, `drain.rs`, `stats.rs` | listeners, the limit of connections, shutdown, counts |
-//! | `connection.rs`, `exchange.rs` | a connection's life; one request and its answer |
-//! | `wire.rs`, `outbox.rs`, `timer.rs`, `clock.rs` | a socket with its buffers, and time |
-//! | `head.rs`, `target.rs`, `chunked.rs`, `ascii.rs` | parsers: pure functions of bytes |
-//! | `body_in.rs`, `body_out.rs`, `response.rs`, `date.rs`, `request_id.rs` | bodies, and what is written |
+//! | `server.rs`, `tls.rs`, `crowd.rs`, `peer.rs` | listeners, the limits of connections, shutdown; who is there |
+//! | `drain.rs`, `stats.rs`, `access.rs` | how the end is told; counts and the access log |
+//! | `connection.rs`, `exchange.rs` | HTTP/1: a connection's life; one request and its answer |
+//! | `websocket.rs` | what becomes of a connection whose client and app agree on a WebSocket |
+//! | `http2/` | the same for HTTP/2 |
+//! | `asked.rs`, `identity.rs`, `rates.rs` | what both have in common: from head to app, from answer to response |
+//! | `stream.rs`, `wire.rs`, `outbox.rs`, `timer.rs`, `clock.rs` | a socket with its buffers, and time |
+//! | `head.rs`, `target.rs`, `chunked.rs`, `encoding.rs`, `ascii.rs` | parsers: pure functions of bytes |
+//! | `body_in.rs`, `continuation.rs`, `body_out.rs` | bodies |
+//! | `response.rs`, `date.rs`, `request_id.rs`, `text.rs`, `compress.rs`, `encoder.rs` | what is written |
 //! | `reject.rs`, `rescue.rs` | what we refuse, and every error response |
 #![forbid(unsafe_code)]
 
+mod access;
 mod ascii;
+mod asked;
 mod body_in;
 mod body_out;
-
 mod chunked;
 mod clock;
+mod compress;
 mod config;
 mod connection;
+mod continuation;
+mod crowd;
 mod date;
 mod drain;
+mod encoder;
+mod encoding;
 mod exchange;
 mod head;
+mod http2;
+mod identity;
 mod outbox;
+mod peer;
+mod rates;
 mod reject;
 mod request_id;
 mod rescue;
 mod response;
 mod server;
 mod stats;
+mod stream;
 mod target;
+mod text;
 mod timer;
+mod tls;
+mod websocket;
 mod wire;
 
-pub use config::{Config, Errors, HalfClose, Scheme};
-pub use server::Server;
-pub use stats::Summary;
+pub use access::{AccessLine, AccessLog, Outcome, Sink};
+pub use config::{Compression, Config, Errors, HalfClose, Scheme};
+pub use peer::client_group;
+pub use rates::{Rate, Rates, Verdict};
+pub use rescue::status_and_code;
+pub use server::{Listener, Server};
+pub use stats::{Answers, Stats, Summary};
+pub use tls::{Certificates, PemFile, PemPair, TlsError};
 
 /// The parsers, for fuzzing: bytes in, a verdict out, no I/O and no state but their own.
 pub mod parse {

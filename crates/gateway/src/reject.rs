@@ -9,7 +9,7 @@ pub enum Reject {
     Malformed,
     #[error("lines must end with CR LF")]
     BareLineFeed,
-    #[error("only HTTP/1.1 and HTTP/1.0 are spoken here")]
+    #[error("only HTTP/2, HTTP/1.1 and HTTP/1.0 are spoken here")]
     Version,
     #[error("the request's head is too large")]
     HeadTooLarge,
@@ -23,6 +23,8 @@ pub enum Reject {
     HostRepeated,
     #[error("the Host header is invalid")]
     HostInvalid,
+    #[error("the Host header and :authority name different hosts")]
+    HostDiffers,
     #[error("the Content-Length header is invalid, or there are several that differ")]
     Length,
     #[error("Transfer-Encoding and Content-Length must not be sent together")]
@@ -39,6 +41,15 @@ pub enum Reject {
     BodyTimeout,
     #[error("the request's body is malformed: {0}")]
     Chunk(ChunkError),
+    #[error("only version 13 of the WebSocket protocol is spoken here: send `sec-websocket-version: 13`")]
+    SocketVersion,
+    #[error("`sec-websocket-key` must be there once, with 16 bytes in base64")]
+    SocketKey,
+    /// Of the app's choice, and no fault of the connection's.
+    #[error(
+        "there is a WebSocket here and nothing else: send `connection: upgrade` and `upgrade: websocket`, over HTTP/1.1"
+    )]
+    UpgradeRequired,
 }
 
 impl Reject {
@@ -49,6 +60,7 @@ impl Reject {
             Self::HeadTimeout | Self::BodyTimeout => 408,
             Self::Connect => 501,
             Self::Version => 505,
+            Self::SocketVersion | Self::UpgradeRequired => 426,
             _ => 400,
         }
     }
@@ -65,6 +77,7 @@ impl Reject {
             Self::HostMissing => "host_missing",
             Self::HostRepeated => "host_repeated",
             Self::HostInvalid => "host_invalid",
+            Self::HostDiffers => "host_differs",
             Self::Length => "content_length",
             Self::LengthAndEncoding => "length_and_encoding",
             Self::Encoding => "transfer_encoding",
@@ -73,6 +86,9 @@ impl Reject {
             Self::HeadTimeout => "head_timeout",
             Self::BodyTimeout => "body_timeout",
             Self::Chunk(_) => "malformed_body",
+            Self::SocketVersion => "websocket_version",
+            Self::SocketKey => "websocket_key",
+            Self::UpgradeRequired => "upgrade_required",
         }
     }
 }

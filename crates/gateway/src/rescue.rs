@@ -2,9 +2,8 @@
 //! An app's own words go to the log, and to the client only when the operator asked for it; limits are explained to both,
 //! since whoever hits one needs to know which.
 
-use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hearth_core::rate::{Admitted, RateLimit};
@@ -13,6 +12,7 @@ use hearth_core::{Body, Failure, Headers, LimitKind, Response};
 use crate::config::Errors;
 use crate::reject::Reject;
 use crate::request_id::IdText;
+use crate::text::{escape_html, push_json};
 
 /// Who asked, and how they like their errors.
 #[derive(Clone, Copy, Debug)]
@@ -26,15 +26,23 @@ struct Reply {
     status: u16,
     code: &'static str,
     message: String,
-    retry: Retry,
+    hint: Hint,
 }
 
-#[derive(PartialEq, Eq)]
-enum Retry {
-    /// The same again may well work in a second.
-    Soon,
-    Unsaid,
+/// What the client could do about it, as a header.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hint {
+    None,
+    /// Ask again after this time.
+    Retry(Duration),
+    /// Bring a token.
+    Authenticate,
+    /// Use one of these methods.
+    Allow(&'static str),
 }
+
+/// The same again may well work in a second.
+const SOON: Hint = Hint::Retry(Duration::from_secs(1));
 
 /// The answer to a request whose app gave none. Also writes the log, as far as `log` lets it.
 pub fn rescue(failure: &Failure, asker: Asker<'_>, errors: Errors, log: &FailureLog) -> Response {
@@ -45,9 +53,14 @@ pub fn rescue(failure: &Failure, asker: Asker<'_>, errors: Errors, log: &Failure
 /// The answer to a request that no app gets to see, or not whole.
 pub fn refuse(reject: Reject, asker: Asker<'_>) -> Response {
     tracing::debug!(request.id = %asker.id, code = reject.code(), "Request refused");
-    let reply =
-        Reply { status: reject.status(), code: reject.code(), message: reject.to_string(), retry: Retry::Unsaid };
+    let reply = Reply { status: reject.status(), code: reject.code(), message: reject.to_string(), hint: Hint::None };
     reply.into_response(asker)
+}
+
+/// Status and code that a failure is answered with, for who counts them.
+pub fn status_and_code(failure: &Failure) -> (u16, &'static str) {
+    let Reply { status, code, .. } = reply(failure, Errors::Brief);
+    (status, code)
 }
 
 fn reply(failure: &Failure, errors: Errors) -> Reply {
@@ -55,19 +68,26 @@ fn reply(failure: &Failure, errors: Errors) -> Reply {
         Errors::Brief => brief.to_owned(),
         Errors::Detailed => failure.to_string(),
     };
-    let (status, code, message, retry) = match failure {
-        Failure::NoApp => (404, "no_app", failure.to_string(), Retry::Unsaid),
-        Failure::NoHandler { .. } => (501, "no_handler", failure.to_string(), Retry::Unsaid),
-        Failure::Load(_) => (502, "load_failed", brief_unless_asked("the app failed to load"), Retry::Unsaid),
-        Failure::App { .. } => (502, "app_failed", brief_unless_asked("the app failed"), Retry::Unsaid),
-        Failure::Limit(limit) => (limit_status(limit.kind), limit.kind.code(), failure.to_string(), Retry::Unsaid),
-        Failure::Collateral(_) => (503, "collateral", failure.to_string(), Retry::Soon),
-        Failure::Stuck => (503, "stuck", failure.to_string(), Retry::Soon),
-        Failure::Capacity { .. } => (503, "no_capacity", failure.to_string(), Retry::Soon),
-        Failure::Draining => (503, "draining", failure.to_string(), Retry::Soon),
-        Failure::Internal { .. } => (500, "internal", brief_unless_asked("internal error"), Retry::Unsaid),
+    let plain = || failure.to_string();
+    let (status, code, message, hint) = match failure {
+        Failure::NoApp => (404, "no_app", plain(), Hint::None),
+        Failure::NoVersion { .. } => (404, "no_version", plain(), Hint::None),
+        Failure::BadRange { .. } => (400, "bad_range", plain(), Hint::None),
+        Failure::NotFound => (404, "not_found", plain(), Hint::None),
+        Failure::MethodNotAllowed { allow, .. } => (405, "method_not_allowed", plain(), Hint::Allow(allow)),
+        Failure::Unauthorized => (401, "unauthorized", plain(), Hint::Authenticate),
+        Failure::RateLimited { retry_after } => (429, "rate_limited", plain(), Hint::Retry(*retry_after)),
+        Failure::NoHandler { .. } => (501, "no_handler", plain(), Hint::None),
+        Failure::Load(_) => (502, "load_failed", brief_unless_asked("the app failed to load"), Hint::None),
+        Failure::App { .. } => (502, "app_failed", brief_unless_asked("the app failed"), Hint::None),
+        Failure::Limit(limit) => (limit_status(limit.kind), limit.kind.code(), plain(), Hint::None),
+        Failure::Collateral(_) => (503, "collateral", plain(), SOON),
+        Failure::Stuck => (503, "stuck", plain(), SOON),
+        Failure::Capacity { .. } => (503, "no_capacity", plain(), SOON),
+        Failure::Draining => (503, "draining", plain(), SOON),
+        Failure::Internal { .. } => (500, "internal", brief_unless_asked("internal error"), Hint::None),
     };
-    Reply { status, code, message, retry }
+    Reply { status, code, message, hint }
 }
 
 fn limit_status(kind: LimitKind) -> u16 {
@@ -90,6 +110,10 @@ impl FailureLog {
     }
 
     fn write(&self, failure: &Failure, id: &IdText) {
+        if is_clients_doing(failure) {
+            tracing::debug!(request.id = %id, %failure, "Request refused");
+            return;
+        }
         let admitted = self.rate.lock().unwrap_or_else(PoisonError::into_inner).admit(Instant::now());
         let Admitted::Yes { held_back } = admitted else { return };
         if held_back > 0 {
@@ -97,6 +121,20 @@ impl FailureLog {
         }
         log(failure, id);
     }
+}
+
+/// Nothing failed, and nobody but the client can change it: such things must not take the log's room from others.
+fn is_clients_doing(failure: &Failure) -> bool {
+    matches!(
+        failure,
+        Failure::NoApp
+            | Failure::NoVersion { .. }
+            | Failure::BadRange { .. }
+            | Failure::NotFound
+            | Failure::MethodNotAllowed { .. }
+            | Failure::Unauthorized
+            | Failure::RateLimited { .. }
+    )
 }
 
 fn log(failure: &Failure, id: &IdText) {
@@ -120,15 +158,24 @@ impl Reply {
             self.json(asker.id)
         };
         headers.push(b"cache-control", b"no-store");
-        if self.retry == Retry::Soon {
-            headers.push(b"retry-after", b"1");
+        match self.hint {
+            Hint::None => {}
+            // Rounded up: who comes too early is only sent away again.
+            Hint::Retry(after) => {
+                let seconds = after.as_secs() + u64::from(after.subsec_nanos() > 0);
+                headers.push(b"retry-after", seconds.max(1).to_string().as_bytes());
+            }
+            Hint::Authenticate => headers.push(b"www-authenticate", b"Bearer"),
+            Hint::Allow(methods) => headers.push(b"allow", methods.as_bytes()),
         }
-        Response { status: self.status, reason: None, headers, body: Body::Full(Bytes::from(body)) }
+        Response::new(self.status, headers, Body::Full(Bytes::from(body)))
     }
 
     fn json(&self, id: &IdText) -> String {
-        let Self { code, message, .. } = self;
-        format!(r#"{{"error":{{"code":"{code}","message":"{}","request_id":"{id}"}}}}"#, escape_json(message))
+        let mut out = format!(r#"{{"error":{{"code":"{}","message":"#, self.code);
+        push_json(&mut out, &self.message);
+        out.push_str(&format!(r#","request_id":"{id}"}}}}"#));
+        out
     }
 
     fn html(&self, id: &IdText) -> String {
@@ -139,38 +186,6 @@ impl Reply {
             escape_html(message)
         )
     }
-}
-
-fn escape_json(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            c if c < ' ' || c == '\u{7f}' => {
-                // Writing to a string cannot fail.
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-fn escape_html(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

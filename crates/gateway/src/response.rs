@@ -56,12 +56,16 @@ pub fn write_head(out: &mut Vec<u8>, response: &Response, situation: &Situation<
     let keep_alive = situation.keep_alive && transfer != Transfer::Stream(Delimiter::Close);
     push_status_line(out, response);
     let mut headers = AppHeaders::default();
-    headers.push(out, response);
+    headers.each(response, |name, value| push_header(out, name, value));
     push_length(out, response, transfer, headers.length);
     if !headers.date {
         push_header(out, b"date", situation.date);
     }
     push_header(out, b"x-request-id", situation.id.as_bytes());
+    if response.status == 426 {
+        // RFC 9110, 15.5.22: it says to what. There is only one thing.
+        out.extend_from_slice(b"upgrade: websocket\r\nsec-websocket-version: 13\r\n");
+    }
     if !keep_alive {
         out.extend_from_slice(b"connection: close\r\n");
     } else if situation.version == Version::Http10 {
@@ -71,11 +75,32 @@ pub fn write_head(out: &mut Vec<u8>, response: &Response, situation: &Situation<
     Written { transfer, keep_alive, headers_dropped: headers.dropped }
 }
 
+/// Writes the head that makes the connection a WebSocket; says how many of the app's headers were dropped.
+pub fn write_switch(out: &mut Vec<u8>, response: &Response, situation: &Situation<'_>, accept: &str) -> u64 {
+    out.extend_from_slice(b"HTTP/1.1 101 Switching Protocols\r\n");
+    let mut headers = AppHeaders::default();
+    headers.each(response, |name, value| {
+        // Of the handshake only the choice of a subprotocol is the app's.
+        if name == b"sec-websocket-protocol" || !name.starts_with(b"sec-websocket-") {
+            push_header(out, name, value);
+        }
+    });
+    if !headers.date {
+        push_header(out, b"date", situation.date);
+    }
+    push_header(out, b"x-request-id", situation.id.as_bytes());
+    push_header(out, b"upgrade", b"websocket");
+    push_header(out, b"connection", b"Upgrade");
+    push_header(out, b"sec-websocket-accept", accept.as_bytes());
+    out.extend_from_slice(b"\r\n");
+    headers.dropped
+}
+
 fn has_no_body(status: u16) -> bool {
     matches!(status, 204 | 304)
 }
 
-fn transfer(response: &Response, situation: &Situation<'_>) -> Transfer {
+pub fn transfer(response: &Response, situation: &Situation<'_>) -> Transfer {
     if situation.is_head || has_no_body(response.status) {
         return Transfer::Unsent;
     }
@@ -84,8 +109,8 @@ fn transfer(response: &Response, situation: &Situation<'_>) -> Transfer {
         Body::Full(_) => Transfer::Whole,
         Body::Stream(stream) => Transfer::Stream(match (stream.remaining(), situation.version) {
             (Some(length), _) => Delimiter::Length(length),
-            (None, Version::Http11) => Delimiter::Chunks,
             (None, Version::Http10) => Delimiter::Close,
+            (None, _) => Delimiter::Chunks,
         }),
     }
 }
@@ -104,23 +129,24 @@ fn push_status_line(out: &mut Vec<u8>, response: &Response) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Says how long the body is. Where it is not sent, it says how long it would have been, if that is known.
 fn push_length(out: &mut Vec<u8>, response: &Response, transfer: Transfer, claimed: Option<u64>) {
-    let length = match (transfer, &response.body) {
-        (Transfer::Stream(Delimiter::Chunks), _) => {
-            out.extend_from_slice(b"transfer-encoding: chunked\r\n");
-            return;
-        }
+    if transfer == Transfer::Stream(Delimiter::Chunks) {
+        out.extend_from_slice(b"transfer-encoding: chunked\r\n");
+    } else if let Some(length) = length(response, transfer, claimed) {
+        out.extend_from_slice(b"content-length: ");
+        push_number(out, length);
+        out.extend_from_slice(b"\r\n");
+    }
+}
+
+/// How long the body is, as far as that is known. Where it is not sent, how long it would have been.
+pub fn length(response: &Response, transfer: Transfer, claimed: Option<u64>) -> Option<u64> {
+    match (transfer, &response.body) {
         (Transfer::Unsent, _) if response.status == 204 => None,
         // Nothing can be measured there, but the app may know.
         (Transfer::Unsent, Body::Empty) => claimed,
         (Transfer::Unsent, _) if response.status == 304 => claimed,
         (_, body) => body.length(),
-    };
-    if let Some(length) = length {
-        out.extend_from_slice(b"content-length: ");
-        push_number(out, length);
-        out.extend_from_slice(b"\r\n");
     }
 }
 
@@ -147,17 +173,19 @@ fn push_number(out: &mut Vec<u8>, mut number: u64) {
 
 /// The app's headers, and what they say that concerns us.
 #[derive(Default)]
-struct AppHeaders {
+pub struct AppHeaders {
     sent: usize,
     bytes: usize,
-    dropped: u64,
+    pub dropped: u64,
     /// The length that the app claims; only heard where there is no body.
-    length: Option<u64>,
-    date: bool,
+    pub length: Option<u64>,
+    /// There is a `date` among them.
+    pub date: bool,
 }
 
 impl AppHeaders {
-    fn push(&mut self, out: &mut Vec<u8>, response: &Response) {
+    /// Gives those that may be sent to `send`.
+    pub fn each(&mut self, response: &Response, mut send: impl FnMut(&[u8], &[u8])) {
         for (name, value) in response.headers.iter() {
             if self.is_ours(name, value) {
                 continue;
@@ -170,7 +198,7 @@ impl AppHeaders {
             self.sent += 1;
             self.bytes += bytes;
             self.date |= name == b"date";
-            push_header(out, name, value);
+            send(name, value);
         }
     }
 

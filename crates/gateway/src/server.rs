@@ -1,4 +1,4 @@
-//! Listeners, the limit of connections, and the shutdown.
+//! Listeners, the limits of connections, and the shutdown.
 //!
 //! A connection needs a slot before it is accepted; with none free, accepting pauses and clients wait in the kernel's
 //! queue. Each connection is a task of its own, so a panic in a handler ends that connection alone.
@@ -7,6 +7,7 @@
 
 use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,13 +17,18 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use crate::asked::Shared;
 use crate::clock::Clock;
-use crate::config::Config;
-use crate::connection::{self, Shared};
+use crate::config::{Config, Scheme};
+use crate::connection::{self, Accepted};
+use crate::crowd::{Crowd, Place};
 use crate::drain::{Drain, Phase};
+use crate::peer::{Peer, Trust};
+use crate::rates::Rates;
 use crate::request_id::Ids;
 use crate::rescue::FailureLog;
 use crate::stats::{Stats, Summary};
+use crate::tls::Certificates;
 
 /// Before the next try, when the system has no more descriptors or memory.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -33,28 +39,44 @@ pub struct Server<D> {
     shared: Arc<Shared<D>>,
 }
 
+/// Where connections come from.
+#[derive(Debug)]
+pub enum Listener {
+    /// HTTP/1, and HTTP/2 for clients that know.
+    Plain(TcpListener),
+    /// HTTP/2 and HTTP/1 over TLS.
+    Tls(TcpListener, Arc<Certificates>),
+}
+
 impl<D: Dispatch> Server<D> {
     pub fn new(config: Config, dispatch: Arc<D>) -> Self {
         let shared = Shared {
-            config,
             dispatch,
             failures: FailureLog::new(),
             clock: Clock::new(),
             ids: Ids::new(),
-            stats: Arc::new(Stats::default()),
+            stats: Stats::default(),
             drain: Drain::default(),
+            rates: Rates::new(config.rate_limit_clients),
+            config,
         };
         Self { shared: Arc::new(shared) }
     }
 
+    /// The counts, to be read while the server runs.
+    pub fn stats(&self) -> Stats {
+        self.shared.stats.clone()
+    }
+
     /// Serves until `shutdown` is ready and the drain is over. Must run on a tokio runtime with I/O and time.
-    pub async fn serve(self, listeners: Vec<TcpListener>, shutdown: impl Future) -> Summary {
+    pub async fn serve(self, listeners: Vec<Listener>, shutdown: impl Future) -> Summary {
         let shared = self.shared;
         let limit = shared.config.max_connections.clamp(1, u32::MAX as usize >> 1);
         let slots = Arc::new(Semaphore::new(limit));
+        let crowd = Arc::new(Crowd::new(shared.config.max_connections_per_client));
         let mut tasks = JoinSet::new();
         for listener in listeners {
-            tasks.spawn(accept(listener, shared.clone(), slots.clone()));
+            tasks.spawn(accept(listener, shared.clone(), slots.clone(), crowd.clone()));
         }
         let clock = shared.clone();
         let ticker = tokio::spawn(async move { clock.clock.run().await });
@@ -72,32 +94,73 @@ impl<D: Dispatch> Server<D> {
             }
         }
         ticker.abort();
-        shared.stats.summary()
+        let summary = shared.stats.summary();
+        // Whatever is still being torn down will not be answered any more.
+        Summary { aborted: summary.aborted + summary.in_flight, in_flight: 0, ..summary }
     }
 }
 
-async fn accept<D: Dispatch>(listener: TcpListener, shared: Arc<Shared<D>>, slots: Arc<Semaphore>) {
+async fn accept<D: Dispatch>(listener: Listener, shared: Arc<Shared<D>>, slots: Arc<Semaphore>, crowd: Arc<Crowd>) {
     loop {
         let Ok(slot) = slots.clone().acquire_owned().await else { return };
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
+        let (stream, address) = match listener.socket().accept().await {
+            Ok(accepted) => accepted,
             Err(error) => {
                 pause(&error).await;
                 continue;
             }
         };
+        let Some((peer, place)) = admit(&shared, &listener, &crowd, address) else { continue };
+        // Answers go out in one write each; waiting for more would only delay them. Without it all works, but slower.
+        let _ = stream.set_nodelay(true);
+        let accepted = listener.begin(stream);
         let shared = shared.clone();
         tokio::spawn(async move {
-            let _slot = slot;
-            serve(shared, stream).await;
+            let _held = (slot, place);
+            connection::serve(shared, accepted, peer).await;
         });
     }
 }
 
-async fn serve<D: Dispatch>(shared: Arc<Shared<D>>, stream: TcpStream) {
-    // Answers go out in one write each; waiting for more would only delay them. Without it all works, but slower.
-    let _ = stream.set_nodelay(true);
-    connection::serve(shared, stream).await;
+/// Who it is, unless it is one too many of that client.
+fn admit<D>(shared: &Shared<D>, listener: &Listener, crowd: &Arc<Crowd>, address: SocketAddr) -> Option<(Peer, Place)> {
+    let scheme = match listener {
+        Listener::Plain(_) => shared.config.scheme,
+        Listener::Tls(..) => Scheme::Https,
+    };
+    let peer = Peer::new(address.ip(), scheme, &shared.config.trusted_proxies);
+    let place = match peer.trust {
+        Trust::Proxy => Some(Place::uncounted()),
+        Trust::Nobody => crowd.enter(peer.address),
+    };
+    if place.is_none() {
+        shared.stats.refuse_connection();
+        tracing::debug!(client = %peer.text, "Connection refused: the client has as many as it may have");
+    }
+    Some((peer, place?))
+}
+
+// === impl Listener ===
+
+impl Listener {
+    fn socket(&self) -> &TcpListener {
+        match self {
+            Self::Plain(socket) | Self::Tls(socket, _) => socket,
+        }
+    }
+
+    fn begin(&self, stream: TcpStream) -> Accepted {
+        match self {
+            Self::Plain(_) => Accepted::Plain(stream),
+            Self::Tls(_, certificates) => Accepted::Tls(certificates.handshake(stream)),
+        }
+    }
+}
+
+impl From<TcpListener> for Listener {
+    fn from(socket: TcpListener) -> Self {
+        Self::Plain(socket)
+    }
 }
 
 /// A connection that failed before it was accepted is no reason to wait; anything else is.

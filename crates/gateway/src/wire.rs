@@ -9,11 +9,11 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::BytesMut;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::Instant;
 
 use crate::outbox::Outbox;
+use crate::stream::Stream;
 use crate::timer::Timer;
 
 /// What is read at once where nothing is known of what comes.
@@ -26,7 +26,7 @@ const LINGER_TIME: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub struct Wire {
-    stream: TcpStream,
+    stream: Stream,
     pub inbox: BytesMut,
     pub outbox: Outbox,
     /// The client will send no more.
@@ -52,7 +52,7 @@ pub enum Ending {
 }
 
 impl Wire {
-    pub fn new(stream: TcpStream, write_timeout: Duration) -> Self {
+    pub fn new(stream: Stream, write_timeout: Duration) -> Self {
         Self {
             stream,
             inbox: BytesMut::new(),
@@ -94,7 +94,35 @@ impl Wire {
         while !self.outbox.is_empty() {
             ready!(self.poll_write(cx))?;
         }
-        Poll::Ready(Ok(()))
+        if self.stream.is_tls() { self.poll_flush_tls(cx) } else { Poll::Ready(Ok(())) }
+    }
+
+    /// TLS has a buffer of its own.
+    fn poll_flush_tls(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match Pin::new(&mut self.stream).poll_flush(cx) {
+            Poll::Ready(result) => {
+                self.write_timer.stop();
+                Poll::Ready(result)
+            }
+            Poll::Pending => {
+                ready!(self.write_timer.poll(cx, self.write_timeout, Instant::now));
+                Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+            }
+        }
+    }
+
+    /// What was read and not used, and the stream, for another protocol.
+    pub fn into_parts(self) -> (BytesMut, Stream) {
+        (self.inbox, self.stream)
+    }
+
+    /// The same for as long as that other protocol takes.
+    pub fn lend(&mut self) -> (BytesMut, &mut Stream) {
+        (std::mem::take(&mut self.inbox), &mut self.stream)
+    }
+
+    pub fn is_tls(&self) -> bool {
+        self.stream.is_tls()
     }
 
     /// Gives a large buffer back.
@@ -110,9 +138,12 @@ impl Wire {
         }
         if ending == Ending::Reset {
             // Should it fail, the client sees an orderly end; nothing else can be done.
-            let _ = self.stream.set_zero_linger();
+            let _ = self.stream.tcp().set_zero_linger();
         } else if (ending == Ending::Linger || !self.inbox.is_empty()) && !self.eof {
             let _ = tokio::time::timeout(LINGER_TIME, self.linger()).await;
+        } else if self.stream.is_tls() {
+            // Without a word of farewell the client could not tell the end from an attack.
+            let _ = tokio::time::timeout(LINGER_TIME, self.stream.shutdown()).await;
         }
     }
 

@@ -5,9 +5,11 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use hearth_core::files::AppFiles;
 use hearth_core::module::{ImportStyle, ImportType, ModuleCode, ModuleError, ModuleId, ModuleLoader, ModuleSource};
 
 use super::compile::File;
+use super::files::Files;
 use super::format::{Format, Role};
 use super::jail::{self, Jail, Refusal};
 use super::resolve::Resolver;
@@ -25,6 +27,7 @@ pub struct AppModules {
     jail: Arc<Jail>,
     resolver: Resolver,
     scopes: Scopes,
+    files: Arc<Files>,
     loaded: Mutex<Places>,
 }
 
@@ -63,6 +66,7 @@ impl AppModules {
             entry: id,
             resolver: Resolver::new(jail.clone()),
             scopes: Scopes::new(jail.clone()),
+            files: Arc::new(Files::new(jail.clone())),
             jail,
             loaded: Mutex::default(),
         })
@@ -153,6 +157,10 @@ impl ModuleLoader for AppModules {
 
     fn load(&self, id: &ModuleId, kind: ImportType) -> Result<Arc<ModuleSource>, ModuleError> {
         self.module(id, kind).map(|module| module.source.clone())
+    }
+
+    fn files(&self) -> Option<Arc<dyn AppFiles>> {
+        Some(self.files.clone())
     }
 }
 

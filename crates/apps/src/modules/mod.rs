@@ -22,7 +22,7 @@
 //!
 //! # Invariants
 //!
-//! * No byte is read outside the app's folder: every access goes through `jail::Jail`.
+//! * No byte is read outside the app's folder: every access goes through `jail::Jail`, that of `files.rs` too.
 //! * A file is parsed once; its imports come from that same parse, so that [`AppModules::warm`] costs no second one.
 //! * No source, however nested, overflows a stack: see `stack.rs`.
 //! * Ids are canonical: two paths to one file (through a symbolic link, say) give one id, hence one module.
@@ -31,6 +31,7 @@ mod app;
 mod compile;
 mod exports;
 mod fault;
+mod files;
 mod format;
 mod jail;
 mod live;

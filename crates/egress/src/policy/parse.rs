@@ -4,8 +4,9 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
+use hearth_core::Cidr;
+
 use super::{Public, Rules, ports};
-use crate::cidr::{Cidr, CidrError};
 use crate::target::parse_port;
 
 /// A host by name.
@@ -124,10 +125,7 @@ fn bare_v6(text: &str) -> Option<Result<Cidr, String>> {
 fn range(address: IpAddr, prefix: &str) -> Result<Cidr, String> {
     let digits = !prefix.is_empty() && prefix.bytes().all(|b| b.is_ascii_digit());
     let prefix = prefix.parse().ok().filter(|_| digits).ok_or("after the / there must be a number of bits")?;
-    Cidr::new(address, prefix).map_err(|error| match error {
-        CidrError::Prefix { longest } => format!("an address has only {longest} bits"),
-        CidrError::HostBits { range } => format!("the range that contains it is written {range}"),
-    })
+    Cidr::new(address, prefix).map_err(|error| error.to_string())
 }
 
 fn host_rule(host: &str, port: Option<u16>) -> Result<HostRule, String> {

@@ -8,3 +8,4 @@ mod pool;
 mod redirects;
 mod support;
 mod tls;
+mod upgrades;

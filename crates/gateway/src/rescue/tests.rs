@@ -21,6 +21,13 @@ fn every_cause_has_its_status_and_code() {
     let module = LimitExceeded::time(LimitKind::ModuleCpu, Duration::from_secs(3), Duration::from_secs(2));
     let heap = LimitExceeded::memory(LimitKind::Heap, ByteSize::mb(129), ByteSize::mb(128));
     for (failure, status, code, retries) in [
+        (Failure::NoApp, 404, "no_app", false),
+        (Failure::NoVersion { app: "a".into(), range: "^2".into() }, 404, "no_version", false),
+        (Failure::BadRange { message: "x".into() }, 400, "bad_range", false),
+        (Failure::NotFound, 404, "not_found", false),
+        (Failure::MethodNotAllowed { method: "PUT".into(), allow: "GET, HEAD" }, 405, "method_not_allowed", false),
+        (Failure::Unauthorized, 401, "unauthorized", false),
+        (Failure::RateLimited { retry_after: Duration::from_millis(20) }, 429, "rate_limited", true),
         (Failure::NoHandler { event: "fetch" }, 501, "no_handler", false),
         (Failure::Load(LoadFailure::NeverSettled), 502, "load_failed", false),
         (Failure::App { message: "x".into() }, 502, "app_failed", false),
@@ -38,6 +45,24 @@ fn every_cause_has_its_status_and_code() {
         assert_eq!((got, retry.as_deref()), (status, retries.then_some("1")), "{failure:?}");
         assert!(body.starts_with(&format!(r#"{{"error":{{"code":"{code}","message":""#)), "{body}");
         assert!(body.ends_with(r#"","request_id":"id-1"}}"#), "{body}");
+    }
+}
+
+#[test]
+fn some_causes_say_what_to_do() {
+    let hint = |failure: Failure, name| {
+        let id = IdText::parse(b"id-1").unwrap();
+        let asker = Asker { id: &id, prefers_html: false };
+        let response = rescue(&failure, asker, Errors::Brief, &FailureLog::new());
+        String::from_utf8(response.headers.get(name).unwrap().to_vec()).unwrap()
+    };
+    assert_eq!(hint(Failure::Unauthorized, "www-authenticate"), "Bearer");
+    let method = Failure::MethodNotAllowed { method: "PUT".into(), allow: "GET, HEAD" };
+    assert_eq!(hint(method, "allow"), "GET, HEAD");
+    for (retry_after, seconds) in
+        [(Duration::ZERO, "1"), (Duration::from_secs(7), "7"), (Duration::from_millis(7001), "8")]
+    {
+        assert_eq!(hint(Failure::RateLimited { retry_after }, "retry-after"), seconds);
     }
 }
 

@@ -21,7 +21,7 @@ impl ByteStream for Unknown {
 fn response(status: u16, headers: &[(&str, &str)], body: Body) -> Response {
     let mut list = Headers::new();
     headers.iter().for_each(|(name, value)| list.push(name.as_bytes(), value.as_bytes()));
-    Response { status, reason: None, headers: list, body }
+    Response::new(status, list, body)
 }
 
 fn full() -> Body {

@@ -181,9 +181,9 @@ async fn an_app_that_reads_slowly_holds_its_client_back() {
             result = client.stream.write_all(&piece) => { result.unwrap(); sent += piece.len() as u64; }
             () = async { loop { step.add_permits(1); tokio::task::yield_now().await; } } => {}
         }
-        // Kernel buffers, the pipe and one read: never the whole of it.
+        // Kernel buffers (tens of megabytes, on some machines), the pipe and one read: never the whole of it.
         let waiting = sent.saturating_sub(read.load(SeqCst));
-        assert!(waiting < 20_000_000, "{waiting} bytes wait");
+        assert!(waiting < 60_000_000, "{waiting} bytes wait");
     }
     step.add_permits(1_000_000);
     assert_eq!(client.reply().await.text(), "done");

@@ -10,7 +10,7 @@ async fn failing(errors: Errors) -> Running {
         match request.url.as_str() {
             "http://h/app" => Err(Failure::App { message: "Error: secret <b>".into() }),
             "http://h/full" => Err(Failure::Capacity { reason: "all workers are busy" }),
-            "http://h/101" => Ok(Response { status: 101, reason: None, headers: Headers::new(), body: Body::Empty }),
+            "http://h/101" => Ok(Response::new(101, Headers::new(), Body::Empty)),
             _ => Err(Failure::NoHandler { event: "fetch" }),
         }
     })

@@ -198,7 +198,7 @@ async fn a_large_echo_arrives_unchanged_and_is_never_held_whole() {
                 ended = received == TOTAL;
             }
             let inside = sent.load(SeqCst) - received as u64;
-            assert!(inside < 25_000_000, "{inside} bytes are under way");
+            assert!(inside < 90_000_000, "{inside} bytes are under way");
         }
         assert_eq!(received, TOTAL);
         writer.await.unwrap();
@@ -228,7 +228,7 @@ async fn a_client_that_reads_slowly_holds_the_app_back() {
         read += client.stream.read(&mut buffer).await.unwrap() as u64;
         tokio::task::yield_now().await;
         let waiting = made.load(SeqCst).saturating_sub(read);
-        assert!(waiting < 15_000_000, "{waiting} bytes wait");
+        assert!(waiting < 45_000_000, "{waiting} bytes wait");
     }
     // An endless stream does not keep other connections waiting either.
     assert_eq!(server.connect().await.ask("BAD\r\n\r\n").await.status, 400);

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use hearth_core::{Body, BodyError, ByteStream, Dispatch, Failure, Headers, Request, Response};
-use hearth_gateway::{Config, Server, Summary};
+use hearth_core::{Body, BodyError, ByteSize, ByteStream, Dispatch, Failure, Headers, Request, Response};
+use hearth_gateway::{Certificates, Config, Listener, Server, Stats, Summary};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
@@ -23,10 +23,16 @@ impl Dispatch for App {
     fn dispatch(&self, request: Request) -> impl Future<Output = Answer> + Send {
         (self.0)(request)
     }
+
+    /// `/at-most/N/` at the start of a path.
+    fn body_limit(&self, url: &str) -> Option<ByteSize> {
+        url.split_once("/at-most/")?.1.split('/').next()?.parse().ok()
+    }
 }
 
 pub struct Running {
     pub address: SocketAddr,
+    pub stats: Stats,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<Summary>,
 }
@@ -48,12 +54,30 @@ where
     F: Fn(Request) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Answer> + Send + 'static,
 {
+    start_on(config, Listener::Plain, handler).await
+}
+
+pub async fn start_tls<F, Fut>(config: Config, certificates: Arc<Certificates>, handler: F) -> Running
+where
+    F: Fn(Request) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Answer> + Send + 'static,
+{
+    start_on(config, move |socket| Listener::Tls(socket, certificates), handler).await
+}
+
+async fn start_on<F, Fut>(config: Config, kind: impl FnOnce(TcpListener) -> Listener, handler: F) -> Running
+where
+    F: Fn(Request) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Answer> + Send + 'static,
+{
     let app = App(Box::new(move |request| Box::pin(handler(request))));
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
+    let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = socket.local_addr().unwrap();
     let (stop, stopped) = oneshot::channel();
-    let serving = tokio::spawn(Server::new(config, Arc::new(app)).serve(vec![listener], stopped));
-    Running { address, stop, serving }
+    let server = Server::new(config, Arc::new(app));
+    let stats = server.stats();
+    let serving = tokio::spawn(server.serve(vec![kind(socket)], stopped));
+    Running { address, stats, stop, serving }
 }
 
 /// Answers `METHOD URL BODY`.
@@ -64,11 +88,11 @@ pub async fn mirror(request: Request) -> Answer {
 }
 
 pub fn text_response(text: impl Into<Bytes>) -> Response {
-    Response { status: 200, reason: None, headers: Headers::new(), body: Body::Full(text.into()) }
+    Response::new(200, Headers::new(), Body::Full(text.into()))
 }
 
 pub fn stream_response(stream: impl ByteStream + 'static) -> Response {
-    Response { status: 200, reason: None, headers: Headers::new(), body: Body::Stream(Box::new(stream)) }
+    Response::new(200, Headers::new(), Body::Stream(Box::new(stream)))
 }
 
 pub fn get(path: &str) -> String {

@@ -13,6 +13,7 @@ use super::AppModules;
 
 mod border;
 mod commonjs;
+mod files;
 mod hostile;
 mod kinds;
 mod packages;

@@ -1,0 +1,179 @@
+//! The search itself: at most three levels deep (scope, name, version), each in the order of its names.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use hearth_core::AppName;
+
+use super::name::{check_name, check_part};
+use super::problem::{Cause, Problem};
+use crate::versions::AppVersion;
+
+/// Files that make a folder an app, besides an entry.
+const MARKS: [&str; 2] = ["manifest.yaml", "package.json"];
+const ENTRIES: [&str; 5] = ["index.ts", "index.tsx", "index.js", "index.mjs", "index.html"];
+
+/// What was found. Collisions are still in it.
+#[derive(Debug, Default)]
+pub struct Catalogue {
+    /// In the order of the roots, in each by name.
+    pub found: Vec<Found>,
+    pub problems: Vec<Problem>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// With its scope: `@acme/hello`.
+    pub name: AppName,
+    pub layout: Layout,
+    /// None for a plain folder, whose version stands in its own files.
+    pub version: Option<AppVersion>,
+    /// Canonical.
+    pub folder: PathBuf,
+    /// Which of the roots it is in.
+    pub root: usize,
+}
+
+/// In the order of right, where two are the same version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layout {
+    /// `name@1.2.3/`
+    Flat,
+    /// `name/1.2.3/`
+    Nested,
+    /// `name/`
+    Plain,
+}
+
+/// Finds the apps in each of these folders.
+pub fn discover(folders: &[PathBuf]) -> Catalogue {
+    let mut catalogue = Catalogue::default();
+    for (root, folder) in folders.iter().enumerate() {
+        Search { root, scope: "", catalogue: &mut catalogue }.names(folder);
+    }
+    catalogue
+}
+
+struct Search<'a> {
+    root: usize,
+    /// `@acme/`, or nothing.
+    scope: &'a str,
+    catalogue: &'a mut Catalogue,
+}
+
+// === impl Search ===
+
+impl Search<'_> {
+    /// A root, or a scope in it.
+    fn names(&mut self, folder: &Path) {
+        for child in self.children(folder) {
+            let (path, Some(name)) = (folder.join(&child), child.to_str()) else {
+                self.problem(folder.join(&child), Cause::NotText);
+                continue;
+            };
+            let result = match name.strip_prefix('@') {
+                Some(scope) if self.scope.is_empty() => self.scope(&path, scope),
+                _ => self.app(&path, name),
+            };
+            if let Err(cause) = result {
+                self.problem(path, cause);
+            }
+        }
+    }
+
+    fn scope(&mut self, path: &Path, scope: &str) -> Result<(), Cause> {
+        check_part(scope).map_err(Cause::Name)?;
+        let scope = format!("@{scope}/");
+        Search { root: self.root, scope: &scope, catalogue: self.catalogue }.names(path);
+        Ok(())
+    }
+
+    /// `name/` or `name@version/`.
+    fn app(&mut self, path: &Path, text: &str) -> Result<(), Cause> {
+        let (name, version) = match text.split_once('@') {
+            Some((name, version)) => (name, Some(version.parse().map_err(Cause::Version)?)),
+            None => (text, None),
+        };
+        check_name(&format!("{}{name}", self.scope)).map_err(Cause::Name)?;
+        let folder = fs::canonicalize(path)?;
+        match version {
+            Some(_) if !is_app(&folder) => return Err(no_app(&folder)),
+            Some(version) => self.add(name, Layout::Flat, Some(version), folder),
+            None if is_app(&folder) => self.add(name, Layout::Plain, None, folder),
+            None => self.versions(path, name, &folder),
+        }
+        Ok(())
+    }
+
+    /// The versions of a nested app. Other folders beside them are left alone.
+    fn versions(&mut self, path: &Path, name: &str, folder: &Path) {
+        for child in self.children(path) {
+            let Some(version) = child.to_str().and_then(|child| child.parse().ok()) else { continue };
+            let path = path.join(&child);
+            match fs::canonicalize(&path).map_err(Cause::from) {
+                Ok(real) if !real.starts_with(folder) => self.problem(path, Cause::LeadsOut(folder.to_path_buf())),
+                Ok(real) if !is_app(&real) => self.problem(path, no_app(&real)),
+                Ok(real) => self.add(name, Layout::Nested, Some(version), real),
+                Err(cause) => self.problem(path, cause),
+            }
+        }
+    }
+
+    fn add(&mut self, name: &str, layout: Layout, version: Option<AppVersion>, folder: PathBuf) {
+        let name = AppName::new(format!("{}{name}", self.scope));
+        self.catalogue.found.push(Found { name, layout, version, folder, root: self.root });
+    }
+
+    fn problem(&mut self, path: PathBuf, cause: Cause) {
+        self.catalogue.problems.push(Problem::new(path, cause));
+    }
+
+    /// The folders in a folder, sorted, without hidden ones and packages. Links to folders are among them.
+    fn children(&mut self, folder: &Path) -> Vec<OsString> {
+        let entries = match fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                self.problem(folder.to_path_buf(), Cause::NotAFolder);
+                return Vec::new();
+            }
+            Err(error) => {
+                self.problem(folder.to_path_buf(), error.into());
+                return Vec::new();
+            }
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let name = entry.file_name();
+            if name.as_encoded_bytes().starts_with(b".") || name == "node_modules" {
+                continue;
+            }
+            match is_folder(&entry) {
+                Ok(true) => names.push(name),
+                Ok(false) => {}
+                // Removed in the meantime.
+                Err(error) if error.kind() == io::ErrorKind::NotFound && entry.path().symlink_metadata().is_err() => {}
+                Err(error) => self.problem(entry.path(), error.into()),
+            }
+        }
+        names.sort();
+        names
+    }
+}
+
+fn is_folder(entry: &fs::DirEntry) -> io::Result<bool> {
+    let kind = entry.file_type()?;
+    if kind.is_symlink() { fs::metadata(entry.path()).map(|facts| facts.is_dir()) } else { Ok(kind.is_dir()) }
+}
+
+fn is_app(folder: &Path) -> bool {
+    let source = folder.join("src");
+    let holds = |folder: &Path, name: &str| folder.join(name).is_file();
+    MARKS.iter().chain(&ENTRIES).any(|name| holds(folder, name)) || ENTRIES.iter().any(|name| holds(&source, name))
+}
+
+/// Why a folder that is named like a version is no app.
+fn no_app(folder: &Path) -> Cause {
+    fs::read_dir(folder).map_or_else(Cause::from, |_| Cause::NoApp)
+}

@@ -1,0 +1,68 @@
+//! An app's files for the app itself: everything below its folder, but for the files that hold its environment.
+//!
+//! Invariant: what is opened lies below the folder after all links are followed, and has no name of the environment's,
+//! neither as it was asked for nor as it is really called.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hearth_core::files::{AppFiles, FileFacts, FileRefusal, OpenedFile};
+
+use super::jail::{Jail, Refusal, is_missing};
+
+#[derive(Clone, Debug)]
+pub(super) struct Files {
+    jail: Arc<Jail>,
+}
+
+impl Files {
+    pub fn new(jail: Arc<Jail>) -> Self {
+        Self { jail }
+    }
+
+    /// Where the file really is, and what it is.
+    fn locate(&self, path: &str) -> Result<(PathBuf, Metadata), FileRefusal> {
+        let inner = Path::new(path);
+        if is_environment(inner.file_name()) {
+            return Err(FileRefusal::Hidden);
+        }
+        let real = self.jail.locate(inner).map_err(refusal)?;
+        if is_environment(real.file_name()) {
+            return Err(FileRefusal::Hidden);
+        }
+        let facts = fs::metadata(&real).map_err(|error| refusal(Refusal::Io(error)))?;
+        if facts.is_file() { Ok((real, facts)) } else { Err(FileRefusal::NotAFile) }
+    }
+}
+
+impl AppFiles for Files {
+    fn look(&self, path: &str) -> Result<FileFacts, FileRefusal> {
+        let (_, facts) = self.locate(path)?;
+        Ok(FileFacts { len: facts.len(), modified: facts.modified().ok() })
+    }
+
+    fn open(&self, path: &str) -> Result<OpenedFile, FileRefusal> {
+        let (real, _) = self.locate(path)?;
+        let file = File::open(real).map_err(|error| refusal(Refusal::Io(error)))?;
+        let facts = file.metadata().map_err(|error| refusal(Refusal::Io(error)))?;
+        Ok(OpenedFile { len: facts.len(), file })
+    }
+}
+
+/// `.env`, `.env.local`, `.env.production` and the like.
+fn is_environment(name: Option<&OsStr>) -> bool {
+    let Some(name) = name else { return false };
+    name == ".env" || name.as_encoded_bytes().starts_with(b".env.")
+}
+
+fn refusal(refusal: Refusal) -> FileRefusal {
+    match refusal {
+        Refusal::Outside { .. } => FileRefusal::Outside,
+        Refusal::Io(error) if is_missing(&error) => FileRefusal::Missing,
+        // A name that no file can have: a NUL in it.
+        Refusal::Io(error) if error.kind() == std::io::ErrorKind::InvalidInput => FileRefusal::Missing,
+        Refusal::Io(error) => FileRefusal::Unreadable { reason: error.to_string() },
+    }
+}

@@ -1,0 +1,84 @@
+//! What an app may read of its folder, and that it reads nothing else.
+
+use std::io::Read;
+use std::os::unix::fs::symlink;
+
+use hearth_core::files::{AppFiles, FileRefusal};
+
+use super::*;
+
+fn app() -> App {
+    let app = App::new(&[
+        ("main.js", ""),
+        ("public/a.html", "<p>a</p>"),
+        (".well-known/x", "dots are fine"),
+        (".env", "KEY=1"),
+        ("sub/.env.local", "KEY=2"),
+        (".environment", "not that"),
+    ]);
+    write(&app.folder.path().join("outside"), &[("secret", "secret")]);
+    app
+}
+
+fn files(app: &App) -> Arc<dyn AppFiles> {
+    app.modules.files().unwrap()
+}
+
+fn read(files: &dyn AppFiles, path: &str) -> Result<String, FileRefusal> {
+    let mut opened = files.open(path)?;
+    let mut text = String::new();
+    opened.file.read_to_string(&mut text).unwrap();
+    assert_eq!(opened.len, text.len() as u64);
+    assert_eq!(files.look(path).map(|facts| facts.len), Ok(opened.len));
+    Ok(text)
+}
+
+#[test]
+fn paths_count_from_the_folder() {
+    let app = app();
+    let files = files(&app);
+    for path in
+        ["public/a.html", "./public/a.html", "/public/a.html", "/public/../public/./a.html", "a/../public/a.html"]
+    {
+        assert_eq!(read(&*files, path).as_deref(), Ok("<p>a</p>"), "{path}");
+    }
+    assert_eq!(read(&*files, ".well-known/x").as_deref(), Ok("dots are fine"));
+    assert_eq!(read(&*files, ".environment").as_deref(), Ok("not that"));
+}
+
+#[test]
+fn nothing_is_read_outside_of_it() {
+    let app = app();
+    let files = files(&app);
+    symlink(app.folder.path().join("outside"), app.path("link")).unwrap();
+    symlink("../../outside/secret", app.path("public/secret")).unwrap();
+    for path in
+        ["../outside/secret", "/../outside/secret", "public/../../outside/secret", "link/secret", "public/secret"]
+    {
+        assert_eq!(read(&*files, path), Err(FileRefusal::Outside), "{path}");
+        assert_eq!(files.look(path), Err(FileRefusal::Outside), "{path}");
+    }
+    let real = app.folder.path().join("outside/secret");
+    for path in [real.to_str().unwrap(), "..%2foutside%2fsecret", "/etc/passwd", "a\0b", "public/a.html/x", ""] {
+        let refused = read(&*files, path).unwrap_err();
+        assert!(matches!(refused, FileRefusal::Missing | FileRefusal::NotAFile), "{path}: {refused:?}");
+    }
+}
+
+#[test]
+fn the_environment_is_not_read_under_any_name() {
+    let app = app();
+    let files = files(&app);
+    symlink(app.path(".env"), app.path("public/harmless.txt")).unwrap();
+    symlink(app.path("public/a.html"), app.path(".env.link")).unwrap();
+    for path in [".env", "./sub/../.env", "sub/.env.local", "public/harmless.txt", ".env.link", ".env.missing"] {
+        assert_eq!(read(&*files, path), Err(FileRefusal::Hidden), "{path}");
+    }
+}
+
+#[test]
+fn only_regular_files() {
+    let app = app();
+    assert_eq!(read(&*files(&app), "public"), Err(FileRefusal::NotAFile));
+    assert_eq!(read(&*files(&app), "/"), Err(FileRefusal::NotAFile));
+}

@@ -1,0 +1,76 @@
+//! Hosts as they come with requests, and as they stand in manifests.
+//!
+//! Both are brought to one form: lower case, without port, without the dot at the end. An address is no name: neither
+//! `127.0.0.1` nor `[::1]` can be claimed, nor be read as `name.DOMAIN`.
+
+/// The longest name that DNS knows.
+const MAX_HOST: usize = 253;
+
+/// A request's host in lower case, on the stack: every request makes one.
+pub(super) struct Host {
+    bytes: [u8; MAX_HOST],
+    length: usize,
+}
+
+/// What a manifest or the operator may write.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Pattern {
+    Exact(String),
+    /// `*.example.com`, without the `*.`.
+    Below(String),
+}
+
+// === impl Host ===
+
+impl Host {
+    /// `None` for what no app can have: addresses, and what is no host at all.
+    pub fn of(sent: &str) -> Option<Self> {
+        let name = match sent.rsplit_once(':') {
+            Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+            Some(_) => return None,
+            None => sent,
+        };
+        let name = name.strip_suffix('.').unwrap_or(name);
+        if name.is_empty() || name.len() > MAX_HOST || !name.is_ascii() || is_address(name) {
+            return None;
+        }
+        let mut host = Self { bytes: [0; MAX_HOST], length: name.len() };
+        let bytes = &mut host.bytes[..name.len()];
+        bytes.copy_from_slice(name.as_bytes());
+        bytes.make_ascii_lowercase();
+        Some(host)
+    }
+
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..self.length]).expect("only ASCII was copied")
+    }
+}
+
+// === impl Pattern ===
+
+impl Pattern {
+    /// `None` where it could never match.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text.strip_prefix("*.") {
+            Some(suffix) => plain(suffix).map(Self::Below),
+            None => plain(text).map(Self::Exact),
+        }
+    }
+}
+
+/// A host without port or wildcard, in the form in which requests are compared.
+pub(super) fn plain(text: &str) -> Option<String> {
+    let name = text.strip_suffix('.').unwrap_or(text);
+    let is_label = |label: &str| {
+        let fits = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
+        matches!(label.len(), 1..=63) && label.bytes().all(fits)
+    };
+    let fits = name.len() <= MAX_HOST && name.split('.').all(is_label) && !is_address(name);
+    fits.then(|| name.to_ascii_lowercase())
+}
+
+/// IPv6 in brackets, or a last label that is a number, which browsers take for IPv4 however many labels there are.
+fn is_address(name: &str) -> bool {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    name.starts_with('[') || (!last.is_empty() && last.bytes().all(|b| b.is_ascii_digit()))
+}

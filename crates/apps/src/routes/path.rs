@@ -1,0 +1,75 @@
+//! The app in a path: `/name@range/…`, `/@scope/name@range/…`.
+//!
+//! What a client encoded (`%5E1.0.0`) is decoded, once, and after the path was cut at its slashes: an encoded slash is part of
+//! a name that no app has, never a border.
+
+use std::borrow::Cow;
+
+/// The longest start of a path that can name an app: scope, name and range, each character encoded.
+const MAX_SEGMENT: usize = 3 * (100 + 1 + 256);
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Named<'a> {
+    /// With its scope.
+    pub name: Cow<'a, str>,
+    pub range: Option<Cow<'a, str>>,
+    /// Where the app's base ends: at the slash, or at the end of the path.
+    pub end: usize,
+}
+
+// === impl Named ===
+
+impl<'a> Named<'a> {
+    pub fn of(path: &'a str) -> Option<Self> {
+        let rest = path.strip_prefix('/')?;
+        let first = rest.find('/').unwrap_or(rest.len());
+        let scope = if rest.starts_with('@') || rest.starts_with("%40") { first + 1 } else { 0 };
+        let last = rest.get(scope..)?;
+        let end = scope + last.find('/').unwrap_or(last.len());
+        if end > MAX_SEGMENT {
+            return None;
+        }
+        let (named, last) = (decoded(&rest[..end], scope)?, decoded(&rest[scope..end], 0)?);
+        // Not at the first character: a name has at least one.
+        let at = last.char_indices().skip(1).find(|(_, c)| *c == '@').map_or(last.len(), |(at, _)| at);
+        let (name, range) = split(named, last.len() - at);
+        Some(Self { name, range, end: end + 1 })
+    }
+}
+
+/// The text without percent encoding. `None` where what comes out has slashes of its own, or is no text.
+fn decoded(text: &str, scope: usize) -> Option<Cow<'_, str>> {
+    if !text.contains('%') {
+        return Some(Cow::Borrowed(text));
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        rest = after;
+        bytes.push(match (first, after) {
+            (b'%', [high, low, after @ ..]) => {
+                rest = after;
+                nibble(*high)? << 4 | nibble(*low)?
+            }
+            (b'%', _) => return None,
+            (other, _) => *other,
+        });
+    }
+    let slashes = bytes.iter().filter(|byte| **byte == b'/').count();
+    let text = String::from_utf8(bytes).ok()?;
+    (slashes == usize::from(scope > 0)).then_some(Cow::Owned(text))
+}
+
+fn nibble(byte: u8) -> Option<u8> {
+    char::from(byte).to_digit(16).map(|digit| digit as u8)
+}
+
+/// The name, and the range that takes the last `length` bytes with its `@`.
+fn split(named: Cow<'_, str>, length: usize) -> (Cow<'_, str>, Option<Cow<'_, str>>) {
+    let at = named.len() - length;
+    match named {
+        named if length == 0 => (named, None),
+        Cow::Borrowed(text) => (Cow::Borrowed(&text[..at]), Some(Cow::Borrowed(&text[at + 1..]))),
+        Cow::Owned(text) => (Cow::Owned(text[..at].to_owned()), Some(Cow::Owned(text[at + 1..].to_owned()))),
+    }
+}

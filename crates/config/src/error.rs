@@ -1,0 +1,208 @@
+//! What is wrong with what somebody wrote, and where it stands. A file is read to its end: [`ConfigErrors`] has all that is
+//! wrong with it, in the order of the file.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use hearth_core::ByteSize;
+use hearth_core::cidr::NotCidr;
+use hearth_core::units::UnitError;
+use hearth_egress::PolicyError;
+
+use crate::cron::CronError;
+use crate::dotenv::DotenvError;
+use crate::fields::Fault;
+use crate::host::HostError;
+use crate::inside::PathError;
+use crate::name::NameError;
+use crate::public_routes::RouteError;
+use crate::rate::RateError;
+
+/// Errors of one file that are kept; those after them are counted.
+pub(crate) const KEPT: usize = 100;
+
+/// Line and column of a character, both from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    pub line: usize,
+    pub column: usize,
+}
+
+/// Where something was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Empty where nobody wrote it.
+    pub file: PathBuf,
+    pub position: Option<Position>,
+    /// With the keys above it: `apps.shop.timeout`, `crons[1]`. Empty for the file as a whole.
+    pub key: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}{problem}")]
+pub struct ConfigError {
+    pub place: Place,
+    pub problem: Problem,
+}
+
+/// All that is wrong with one file. Never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigErrors {
+    errors: Vec<ConfigError>,
+    more: usize,
+}
+
+/// What is wrong, and what to write instead.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    #[error("this is not YAML: {0}")]
+    Syntax(String),
+    #[error("the file has {size}, and may have {limit}")]
+    TooLarge { size: ByteSize, limit: ByteSize },
+    #[error("lists and maps are nested more than {limit} deep")]
+    TooDeep { limit: usize },
+    #[error("there are more than {limit} values in this file")]
+    TooMany { limit: usize },
+    #[error("anchors (&) and aliases (*) are not allowed: write the value out, or in quotes if it begins with & or *")]
+    Anchor,
+    #[error("tags (!) are not allowed: leave it out, or write the value in quotes if it begins with !")]
+    Tag,
+    #[error("there is a second document (---) in this file: only one is allowed")]
+    SecondDocument,
+    #[error("a list or a map cannot be a key: write a word")]
+    KeyIsNoWord,
+    #[error("unknown key{}", unknown(.nearest, .known))]
+    UnknownKey { nearest: Option<&'static str>, known: Vec<&'static str> },
+    #[error("this key is written twice: the first is in line {first}")]
+    DuplicateKey { first: usize },
+    #[error("this key cannot be set {scope}")]
+    NotHere { scope: &'static str },
+    #[error("expected {expected}, found {found}")]
+    WrongType { expected: &'static str, found: String },
+    #[error("{value:?} is not known here: write {}{}", one_of(.known), suggestion(.nearest))]
+    UnknownWord { value: String, known: Vec<&'static str>, nearest: Option<&'static str> },
+    #[error("{value} is out of range: write a number from {least} to {most}")]
+    OutOfRange { value: String, least: u64, most: u64 },
+    #[error("there are {count} here, and may be {limit}")]
+    TooLong { count: usize, limit: usize },
+    #[error("it must be more than zero")]
+    Zero,
+    #[error("ttl ({ttl:?}) is shorter than timeout ({}): a worker must outlive its requests; raise ttl or lower timeout", time(.timeout))]
+    TtlBelowTimeout { ttl: Duration, timeout: Duration },
+    #[error("{0:?} is not an address to listen on: write ADDRESS:PORT, such as 127.0.0.1:8080 or [::]:8080")]
+    Listen(String),
+    #[error("{key} is missing beside it")]
+    Missing { key: &'static str },
+    #[error("it is empty")]
+    Empty,
+    #[error("it has a character that cannot be in an environment: {0:?}")]
+    EnvCharacter(char),
+    #[error(transparent)]
+    Unit(#[from] UnitError),
+    #[error(transparent)]
+    Egress(#[from] PolicyError),
+    #[error(transparent)]
+    Host(#[from] HostError),
+    #[error(transparent)]
+    Range(#[from] NotCidr),
+    #[error(transparent)]
+    Cron(#[from] CronError),
+    #[error(transparent)]
+    Rate(#[from] RateError),
+    #[error(transparent)]
+    Route(#[from] RouteError),
+    #[error(transparent)]
+    Path(#[from] PathError),
+    #[error(transparent)]
+    Name(#[from] NameError),
+    #[error(transparent)]
+    Dotenv(#[from] DotenvError),
+    /// A bug in the reader of YAML. The file is refused, and nothing else suffers.
+    #[error("this file cannot be read: the YAML parser failed on it")]
+    Parser,
+}
+
+fn unknown(nearest: &Option<&'static str>, known: &[&'static str]) -> String {
+    match nearest {
+        Some(_) => suggestion(nearest),
+        None => format!(": the known ones are {}", known.join(", ")),
+    }
+}
+
+fn suggestion(nearest: &Option<&'static str>) -> String {
+    nearest.map_or_else(String::new, |word| format!(": did you mean {word}?"))
+}
+
+/// `a, b or c`.
+fn one_of(words: &[&'static str]) -> String {
+    match words {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => words.concat(),
+    }
+}
+
+fn time(limit: &Duration) -> String {
+    if limit.is_zero() { "off".to_owned() } else { format!("{limit:?}") }
+}
+
+// === impl Position ===
+
+impl Position {
+    pub(crate) const START: Self = Self { line: 1, column: 1 };
+}
+
+// === impl Place ===
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.file.as_os_str().is_empty() {
+            write!(f, "{}:", self.file.display())?;
+            if let Some(Position { line, column }) = self.position {
+                write!(f, "{line}:{column}:")?;
+            }
+            f.write_str(" ")?;
+        }
+        if self.key.is_empty() { Ok(()) } else { write!(f, "{}: ", self.key) }
+    }
+}
+
+// === impl ConfigErrors ===
+
+impl ConfigErrors {
+    /// `None` where nothing is wrong.
+    pub(crate) fn of(file: &Path, mut faults: Vec<Fault>) -> Option<Self> {
+        if faults.is_empty() {
+            return None;
+        }
+        faults.sort_by_key(|fault| fault.at);
+        let more = faults.len().saturating_sub(KEPT);
+        let error = |Fault { at, key, problem }| {
+            let place = Place { file: file.to_owned(), position: Some(at), key };
+            ConfigError { place, problem }
+        };
+        Some(Self { errors: faults.into_iter().take(KEPT).map(error).collect(), more })
+    }
+
+    pub fn iter(&self) -> std::slice::Iter<'_, ConfigError> {
+        self.errors.iter()
+    }
+}
+
+impl From<ConfigError> for ConfigErrors {
+    fn from(error: ConfigError) -> Self {
+        Self { errors: vec![error], more: 0 }
+    }
+}
+
+impl fmt::Display for ConfigErrors {
+    /// A line for each.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, error) in self.errors.iter().enumerate() {
+            write!(f, "{}{error}", if at == 0 { "" } else { "\n" })?;
+        }
+        if self.more == 0 { Ok(()) } else { write!(f, "\nand {} more", self.more) }
+    }
+}
+
+impl std::error::Error for ConfigErrors {}

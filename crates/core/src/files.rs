@@ -1,0 +1,44 @@
+//! An app's own files, as the runtime reads them for it. Where the folder is, and that nothing outside of it is ever opened,
+//! is the implementation's business; reading what was opened is the runtime's.
+
+use std::fmt;
+use std::fs::File;
+use std::time::SystemTime;
+
+/// The files of one app. Paths count from the app's folder, whether they begin with a slash or not. Both calls touch the
+/// disk, and find only regular files.
+pub trait AppFiles: Send + Sync + fmt::Debug {
+    fn look(&self, path: &str) -> Result<FileFacts, FileRefusal>;
+
+    fn open(&self, path: &str) -> Result<OpenedFile, FileRefusal>;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileFacts {
+    pub len: u64,
+    /// Where the file system knows.
+    pub modified: Option<SystemTime>,
+}
+
+/// A file as it was when it was opened.
+#[derive(Debug)]
+pub struct OpenedFile {
+    pub len: u64,
+    pub file: File,
+}
+
+/// Why there is no file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FileRefusal {
+    #[error("there is no such file")]
+    Missing,
+    #[error("it lies outside the app's folder")]
+    Outside,
+    /// The environment of the app, which has secrets in it.
+    #[error("files of that name are not for reading")]
+    Hidden,
+    #[error("it is not a regular file")]
+    NotAFile,
+    #[error("it cannot be read: {reason}")]
+    Unreadable { reason: String },
+}

@@ -1,0 +1,123 @@
+//! Heads in both directions. `h2` has checked what makes a head well-formed; what an app may be told is decided by the
+//! same rules as in HTTP/1, and what could be understood in two ways is refused (RFC 9113, section 8.3.1).
+
+use hearth_core::{Headers, Method, Response};
+use http::header::{CONTENT_LENGTH, COOKIE, DATE};
+use http::request::Parts;
+use http::{HeaderName, HeaderValue, StatusCode};
+
+use crate::date::DateText;
+use crate::head::{EXTRA, EXTRA_HEADERS, Fields, Framing, Head, Keep, MAX_HEADERS, Upgrade, Version};
+use crate::reject::Reject;
+use crate::request_id::IdText;
+use crate::response::{AppHeaders, Transfer, length};
+use crate::target::{Target, valid_authority};
+
+/// Whether a request's head was all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    None,
+    Follows,
+}
+
+/// From what `h2` read to what the rest of the gateway knows. The scheme has its `://`; what `:scheme` says is not
+/// believed: the listener knows.
+pub fn read(parts: &Parts, body: Body, scheme: &str) -> Result<Head, Reject> {
+    if parts.headers.len() > MAX_HEADERS {
+        return Err(Reject::TooManyHeaders);
+    }
+    if parts.method == http::Method::CONNECT {
+        return Err(Reject::Connect);
+    }
+    let method = Method::parse(parts.method.as_str());
+    let path = parts.uri.path_and_query().ok_or(Reject::Target)?.as_str();
+    let target = Target::parse(&method, path)?;
+    if let Target::Absolute { .. } = target {
+        return Err(Reject::Target);
+    }
+
+    let mut fields = Fields::default();
+    let bytes: usize = parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+    let mut headers = Headers::with_capacity(parts.headers.len() + 1 + EXTRA_HEADERS, bytes + EXTRA);
+    let authority = parts.uri.authority().map(|authority| authority.as_str());
+    if let Some(authority) = authority {
+        if !valid_authority(authority.as_bytes()) {
+            return Err(Reject::HostInvalid);
+        }
+        headers.push(b"host", authority.as_bytes());
+    }
+    for (name, value) in &parts.headers {
+        let value = value.as_bytes().trim_ascii();
+        match fields.note(name.as_str(), value)? {
+            Keep::No => {}
+            Keep::Host if authority.is_some() => {}
+            _ if name == COOKIE => {}
+            Keep::Host | Keep::Yes => headers.push(name.as_str().as_bytes(), value),
+        }
+    }
+    push_cookies(&mut headers, parts);
+    let host = match (authority, fields.host) {
+        (Some(authority), Some(host)) if !authority.eq_ignore_ascii_case(host) => return Err(Reject::HostDiffers),
+        (Some(host), _) | (None, Some(host)) => host,
+        (None, None) => return Err(Reject::HostMissing),
+    };
+    let framing = match (body, fields.framing(Version::Http2)?) {
+        (Body::None, _) => Framing::None,
+        // There are no chunks, but neither is there a length.
+        (Body::Follows, Framing::None) => Framing::Chunked,
+        (Body::Follows, framing) => framing,
+    };
+    Ok(Head {
+        length: 0,
+        url: target.url(scheme, host),
+        method,
+        headers,
+        framing,
+        version: Version::Http2,
+        keep_alive: true,
+        expects_continue: fields.expects_continue,
+        id: fields.id,
+        prefers_html: fields.prefers_html,
+        accepts: fields.accepts,
+        names_client: fields.names_client,
+        upgrade: Upgrade::None,
+    })
+}
+
+/// Clients may send each cookie in a header of its own, for the sake of compression; apps expect one.
+fn push_cookies(headers: &mut Headers, parts: &Parts) {
+    let crumbs: Vec<&[u8]> = parts.headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes).collect();
+    if !crumbs.is_empty() {
+        headers.push(b"cookie", &crumbs.join(&b"; "[..]));
+    }
+}
+
+/// From a response to what `h2` writes; and how many headers had to be dropped.
+pub fn write(response: &Response, transfer: Transfer, id: &IdText, date: &DateText) -> (http::Response<()>, u64) {
+    let mut out = http::Response::new(());
+    *out.status_mut() = StatusCode::from_u16(response.status).unwrap_or(StatusCode::BAD_GATEWAY);
+    let headers = out.headers_mut();
+    let (mut app, mut invalid) = (AppHeaders::default(), 0);
+    app.each(response, |name, value| match (HeaderName::from_bytes(name), HeaderValue::from_bytes(value)) {
+        (Ok(name), Ok(value)) => {
+            headers.append(name, value);
+        }
+        _ => invalid += 1,
+    });
+    if let Some(length) = length(response, transfer, app.length) {
+        headers.insert(CONTENT_LENGTH, length.into());
+    }
+    if !app.date {
+        headers.insert(DATE, value(date));
+    }
+    headers.insert(HeaderName::from_static("x-request-id"), value(id.as_bytes()));
+    (out, app.dropped + invalid)
+}
+
+fn value(text: &[u8]) -> HeaderValue {
+    HeaderValue::from_bytes(text).expect("dates and ids are plain ASCII")
+}
+
+#[cfg(test)]
+#[path = "head/tests.rs"]
+mod tests;

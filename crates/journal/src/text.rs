@@ -1,0 +1,150 @@
+//! A line as text for people, or as JSON for machines. One line of the log is one line of text, whatever is in it: an app
+//! can print line ends and escape sequences, and must neither forge lines nor steer a terminal.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::line::{Level, LogLine};
+use crate::time::timestamp;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    #[default]
+    Text,
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Colours {
+    On,
+    #[default]
+    Off,
+}
+
+impl Format {
+    /// The line, with its end.
+    pub fn write(self, line: &LogLine, colours: Colours) -> String {
+        match self {
+            Self::Text => text(line, colours),
+            Self::Json => json(line),
+        }
+    }
+}
+
+fn json(line: &LogLine) -> String {
+    let mut value = serde_json::to_value(line).unwrap_or(Value::Null);
+    if let Some(time) = value.get_mut("time") {
+        *time = Value::from(timestamp(line.time));
+    }
+    format!("{value}\n")
+}
+
+/// `2026-11-16T00:10:35.123Z  INFO hearth::run: Listening on … app="tour"`
+fn text(line: &LogLine, colours: Colours) -> String {
+    let mut out = String::with_capacity(96 + line.message.len());
+    let time = timestamp(line.time);
+    // Writing to a string cannot fail.
+    let _ = match colours {
+        Colours::On => write!(
+            out,
+            "\x1b[2m{time}\x1b[0m {}{:>5}\x1b[0m \x1b[2m{}:\x1b[0m ",
+            colour(line.level),
+            line.level.as_str(),
+            line.target
+        ),
+        Colours::Off => write!(out, "{time} {:>5} {}: ", line.level.as_str(), line.target),
+    };
+    escape(&mut out, &line.message);
+    for (name, value) in [("app", &line.app), ("version", &line.version), ("request", &line.request)] {
+        if let Some(value) = value {
+            let _ = write!(out, " {name}=");
+            quote(&mut out, value);
+        }
+    }
+    for (name, value) in &line.fields {
+        let _ = write!(out, " {name}=");
+        match value {
+            Value::String(text) => quote(&mut out, text),
+            other => escape(&mut out, &other.to_string()),
+        }
+    }
+    out.push('\n');
+    out
+}
+
+fn colour(level: Level) -> &'static str {
+    match level {
+        Level::Error => "\x1b[31m",
+        Level::Warn => "\x1b[33m",
+        Level::Info => "\x1b[32m",
+        Level::Debug | Level::Trace => "\x1b[34m",
+    }
+}
+
+fn quote(out: &mut String, text: &str) {
+    let plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic() && b != b'"' && b != b'=');
+    if plain {
+        out.push_str(text);
+    } else {
+        out.push('"');
+        escape(out, text);
+        out.push('"');
+    }
+}
+
+fn escape(out: &mut String, text: &str) {
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push('\t'),
+            c if c.is_control()
+                || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
+            {
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(message: &str) -> LogLine {
+        LogLine {
+            time: 1_762_300_800_123,
+            level: Level::Info,
+            target: "hearth::console".into(),
+            message: message.into(),
+            app: Some("tour".into()),
+            version: None,
+            request: Some("a b".into()),
+            fields: [("n".to_owned(), Value::from(1))].into(),
+        }
+    }
+
+    #[test]
+    fn lines_are_read_by_people_and_by_machines() {
+        let text = Format::Text.write(&line("hello"), Colours::Off);
+        assert_eq!(text, "2025-11-05T00:00:00.123Z  INFO hearth::console: hello app=tour request=\"a b\" n=1\n");
+        let json = Format::Json.write(&line("hello"), Colours::Off);
+        assert_eq!(
+            json,
+            "{\"app\":\"tour\",\"fields\":{\"n\":1},\"level\":\"info\",\"message\":\"hello\",\"request\":\"a b\",\
+             \"target\":\"hearth::console\",\"time\":\"2025-11-05T00:00:00.123Z\"}\n"
+        );
+    }
+
+    #[test]
+    fn nothing_breaks_out_of_its_line_or_steers_the_terminal() {
+        for format in [Format::Text, Format::Json] {
+            let text = format.write(&line("a\nb\r\u{1b}[31m\u{9b}2J\u{202e}"), Colours::Off);
+            assert_eq!(text.matches('\n').count(), 1, "{text:?}");
+            assert!(!text.contains('\u{1b}') && !text.contains('\r'), "{text:?}");
+        }
+        assert!(!Format::Text.write(&line("\u{9b}2J\u{202e}"), Colours::Off).contains(['\u{9b}', '\u{202e}']));
+    }
+}

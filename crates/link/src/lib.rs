@@ -1,0 +1,27 @@
+//! What control and cell say to each other, and how: typed messages over a socket, after the listeners that control opened.
+//!
+//! | file | |
+//! |---|---|
+//! | `messages.rs` | all that is ever said, in either direction |
+//! | `plan.rs` | what a cell is started with |
+//! | `version.rs` | a version of an app, as a cell serves it |
+//! | `stats.rs`, `histogram.rs` | what a cell counts |
+//! | `frame.rs` | messages as bytes |
+//! | `passing.rs` | listeners from one process to another |
+#![forbid(unsafe_code)]
+
+pub mod frame;
+mod histogram;
+mod messages;
+pub mod passing;
+mod plan;
+mod stats;
+mod version;
+
+pub use frame::FrameError;
+pub use histogram::{BOUNDS, Counted, Histogram};
+pub use messages::{Ask, CallId, CellEvent, EventOutcome, FromCell, Reply, ToCell, Unserved};
+pub use passing::PassError;
+pub use plan::{AccessFormat, CellPlan, CertificatePlan, FrontPlan, ListenerPlan};
+pub use stats::{AppStats, CellStats, PoolStats};
+pub use version::{Active, Kind, VersionSpec};

@@ -1,0 +1,123 @@
+//! All that control and cell ever say. Control speaks first: a plan, then a catalogue; the cell says when it serves it.
+//! A question has a number, and its reply has the same; a question whose cell is gone is answered by control itself.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use hearth_core::{AppName, VersionName};
+use hearth_journal::LogLine;
+
+use crate::plan::CellPlan;
+use crate::stats::CellStats;
+use crate::version::VersionSpec;
+
+/// A question of control's. Never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CallId(pub u64);
+
+#[derive(Debug, Serialize, Deserialize)]
+pub enum ToCell {
+    /// The first message, after the listeners.
+    Begin(Box<CellPlan>),
+    /// All versions there are, from now on. What is missing is retired when its requests have ended.
+    Serve {
+        generation: u64,
+        versions: Vec<VersionSpec>,
+    },
+    Ask {
+        call: CallId,
+        what: Ask,
+    },
+    /// Accept nothing more, finish what is in flight, and end.
+    Drain,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Ask {
+    /// The pool's statistics, as the admin API shows them.
+    Pool,
+    /// Each worker, as the admin API shows them.
+    Workers,
+    Stats,
+    Scheduled {
+        app: AppName,
+        version: VersionName,
+        /// Milliseconds since 1970.
+        time: u64,
+        cron: String,
+    },
+    Task {
+        app: AppName,
+        version: VersionName,
+        id: String,
+        /// JSON, as it came.
+        payload: Option<String>,
+        attempt: u32,
+        /// Milliseconds since 1970.
+        time: u64,
+    },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub enum FromCell {
+    /// Everything up to this generation is served.
+    Serving {
+        generation: u64,
+        problems: Vec<Unserved>,
+    },
+    Reply {
+        call: CallId,
+        reply: Reply,
+    },
+    Log(LogLine),
+    /// A line of the access log, ready to be written.
+    Access(String),
+    Event(CellEvent),
+    /// Unasked, every second: so that little is lost when the cell is.
+    Stats(Box<CellStats>),
+    /// All requests have ended. The last message.
+    Drained,
+}
+
+/// A version that cannot be served, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unserved {
+    pub app: AppName,
+    pub version: VersionName,
+    pub message: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Reply {
+    Pool(Value),
+    Workers(Vec<Value>),
+    Stats(Box<CellStats>),
+    Event(EventOutcome),
+}
+
+/// What came of a scheduled event or a task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EventOutcome {
+    Succeeded {
+        /// JSON.
+        data: Option<String>,
+    },
+    /// The app's own failure.
+    Failed {
+        message: String,
+    },
+    /// It did not get to the app, or was stopped: the code and message of the failure.
+    Refused {
+        code: String,
+        message: String,
+    },
+    NoSuchApp,
+}
+
+/// Something that an operator may want to see at once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum CellEvent {
+    StuckBegan { app: AppName, request: u64 },
+    StuckEnded { app: AppName, request: u64 },
+}

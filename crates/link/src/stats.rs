@@ -1,0 +1,164 @@
+//! What a cell counts. All numbers but the gauges only ever grow; control adds those of cells that are gone to those of the
+//! cells that are there.
+
+use std::collections::BTreeMap;
+
+use hearth_core::{AppName, VersionName};
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::Counted;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CellStats {
+    pub apps: Vec<AppStats>,
+    pub pool: PoolStats,
+    /// Gauge.
+    pub connections: u64,
+    pub connections_accepted: u64,
+    pub requests: u64,
+    /// Requests that were refused before they reached any app.
+    pub rejected: u64,
+    /// Gauge: how long the last hundred requests took until their response's head, in microseconds.
+    pub recent: Vec<u32>,
+    /// Gauge: bytes of the whole process.
+    pub resident_memory: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AppStats {
+    pub app: AppName,
+    pub version: VersionName,
+    /// By status code.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Requests that got no answer of the app's own, by the code of the failure.
+    pub failures: BTreeMap<String, u64>,
+    /// Gauge.
+    pub in_flight: u64,
+    /// Until the response's head.
+    pub latency: Counted,
+    pub queue_wait: Counted,
+    pub cold_start: Counted,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PoolStats {
+    pub hits: u64,
+    pub misses: u64,
+    pub evictions: u64,
+    pub workers_created: u64,
+    pub workers_destroyed: u64,
+    pub workers_failed: u64,
+    pub isolates_created: u64,
+    pub isolates_destroyed: u64,
+    /// Gauges.
+    pub workers: u64,
+    pub running: u64,
+    pub queued: u64,
+    pub spares: u64,
+    pub heaps: u64,
+    pub buffers: u64,
+}
+
+// === impl CellStats ===
+
+impl CellStats {
+    /// Adds the numbers of a cell that is gone, or of one beside this: those that grow; and the gauges too.
+    pub fn add(&mut self, other: &CellStats) {
+        for theirs in &other.apps {
+            match self.apps.iter_mut().find(|mine| mine.app == theirs.app && mine.version == theirs.version) {
+                Some(mine) => mine.add(theirs),
+                None => self.apps.push(theirs.clone()),
+            }
+        }
+        let (mine, theirs) = (&mut self.pool, &other.pool);
+        mine.hits += theirs.hits;
+        mine.misses += theirs.misses;
+        mine.evictions += theirs.evictions;
+        mine.workers_created += theirs.workers_created;
+        mine.workers_destroyed += theirs.workers_destroyed;
+        mine.workers_failed += theirs.workers_failed;
+        mine.isolates_created += theirs.isolates_created;
+        mine.isolates_destroyed += theirs.isolates_destroyed;
+        mine.workers += theirs.workers;
+        mine.running += theirs.running;
+        mine.queued += theirs.queued;
+        mine.spares += theirs.spares;
+        mine.heaps += theirs.heaps;
+        mine.buffers += theirs.buffers;
+        self.connections += other.connections;
+        self.connections_accepted += other.connections_accepted;
+        self.requests += other.requests;
+        self.rejected += other.rejected;
+        self.recent.extend_from_slice(&other.recent);
+        self.resident_memory = match (self.resident_memory, other.resident_memory) {
+            (Some(mine), Some(theirs)) => Some(mine + theirs),
+            (mine, theirs) => mine.or(theirs),
+        };
+    }
+
+    /// The cell is gone, and so is all that it had; its workers and isolates are destroyed with it.
+    pub fn buried(mut self) -> Self {
+        for app in &mut self.apps {
+            app.in_flight = 0;
+        }
+        self.pool.workers_destroyed = self.pool.workers_created;
+        self.pool.isolates_destroyed = self.pool.isolates_created;
+        self.pool.workers = 0;
+        self.pool.running = 0;
+        self.pool.queued = 0;
+        self.pool.spares = 0;
+        self.pool.heaps = 0;
+        self.pool.buffers = 0;
+        self.connections = 0;
+        self.recent.clear();
+        self.resident_memory = None;
+        self
+    }
+}
+
+// === impl AppStats ===
+
+impl AppStats {
+    fn add(&mut self, other: &AppStats) {
+        for (status, count) in &other.statuses {
+            *self.statuses.entry(*status).or_default() += count;
+        }
+        for (code, count) in &other.failures {
+            *self.failures.entry(code.clone()).or_default() += count;
+        }
+        self.in_flight += other.in_flight;
+        self.latency.add(&other.latency);
+        self.queue_wait.add(&other.queue_wait);
+        self.cold_start.add(&other.cold_start);
+    }
+
+    pub fn requests(&self) -> u64 {
+        self.latency.count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_cell_counted_outlives_it_and_what_it_had_does_not() {
+        let app = AppStats {
+            app: AppName::new("a"),
+            version: VersionName::new("1.0.0"),
+            statuses: BTreeMap::from([(200, 3)]),
+            failures: BTreeMap::new(),
+            in_flight: 2,
+            latency: Counted { counts: vec![3], microseconds: 90 },
+            queue_wait: Counted::default(),
+            cold_start: Counted::default(),
+        };
+        let pool = PoolStats { isolates_created: 5, isolates_destroyed: 1, workers: 4, ..PoolStats::default() };
+        let stats = CellStats { apps: vec![app], pool, requests: 3, connections: 2, ..CellStats::default() };
+        let mut sum = stats.clone().buried();
+        sum.add(&stats);
+        assert_eq!((sum.apps[0].statuses[&200], sum.apps[0].in_flight, sum.requests, sum.connections), (6, 2, 6, 2));
+        let live = sum.pool.isolates_created - sum.pool.isolates_destroyed;
+        assert_eq!((live, sum.pool.workers), (4, 4), "the buried cell holds nothing");
+    }
+}

@@ -1,0 +1,41 @@
+//! A version of an app, as a cell serves it: everything is decided, nothing is looked up any more. Control makes these out
+//! of folders, manifests, the operator's configuration and the store.
+
+use std::path::PathBuf;
+
+use hearth_config::Settings;
+use hearth_core::{AppName, Owner, VersionName};
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VersionSpec {
+    pub app: AppName,
+    pub version: VersionName,
+    pub owner: Owner,
+    /// Another one when code, manifest, environment, secrets or tokens are another. Who has the same is left alone.
+    pub identity: String,
+    pub folder: PathBuf,
+    pub kind: Kind,
+    /// Whether this is what the bare name means.
+    pub active: Active,
+    pub hosts: Vec<String>,
+    pub settings: Settings,
+    /// All that the app sees as `env`, secrets included.
+    pub env: Vec<(String, String)>,
+    /// SHA-256 of each token that opens the app, in hexadecimal.
+    pub tokens: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Kind {
+    /// JavaScript: the entry, within the folder.
+    Worker { entry: PathBuf },
+    /// A page and its files, without JavaScript of the server's: the index, within the folder.
+    Site { index: PathBuf },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Active {
+    Yes,
+    No,
+}

@@ -1,0 +1,95 @@
+//! What is said of a file to one client: its headers, and which part of it is sent with which status.
+
+use hearth_core::{Body, Headers, Method, Response};
+
+use crate::coding::Coding;
+use crate::condition::{Validators, Verdict, judge, range_applies};
+use crate::date;
+use crate::identity::Etag;
+use crate::media::Media;
+use crate::range::{Part, part};
+
+#[derive(Debug)]
+pub struct Representation {
+    pub media: Media,
+    pub coding: Option<Coding>,
+    pub choice: Choice,
+    pub cache_control: &'static str,
+    pub etag: Etag,
+    /// Seconds since 1970.
+    pub modified: Option<u64>,
+    pub length: u64,
+}
+
+/// Whether other clients get something else at the same url.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    One,
+    ByEncoding,
+}
+
+#[derive(Debug)]
+pub enum Plan {
+    /// The response is complete.
+    Done(Response),
+    /// These bytes are still to be put into the response.
+    Fill { response: Response, start: u64, length: u64 },
+}
+
+impl Representation {
+    /// The answer to a request, which is GET or HEAD.
+    pub fn plan(&self, method: &Method, headers: &Headers) -> Plan {
+        let validators = Validators { etag: &self.etag, modified: self.modified };
+        match judge(headers, validators) {
+            Verdict::NotModified => return Plan::Done(Response::new(304, self.common(), Body::Empty)),
+            Verdict::Failed => return Plan::Done(Response::new(412, self.common(), Body::Empty)),
+            Verdict::Send => {}
+        }
+        if *method == Method::Head {
+            let mut response = self.whole();
+            response.headers.push(b"content-length", self.length.to_string().as_bytes());
+            return Plan::Done(response);
+        }
+        let is_divisible = self.coding.is_none() && range_applies(headers, validators);
+        match if is_divisible { part(headers, self.length) } else { Part::Whole } {
+            Part::Whole => Plan::Fill { response: self.whole(), start: 0, length: self.length },
+            Part::Slice { start, length } => {
+                let mut response = self.whole();
+                response.status = 206;
+                let range = format!("bytes {start}-{}/{}", start + length - 1, self.length);
+                response.headers.push(b"content-range", range.as_bytes());
+                Plan::Fill { response, start, length }
+            }
+            Part::Unsatisfiable => {
+                let mut headers = self.common();
+                headers.push(b"content-range", format!("bytes */{}", self.length).as_bytes());
+                Plan::Done(Response::new(416, headers, Body::Empty))
+            }
+        }
+    }
+
+    fn whole(&self) -> Response {
+        let mut headers = self.common();
+        headers.push(b"content-type", self.media.as_str().as_bytes());
+        match self.coding {
+            Some(coding) => headers.push(b"content-encoding", coding.name().as_bytes()),
+            None => headers.push(b"accept-ranges", b"bytes"),
+        }
+        Response::new(200, headers, Body::Empty)
+    }
+
+    /// Those that belong to every answer, 304 too.
+    fn common(&self) -> Headers {
+        let mut headers = Headers::with_capacity(9, 384);
+        headers.push(b"cache-control", self.cache_control.as_bytes());
+        headers.push(b"etag", self.etag.as_bytes());
+        if let Some(date) = self.modified.and_then(date::format) {
+            headers.push(b"last-modified", date.as_bytes());
+        }
+        if self.choice == Choice::ByEncoding {
+            headers.push(b"vary", b"accept-encoding");
+        }
+        headers.push(b"x-content-type-options", b"nosniff");
+        headers
+    }
+}

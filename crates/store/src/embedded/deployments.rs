@@ -1,0 +1,209 @@
+//! Uploaded versions: published, listed, deleted.
+//!
+//! Publishing, step by step: the files are on disk; in one transaction the next number is taken, the folder is moved to
+//! its place, the records are written. Cut off before the last step, a folder without a record is left, which nobody
+//! serves: the next upload of that version or the next sweep removes it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hearth_core::{AppName, ByteSize, Owner, VersionName};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::activation::Release;
+use crate::deployment::{ContentHash, Deleted, Deployment, Deployments, NewDeployment, Revision, Standing};
+use crate::error::StoreError;
+use crate::upload::{Unpacked, Uploads, sync_folder, sync_tree};
+
+use super::activations::{active, current, number, point, revision};
+use super::database::Fault;
+use super::{Embedded, folders, now, time};
+
+/// Revisions per version, the current one among them; and the one that the last upload replaced, however old it is:
+/// after a roll-back it need not be among the newest.
+const KEPT: i64 = 5;
+
+const COLUMNS: &str =
+    "SELECT app, version, revision, owner, hash, folder, size, files, created_at, revision IS v.current
+    FROM deployments JOIN versions v USING (app, version)";
+
+impl Deployments for Embedded {
+    fn uploads(&self) -> &Uploads {
+        &self.uploads
+    }
+
+    fn publish(&self, unpacked: Unpacked, new: NewDeployment) -> Result<Deployment, StoreError> {
+        folders::check(&new.app, &new.version)?;
+        sync_tree(unpacked.folder()).map_err(StoreError::io("write", unpacked.folder()))?;
+        let deployment = self.database.write(|db| {
+            let revision = next_revision(db, &new)?;
+            let folder = folders::of(&new.app, &new.version, revision);
+            self.settle(&unpacked, &folder)?;
+            record(db, &new, &unpacked, revision, &folder)
+        })?;
+        Ok(deployment)
+    }
+
+    fn deployments(&self) -> Result<Vec<Deployment>, StoreError> {
+        self.database.read(|db| {
+            let mut all = db.prepare(&format!("{COLUMNS} ORDER BY app, version, revision"))?;
+            Ok(all.query_map([], deployment)?.collect::<Result<_, _>>()?)
+        })
+    }
+
+    fn revisions(&self, app: &AppName, version: &VersionName) -> Result<Vec<Deployment>, StoreError> {
+        self.database.read(|db| revisions(db, app, version))
+    }
+
+    fn delete_version(&self, app: &AppName, version: &VersionName) -> Result<Deleted, StoreError> {
+        self.database.write(|db| {
+            let gone = revisions(db, app, version)?;
+            if gone.is_empty() {
+                return Err(StoreError::NoVersion { app: app.clone(), version: version.clone() }.into());
+            }
+            let key = [app.as_str(), version.as_str()];
+            db.execute("DELETE FROM deployments WHERE app = ? AND version = ?", key)?;
+            db.execute("UPDATE versions SET current = NULL WHERE app = ? AND version = ?", key)?;
+            db.execute("DELETE FROM activations WHERE app = ? AND version = ?", key)?;
+            Ok(Deleted { revisions: gone, active: settle_active(db, app)? })
+        })
+    }
+
+    fn sweep_folders(&self, in_use: &[PathBuf]) -> Result<Vec<PathBuf>, StoreError> {
+        let apps = self.data.join(folders::APPS);
+        // In a transaction, so that nothing is published between the question and the answer.
+        let gone = self.database.write(|db| {
+            let mut kept = Vec::new();
+            let mut all = db.prepare("SELECT folder FROM deployments")?;
+            for folder in all.query_map([], |row| row.get::<_, String>(0))? {
+                kept.push(PathBuf::from(folder?));
+            }
+            let keeps = |name: Option<&std::ffi::OsStr>| kept.iter().chain(in_use).any(|used| used.file_name() == name);
+            let mut gone = Vec::new();
+            for entry in fs::read_dir(&apps).map_err(StoreError::io("read", &apps))? {
+                let path = entry.map_err(StoreError::io("read", &apps))?.path();
+                if !keeps(path.file_name()) {
+                    gone.push(self.uploads.discard(&path).map_err(StoreError::io("remove", &path))?);
+                }
+            }
+            Ok(gone)
+        })?;
+        // Outside of it: large folders take their time. What fails is tried again at the next start.
+        Ok(gone.into_iter().map(|folder| Path::new(folders::APPS).join(folder.clear())).collect())
+    }
+
+    fn path(&self, folder: &Path) -> PathBuf {
+        self.data.join(folder)
+    }
+}
+
+impl Embedded {
+    /// Moves what was unpacked to where it stays.
+    fn settle(&self, unpacked: &Unpacked, folder: &Path) -> Result<(), StoreError> {
+        let target = self.data.join(folder);
+        if fs::symlink_metadata(&target).is_ok() {
+            // The number was not taken, so this is what a crash left of an earlier try.
+            fs::remove_dir_all(&target).map_err(StoreError::io("remove", &target))?;
+        }
+        fs::rename(unpacked.folder(), &target).map_err(StoreError::io("create", &target))?;
+        let apps = self.data.join(folders::APPS);
+        sync_folder(&apps).map_err(StoreError::io("write", &apps))
+    }
+}
+
+fn next_revision(db: &Connection, new: &NewDeployment) -> Result<Revision, Fault> {
+    let sql = "SELECT last_revision FROM versions WHERE app = ? AND version = ?";
+    let last = db.query_row(sql, [new.app.as_str(), new.version.as_str()], |row| row.get::<_, i64>(0)).optional()?;
+    Ok(revision(last.unwrap_or(0) + 1))
+}
+
+fn record(
+    db: &Connection,
+    new: &NewDeployment,
+    unpacked: &Unpacked,
+    revision: Revision,
+    folder: &Path,
+) -> Result<Deployment, Fault> {
+    let (app, version) = (new.app.as_str(), new.version.as_str());
+    let created_at = now();
+    let replaced = current(db, &new.app, &new.version)?;
+    db.execute(
+        "INSERT INTO versions (app, version, last_revision, current) VALUES (?1, ?2, ?3, ?3)
+            ON CONFLICT DO UPDATE SET last_revision = ?3, current = ?3",
+        params![app, version, number(revision)],
+    )?;
+    db.execute(
+        "INSERT INTO deployments (app, version, revision, owner, hash, folder, size, files, created_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        params![
+            app,
+            version,
+            number(revision),
+            new.owner.as_str(),
+            unpacked.hash().0,
+            folder.to_str().expect("names are checked, and ASCII"),
+            i64::try_from(unpacked.size().bytes()).unwrap_or(i64::MAX),
+            i64::try_from(unpacked.files()).unwrap_or(i64::MAX),
+            created_at,
+        ],
+    )?;
+    if active(db, &new.app)?.is_some_and(|release| release.version == new.version) {
+        point(db, &new.app, &Release { version: new.version.clone(), revision: Some(revision) })?;
+    }
+    prune(db, new, replaced)?;
+    Ok(Deployment {
+        app: new.app.clone(),
+        version: new.version.clone(),
+        revision,
+        owner: new.owner.clone(),
+        hash: unpacked.hash(),
+        folder: folder.to_owned(),
+        size: unpacked.size(),
+        files: unpacked.files(),
+        created_at: time(created_at),
+        standing: Standing::Current,
+    })
+}
+
+/// Forgets the oldest revisions, and that names ever meant them. The newest is current at this moment, so no current
+/// one is among them.
+fn prune(db: &Connection, new: &NewDeployment, replaced: Option<Revision>) -> Result<(), Fault> {
+    let kept = "SELECT revision FROM deployments WHERE app = ?1 AND version = ?2 ORDER BY revision DESC LIMIT ?3";
+    for table in ["activations", "deployments"] {
+        let sql = format!(
+            "DELETE FROM {table} WHERE app = ?1 AND version = ?2 AND revision NOT IN ({kept}) AND revision IS NOT ?4"
+        );
+        db.execute(&sql, params![new.app.as_str(), new.version.as_str(), KEPT, replaced.map(number)])?;
+    }
+    Ok(())
+}
+
+/// What the bare name means after a deletion: the newest change that is left, in that version's current revision, which
+/// may have been uploaded since.
+fn settle_active(db: &Connection, app: &AppName) -> Result<Option<Release>, Fault> {
+    let Some(left) = active(db, app)? else { return Ok(None) };
+    let release = Release { revision: current(db, app, &left.version)?, ..left };
+    point(db, app, &release)?;
+    Ok(Some(release))
+}
+
+fn revisions(db: &Connection, app: &AppName, version: &VersionName) -> Result<Vec<Deployment>, Fault> {
+    let mut some = db.prepare(&format!("{COLUMNS} WHERE app = ? AND version = ? ORDER BY revision DESC"))?;
+    Ok(some.query_map([app.as_str(), version.as_str()], deployment)?.collect::<Result<_, _>>()?)
+}
+
+fn deployment(row: &Row<'_>) -> rusqlite::Result<Deployment> {
+    let count = |kept: i64| u64::try_from(kept).unwrap_or(0);
+    Ok(Deployment {
+        app: AppName::new(row.get::<_, String>(0)?),
+        version: VersionName::new(row.get::<_, String>(1)?),
+        revision: revision(row.get(2)?),
+        owner: Owner::new(row.get::<_, String>(3)?),
+        hash: ContentHash(row.get(4)?),
+        folder: PathBuf::from(row.get::<_, String>(5)?),
+        size: ByteSize(count(row.get(6)?)),
+        files: count(row.get(7)?),
+        created_at: time(row.get(8)?),
+        standing: if row.get(9)? { Standing::Current } else { Standing::Superseded },
+    })
+}

@@ -1,0 +1,158 @@
+//! What can be found when a store is opened: nothing, another server, damage, what a crash left.
+
+use std::fs;
+
+use super::*;
+use crate::{Secrets, Store, StoreError};
+
+fn opened(data: &Path) -> Result<Embedded, StoreError> {
+    Embedded::open(data)
+}
+
+fn error(data: &Path) -> StoreError {
+    opened(data).err().unwrap()
+}
+
+#[test]
+fn two_servers_are_one_too_many() {
+    let mut fixture = Fixture::new();
+    let error = error(&fixture.data());
+    assert!(matches!(&error, StoreError::InUse { holder: Some(id), .. } if *id == std::process::id()), "{error}");
+    assert!(error.to_string().ends_with("stop it, or choose another folder with --data"), "{error}");
+    fixture.close();
+    fixture.reopen();
+}
+
+#[test]
+fn the_folder_is_private_if_it_is_made_here() {
+    use std::os::unix::fs::PermissionsExt;
+    let temp = tempfile::tempdir().unwrap();
+    let data = temp.path().join("a/b");
+    let store = opened(&data).unwrap();
+    assert_eq!(fs::metadata(store.data()).unwrap().permissions().mode() & 0o777, 0o700);
+    assert!(store.data().is_absolute());
+}
+
+#[test]
+fn what_is_no_database_is_named_and_left_alone() {
+    let mut fixture = Fixture::new();
+    fixture.close();
+    let path = fixture.data().join("hearth.db");
+    for garbage in [b"not a database, and long enough to be read as one".repeat(100), vec![0xff; 5000]] {
+        fs::write(&path, &garbage).unwrap();
+        let error = error(&fixture.data());
+        assert!(matches!(&error, StoreError::Corrupt { .. }), "{error}");
+        let text = error.to_string();
+        assert!(text.contains("hearth.db is damaged") && text.contains("put a backup in its place"), "{text}");
+        assert_eq!(fs::read(&path).unwrap(), garbage);
+    }
+}
+
+#[test]
+fn damage_inside_is_found_before_anything_is_written() {
+    let mut fixture = Fixture::new();
+    for n in 0..20 {
+        fixture.store().set_secret(&shop(), &format!("S{n}"), &"x".repeat(10_000)).unwrap();
+    }
+    fixture.close();
+    let path = fixture.data().join("hearth.db");
+    let whole = fs::read(&path).unwrap();
+    assert!(whole.len() > 20 * 4096);
+    let mut damaged = whole.clone();
+    // The pages of the tables, not the first one.
+    damaged[4096 * 4..4096 * 12].fill(0xa5);
+    fs::write(&path, &damaged).unwrap();
+    let error = error(&fixture.data());
+    assert!(matches!(&error, StoreError::Corrupt { .. }), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), damaged);
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    assert!(matches!(opened(&fixture.data()), Err(StoreError::Corrupt { .. })));
+    fs::write(&path, whole).unwrap();
+    fixture.reopen();
+    assert_eq!(fixture.store().secrets(&shop()).unwrap().len(), 20);
+}
+
+#[test]
+fn databases_of_others_and_of_the_future_are_left_alone() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("hearth.db");
+    let sql = |sql: &str| rusqlite::Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+    sql("CREATE TABLE mine (x)");
+    let before = fs::read(&path).unwrap();
+    let foreign = error(temp.path());
+    assert!(matches!(&foreign, StoreError::Foreign { .. }), "{foreign}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+    fs::remove_file(&path).unwrap();
+    drop(opened(temp.path()).unwrap());
+    sql("PRAGMA user_version = 99");
+    let newer = error(temp.path());
+    assert!(matches!(&newer, StoreError::Newer { found: 99, known: 1, .. }), "{newer}");
+    sql("PRAGMA user_version = 1");
+    opened(temp.path()).unwrap();
+}
+
+/// A copy of DATA while it is in use: what is there if the machine stops at this moment.
+fn snapshot(fixture: &Fixture) -> TempDir {
+    fn copy(from: &Path, to: &Path) {
+        fs::create_dir_all(to).unwrap();
+        for name in names(from) {
+            let (from, to) = (from.join(&name), to.join(&name));
+            // The index of the log is memory that is shared, not state.
+            if from.is_dir() {
+                copy(&from, &to);
+            } else if name != "hearth.db-shm" {
+                fs::copy(&from, &to).unwrap();
+            }
+        }
+    }
+    let temp = tempfile::tempdir().unwrap();
+    copy(&fixture.data(), temp.path());
+    temp
+}
+
+#[test]
+fn what_was_answered_is_there_after_a_crash() {
+    let fixture = Fixture::new();
+    let made = fixture.upload("1.0.0", "one");
+    fixture.activate("1.0.0");
+    fixture.store().set_secret(&shop(), "A", "one").unwrap();
+    let held = fixture.unpack("never published");
+    let crashed = snapshot(&fixture);
+    drop(held);
+    assert!(crashed.path().join("hearth.db-wal").metadata().unwrap().len() > 0, "nothing was closed");
+    assert_eq!(names(&crashed.path().join("uploads")).len(), 1);
+    let store: Box<dyn Store> = Box::new(opened(crashed.path()).unwrap());
+    assert_eq!(store.active(&shop()).unwrap(), Some(release("1.0.0", 1)));
+    assert_eq!(store.secrets(&shop()).unwrap(), [("A".into(), "one".into())]);
+    assert_eq!(store.deployments().unwrap(), std::slice::from_ref(&made));
+    assert_eq!(fs::read_to_string(store.path(&made.folder).join("index.js")).unwrap(), "one");
+    assert!(names(&crashed.path().join("uploads")).is_empty());
+}
+
+#[test]
+fn a_log_that_was_cut_off_gives_an_earlier_state_never_a_broken_one() {
+    let fixture = Fixture::new();
+    for n in 0..30 {
+        fixture.activate(&format!("1.0.{n}"));
+    }
+    let crashed = snapshot(&fixture);
+    let log = fs::read(crashed.path().join("hearth.db-wal")).unwrap();
+    let main = fs::read(crashed.path().join("hearth.db")).unwrap();
+    let mut last = 0;
+    for part in 1..=12 {
+        for name in names(crashed.path()).iter().filter(|name| name.starts_with("hearth.db")) {
+            fs::remove_file(crashed.path().join(name)).unwrap();
+        }
+        fs::write(crashed.path().join("hearth.db"), &main).unwrap();
+        fs::write(crashed.path().join("hearth.db-wal"), &log[..log.len() * part / 12]).unwrap();
+        let store = opened(crashed.path()).unwrap();
+        let history = store.history(&shop()).unwrap();
+        assert!(history.len() >= last, "{} after {last}", history.len());
+        last = history.len();
+        // Each state is one that was: versions up to some number, without gaps.
+        for (at, activation) in history.iter().rev().enumerate() {
+            assert_eq!(activation.release, served(&format!("1.0.{at}")));
+        }
+    }
+    assert_eq!(last, 30);
+}

@@ -1,0 +1,179 @@
+//! An app's folder as a `.tgz`, to be uploaded. The same files give the same bytes: entries are in order, times and
+//! owners are left out.
+//!
+//! What goes in: everything, dot files too (`.env` is part of an app), but no folder whose name begins with a dot:
+//! those are of tools (`.git`, `.hearth`, `.vscode`). In `node_modules` such folders can be code, and only `.bin` and
+//! `.cache` are left out there. `node_modules` itself stays at home if the server installs dependencies
+//! ([`Dependencies`]). Links are refused here, as the server would.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use hearth_core::ByteSize;
+use tar::{Builder, EntryType, Header};
+
+/// What happens to `node_modules`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dependencies {
+    /// They are uploaded as they are here.
+    Include,
+    /// The server installs them (`autoInstall: true`).
+    LeaveOut,
+}
+
+/// What was packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packed {
+    pub files: u64,
+    /// Before compression.
+    pub size: ByteSize,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum PackError {
+    #[error("{} is not a folder", path.display())]
+    NotAFolder { path: PathBuf },
+    #[error("{} has no files that could be uploaded", path.display())]
+    Empty { path: PathBuf },
+    #[error(
+        "{} is a symbolic link, which cannot be uploaded: put a copy in its place; if a package manager made it, set \
+         autoInstall: true in manifest.yaml, or install without links (pnpm: node-linker=hoisted)",
+        path.display()
+    )]
+    Link { path: PathBuf },
+    #[error("{} is neither a file nor a folder: move it out of the app's folder", path.display())]
+    Special { path: PathBuf },
+    #[error("the name of {} is not UTF-8, or has a backslash or a control character in it: rename it", path.display())]
+    Name { path: PathBuf },
+    #[error("{} changed while it was packed: try again", path.display())]
+    Changed { path: PathBuf },
+    #[error("cannot read {}: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("cannot write the archive: {0}")]
+    Write(io::Error),
+}
+
+/// Writes the archive of `folder` to `out`.
+pub fn pack(folder: &Path, dependencies: Dependencies, out: impl Write) -> Result<Packed, PackError> {
+    if !folder.is_dir() {
+        return Err(PackError::NotAFolder { path: folder.to_owned() });
+    }
+    let mut builder = Builder::new(GzEncoder::new(out, Compression::default()));
+    let mut packed = Packed { files: 0, size: ByteSize(0) };
+    for (path, name) in list(folder, dependencies)? {
+        packed.size.0 += add(&mut builder, &path, &name)?;
+        packed.files += 1;
+    }
+    if packed.files == 0 {
+        return Err(PackError::Empty { path: folder.to_owned() });
+    }
+    let written = builder.into_inner().and_then(GzEncoder::finish).and_then(|mut out| out.flush());
+    written.map_err(PackError::Write)?;
+    Ok(packed)
+}
+
+/// Files, and what they are called in the archive, in the order of those names.
+fn list(folder: &Path, dependencies: Dependencies) -> Result<Vec<(PathBuf, String)>, PackError> {
+    let mut files = Vec::new();
+    let mut folders = vec![(folder.to_owned(), String::new())];
+    while let Some((folder, prefix)) = folders.pop() {
+        let failed = |source| PackError::Read { path: folder.clone(), source };
+        for entry in fs::read_dir(&folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let path = entry.path();
+            let kind = entry.file_type().map_err(failed)?;
+            let file_name = entry.file_name();
+            let Some(part) = file_name.to_str() else { return Err(PackError::Name { path }) };
+            if kind.is_dir() && is_left_out(&prefix, part, dependencies) {
+                continue;
+            }
+            if part.contains(|c: char| c == '\\' || c.is_control()) {
+                return Err(PackError::Name { path });
+            }
+            let name = if prefix.is_empty() { part.to_owned() } else { format!("{prefix}/{part}") };
+            if kind.is_symlink() {
+                return Err(PackError::Link { path });
+            } else if kind.is_dir() {
+                folders.push((path, name));
+            } else if kind.is_file() {
+                files.push((path, name));
+            } else {
+                return Err(PackError::Special { path });
+            }
+        }
+    }
+    files.sort_by(|(_, a), (_, b)| a.cmp(b));
+    Ok(files)
+}
+
+/// Whether the folder `name` in `prefix` stays at home.
+fn is_left_out(prefix: &str, name: &str, dependencies: Dependencies) -> bool {
+    if name == "node_modules" {
+        return dependencies == Dependencies::LeaveOut;
+    }
+    if prefix.split('/').any(|part| part == "node_modules") {
+        return matches!(name, ".bin" | ".cache" | ".git");
+    }
+    name.starts_with('.')
+}
+
+fn add(builder: &mut Builder<impl Write>, path: &Path, name: &str) -> Result<u64, PackError> {
+    let failed = |source| PackError::Read { path: path.to_owned(), source };
+    let file = File::open(path).map_err(failed)?;
+    let meta = file.metadata().map_err(failed)?;
+    let size = meta.len();
+    let mut header = Header::new_gnu();
+    header.set_entry_type(EntryType::Regular);
+    header.set_size(size);
+    header.set_mode(if meta.permissions().mode() & 0o111 == 0 { 0o644 } else { 0o755 });
+    header.set_mtime(0);
+    let mut body = Exact { file, left: size, fault: None };
+    let added = builder.append_data(&mut header, name, &mut body);
+    match body.fault {
+        Some(Fault::Read(source)) => return Err(failed(source)),
+        Some(Fault::Shrunk) => return Err(PackError::Changed { path: path.to_owned() }),
+        None => added.map_err(PackError::Write)?,
+    }
+    Ok(size)
+}
+
+/// As many bytes of a file as its header says, and why it could not be.
+struct Exact {
+    file: File,
+    left: u64,
+    fault: Option<Fault>,
+}
+
+enum Fault {
+    Read(io::Error),
+    Shrunk,
+}
+
+impl Read for Exact {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match (&mut self.file).take(self.left).read(buffer) {
+            Ok(0) if self.left > 0 && !buffer.is_empty() => {
+                self.fault = Some(Fault::Shrunk);
+                Err(io::ErrorKind::UnexpectedEof.into())
+            }
+            Ok(read) => {
+                self.left -= read as u64;
+                Ok(read)
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
+            Err(error) => {
+                let kind = error.kind();
+                self.fault = Some(Fault::Read(error));
+                Err(kind.into())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "pack/tests.rs"]
+mod tests;

@@ -1,0 +1,103 @@
+use std::io::Cursor;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+
+use crate::upload::{UploadLimits, Uploads};
+
+use super::*;
+
+fn folder(files: &[&str]) -> tempfile::TempDir {
+    let temp = tempfile::tempdir().unwrap();
+    for name in files {
+        let path = temp.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("this is {name}")).unwrap();
+    }
+    temp
+}
+
+fn packed(folder: &Path, dependencies: Dependencies) -> Result<Vec<u8>, PackError> {
+    let mut out = Vec::new();
+    pack(folder, dependencies, &mut out).map(|_| out)
+}
+
+/// The names in an archive.
+fn names(archive: &[u8]) -> Vec<String> {
+    let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(archive));
+    archive.entries().unwrap().map(|entry| entry.unwrap().path().unwrap().to_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn what_goes_in() {
+    let temp = folder(&[
+        "index.ts",
+        ".env",
+        ".npmrc",
+        ".git/config",
+        ".hearth/hearth.db",
+        "src/.cache/x",
+        "src/a.ts",
+        "node_modules/a/index.js",
+        "node_modules/.prisma/client.js",
+        "node_modules/.bin/a",
+        "node_modules/a/node_modules/b/.hidden/x.js",
+    ]);
+    let own = [".env", ".npmrc", "index.ts"];
+    let modules =
+        ["node_modules/.prisma/client.js", "node_modules/a/index.js", "node_modules/a/node_modules/b/.hidden/x.js"];
+    let all: Vec<_> = own.iter().chain(&modules).chain(&["src/a.ts"]).copied().collect();
+    assert_eq!(names(&packed(temp.path(), Dependencies::Include).unwrap()), all);
+    let few: Vec<_> = own.iter().chain(&["src/a.ts"]).copied().collect();
+    assert_eq!(names(&packed(temp.path(), Dependencies::LeaveOut).unwrap()), few);
+}
+
+#[test]
+fn the_same_files_give_the_same_bytes_and_come_out_again() {
+    let long = format!("{}end.js", "a-long-name/".repeat(20));
+    let files = ["index.ts", "b/ü.js", long.as_str()];
+    let one = folder(&files);
+    let two = folder(&files);
+    fs::set_permissions(one.path().join("index.ts"), fs::Permissions::from_mode(0o700)).unwrap();
+    fs::set_permissions(two.path().join("index.ts"), fs::Permissions::from_mode(0o755)).unwrap();
+    let archive = packed(one.path(), Dependencies::Include).unwrap();
+    assert_eq!(archive, packed(two.path(), Dependencies::Include).unwrap());
+    let temp = tempfile::tempdir().unwrap();
+    let uploads = Uploads::open(temp.path().join("uploads")).unwrap();
+    let unpacked = uploads.unpack(Cursor::new(archive), &UploadLimits::default()).unwrap();
+    for name in files {
+        assert_eq!(fs::read_to_string(unpacked.folder().join(name)).unwrap(), format!("this is {name}"));
+    }
+    assert_eq!(fs::metadata(unpacked.folder().join("index.ts")).unwrap().permissions().mode() & 0o100, 0o100);
+}
+
+#[test]
+fn it_says_what_it_packed() {
+    let temp = folder(&["a", "bb"]);
+    let told = pack(temp.path(), Dependencies::Include, Vec::new()).unwrap();
+    assert_eq!(told, Packed { files: 2, size: ByteSize(19) });
+}
+
+#[test]
+fn what_cannot_be_uploaded() {
+    let temp = folder(&["index.ts"]);
+    symlink("index.ts", temp.path().join("link.ts")).unwrap();
+    let error = packed(temp.path(), Dependencies::Include).unwrap_err();
+    assert!(matches!(&error, PackError::Link { path } if path.ends_with("link.ts")), "{error}");
+    fs::remove_file(temp.path().join("link.ts")).unwrap();
+    fs::write(temp.path().join(std::ffi::OsStr::from_bytes(b"\xff.js")), "").unwrap();
+    assert!(matches!(packed(temp.path(), Dependencies::Include), Err(PackError::Name { .. })));
+    let empty = folder(&[".git/config"]);
+    assert!(matches!(packed(empty.path(), Dependencies::Include), Err(PackError::Empty { .. })));
+    let missing = temp.path().join("missing");
+    assert!(matches!(packed(&missing, Dependencies::Include), Err(PackError::NotAFolder { .. })));
+}
+
+#[test]
+fn links_in_what_is_left_out_do_not_matter() {
+    let temp = folder(&["index.ts", "node_modules/.bin/x", "node_modules/a/index.js"]);
+    symlink("../a/index.js", temp.path().join("node_modules/.bin/a")).unwrap();
+    assert!(packed(temp.path(), Dependencies::Include).is_ok());
+    symlink("a", temp.path().join("node_modules/b")).unwrap();
+    assert!(packed(temp.path(), Dependencies::LeaveOut).is_ok());
+    assert!(matches!(packed(temp.path(), Dependencies::Include), Err(PackError::Link { .. })));
+}

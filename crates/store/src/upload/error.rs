@@ -1,0 +1,106 @@
+//! Why an upload was refused: what is wrong with which entry, and how to put it right.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use hearth_core::ByteSize;
+
+use super::archive::Kind;
+use super::path::PathFault;
+
+/// Something in an archive that is neither a file nor a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum What {
+    #[error("a symbolic link")]
+    SymbolicLink,
+    #[error("a hard link")]
+    HardLink,
+    #[error("a device")]
+    Device,
+    #[error("a pipe or socket")]
+    Pipe,
+    #[error("a sparse file")]
+    SparseFile,
+    #[error("of a kind that is not known here")]
+    Unknown,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum UploadError {
+    #[error(
+        "the upload is neither a .tgz, .tar nor .zip: pack the app's folder with tar czf app.tgz or zip -r app.zip"
+    )]
+    UnknownKind,
+    #[error(
+        "the upload is compressed with gzip, but no tar archive is in it: pack the app's folder with tar czf app.tgz"
+    )]
+    NotATar,
+    #[error("the archive has no files: pack the app's folder, with its files")]
+    Empty,
+    #[error("the {kind} ends too early{}: it was cut off, upload it again", at(entry))]
+    Truncated { kind: Kind, entry: Option<String> },
+    #[error("the {kind} is damaged{} ({reason}): make it again and upload it again", at(entry))]
+    Damaged { kind: Kind, entry: Option<String>, reason: String },
+    #[error("the path of the entry {entry:?} {fault}")]
+    Path { entry: String, fault: PathFault },
+    #[error(
+        "the entry {entry:?} is {what}: put in its place what it stands for, or leave it out (tar --dereference and \
+         zip without --symlinks follow links)"
+    )]
+    NotAFile { entry: String, what: What },
+    #[error("the entry {entry:?} is there twice: pack the folder anew, with each file once")]
+    Duplicate { entry: String },
+    #[error("the entry {entry:?} is both a file and a folder: rename one of them")]
+    Clash { entry: String },
+    #[error("the entry {entry:?} is encrypted: make the archive without a password")]
+    Encrypted { entry: String },
+    #[error("the entry {entry:?} is compressed with {method}: only deflate and no compression at all are known here")]
+    Method { entry: String, method: String },
+    #[error("the archive's directory and the entry {entry:?} disagree about its {field}: make the archive anew")]
+    Disagreement { entry: String, field: &'static str },
+    #[error("the archive is larger than {limit}: leave out what the app does not need")]
+    ArchiveTooLarge { limit: ByteSize },
+    #[error("the archive holds more than {limit}: leave out what the app does not need")]
+    TooLarge { limit: ByteSize },
+    #[error("the entry {entry:?} is larger than {limit}: leave it out, or keep it elsewhere")]
+    FileTooLarge { entry: String, limit: ByteSize },
+    #[error("the archive holds more than {limit} files, or as many folders: leave out what the app does not need")]
+    TooManyFiles { limit: u64 },
+    /// The machine's fault, not the archive's.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io { action: &'static str, path: PathBuf, source: io::Error },
+}
+
+fn at(entry: &Option<String>) -> String {
+    entry.as_ref().map(|entry| format!(" at the entry {entry:?}")).unwrap_or_default()
+}
+
+/// What comes out of an archive is more than can be taken. Travels through readers as an I/O error.
+#[derive(Debug, thiserror::Error)]
+#[error("more than can be taken")]
+pub(super) struct Overrun;
+
+impl UploadError {
+    /// For `map_err`.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| Self::Io { action, path, source }
+    }
+
+    /// What it means that reading on failed.
+    pub(super) fn reading(kind: Kind, entry: Option<&str>, limit: ByteSize, error: &io::Error) -> Self {
+        let entry = entry.map(str::to_owned);
+        if error.get_ref().is_some_and(|inner| inner.is::<Overrun>()) {
+            return Self::TooLarge { limit };
+        }
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => Self::Truncated { kind, entry },
+            _ => Self::Damaged { kind, entry, reason: error.to_string() },
+        }
+    }
+
+    /// True if it is for who uploaded to put right.
+    pub fn is_uploaders_fault(&self) -> bool {
+        !matches!(self, Self::Io { .. })
+    }
+}

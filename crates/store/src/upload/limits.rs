@@ -1,0 +1,21 @@
+//! How large an upload may be.
+
+use hearth_core::ByteSize;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UploadLimits {
+    /// The archive itself.
+    pub archive: ByteSize,
+    /// All that comes out of it.
+    pub size: ByteSize,
+    /// One file.
+    pub file: ByteSize,
+    /// Files; and, counted apart, folders.
+    pub files: u64,
+}
+
+impl Default for UploadLimits {
+    fn default() -> Self {
+        Self { archive: ByteSize::mb(256), size: ByteSize::mb(512), file: ByteSize::mb(128), files: 20_000 }
+    }
+}

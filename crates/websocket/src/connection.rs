@@ -1,0 +1,413 @@
+//! A stream of bytes joined to a socket's end: messages one way and the other until somebody says goodbye.
+//!
+//! ```text
+//! Open --the app says goodbye, or goes--> Waiting (for the peer's) --it comes----------> Ending
+//!   |---the peer says goodbye-----------> Answering (the app's turn) --it has answered--> Ending
+//!   |---the peer breaks a rule, or no message for too long: it is told so---------------> Ending
+//!   `---the stream ends, or nothing at all comes for too long--> lost
+//! ```
+//! `Waiting`, `Answering` and `Ending` have a time limit each. In `Ending` the app's end is gone already, so that nothing of
+//! the app's is held for a peer that does not read.
+//!
+//! Invariant: nothing is read while too much waits for the app or for the peer, so a peer can make us hold one message and
+//! what the two directions may hold, no more.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::BytesMut;
+use hearth_core::websocket::{Close, SocketEvent, SocketFault};
+use hearth_core::{ByteSize, SocketEnd};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::time::Instant;
+
+use crate::Role;
+use crate::clock::Clock;
+use crate::decoder::{Decoder, Received};
+use crate::encoder::Encoder;
+use crate::outbox::Outbox;
+use crate::violation::Violation;
+
+/// Bytes that may wait to be written before the app is held back.
+const HIGH_WATER: usize = 64 * 1024;
+/// What is read at once where nothing is known of what comes.
+const READ: usize = 4 * 1024;
+/// The same within a long frame.
+const MOST_READ: usize = 64 * 1024;
+
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The longest message. Default 16 MB. What a peer can make us hold, once for each connection.
+    pub max_message: ByteSize,
+    /// A peer that sends nothing for this long is pinged. Default 30 s.
+    pub ping_after: Duration,
+    /// One that sends nothing for this long, not even an answer to a ping, is lost. Default 75 s.
+    pub lost_after: Duration,
+    /// How long a goodbye may take. Default 10 s.
+    pub close_timeout: Duration,
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// With goodbyes from both sides.
+    Closed,
+    Failed(SocketFault),
+}
+
+#[derive(Debug)]
+pub struct Connection<S> {
+    stream: S,
+    config: Config,
+    /// What was read and not yet understood.
+    inbox: BytesMut,
+    outbox: Outbox,
+    decoder: Decoder,
+    encoder: Encoder,
+    phase: Phase,
+    /// When anything last came.
+    heard: Instant,
+    /// When a message last came or went.
+    spoke: Instant,
+    ping: Ping,
+    clock: Clock,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Open(Box<SocketEnd>),
+    Waiting { end: Box<SocketEnd>, until: Instant },
+    Answering { end: Box<SocketEnd>, goodbye: Close, until: Instant },
+    Ending { with: Ended, step: Step, until: Instant },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Writing,
+    /// What the peer still sends is read and thrown away: a stream that is closed with unread input is reset, and our last
+    /// words might be lost with it.
+    Lingering,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ping {
+    NotSent,
+    Sent,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Written {
+    All,
+    Some,
+}
+
+/// Whether something happened that others may wait for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Some,
+    None,
+}
+
+// === impl Config ===
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            max_message: ByteSize::mb(16),
+            ping_after: Duration::from_secs(30),
+            lost_after: Duration::from_secs(75),
+            close_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+// === impl Connection ===
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    /// After the handshake. `inbox` is what was read behind it already.
+    pub fn new(stream: S, inbox: BytesMut, role: Role, end: Box<SocketEnd>, config: Config) -> Self {
+        let now = Instant::now();
+        Self {
+            stream,
+            inbox,
+            outbox: Outbox::default(),
+            decoder: Decoder::new(role, config.max_message),
+            encoder: Encoder::new(role),
+            config,
+            phase: Phase::Open(end),
+            heard: now,
+            spoke: now,
+            ping: Ping::NotSent,
+            clock: Clock::default(),
+        }
+    }
+
+    /// Runs to its end.
+    pub async fn run(mut self) -> Ended {
+        poll_fn(|cx| self.poll(cx)).await
+    }
+
+    /// Says goodbye to the peer, over the app's head. The app hears of it when the peer has answered.
+    pub fn go_away(&mut self, close: &Close) {
+        if let Phase::Open(_) = self.phase {
+            self.say_goodbye(close);
+        }
+    }
+
+    pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
+        loop {
+            let taken = self.take_from_app(cx);
+            let before = self.outbox.len();
+            let written = match self.outbox.poll_write(cx, Pin::new(&mut self.stream)) {
+                Poll::Ready(Ok(())) => Written::All,
+                Poll::Ready(Err(_)) => return Poll::Ready(self.lose()),
+                Poll::Pending => Written::Some,
+            };
+            if before >= HIGH_WATER && self.outbox.len() < before {
+                // It reads, if slowly, and nothing was read from it meanwhile.
+                self.heard = Instant::now();
+            }
+            if let Phase::Ending { with, step, .. } = &mut self.phase {
+                let with = *with;
+                match step {
+                    Step::Writing if written == Written::All => match Pin::new(&mut self.stream).poll_shutdown(cx) {
+                        Poll::Ready(Ok(())) => *step = Step::Lingering,
+                        Poll::Ready(Err(_)) => return Poll::Ready(with),
+                        Poll::Pending => {}
+                    },
+                    Step::Writing | Step::Lingering => {}
+                }
+            }
+            let read = match self.read(cx) {
+                Ok(read) => read,
+                Err(_) => return Poll::Ready(self.lose()),
+            };
+            if (taken, read) != (Progress::None, Progress::None) {
+                continue;
+            }
+            match self.clock.poll(cx, self.deadline()) {
+                Poll::Ready(()) => {
+                    if let Some(ended) = self.time_is_up(Instant::now()) {
+                        return Poll::Ready(ended);
+                    }
+                }
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+
+    /// Takes what the app sends, as long as the peer takes what was sent before.
+    fn take_from_app(&mut self, cx: &mut Context<'_>) -> Progress {
+        let mut progress = Progress::None;
+        loop {
+            let end = match &mut self.phase {
+                Phase::Open(end) | Phase::Waiting { end, .. } | Phase::Answering { end, .. } => end,
+                Phase::Ending { .. } => return progress,
+            };
+            let next =
+                if self.outbox.len() < HIGH_WATER { end.receiver.poll_next(cx) } else { end.receiver.poll_last(cx) };
+            let Poll::Ready(Some(event)) = next else { return progress };
+            progress = Progress::Some;
+            match (event, &mut self.phase) {
+                (SocketEvent::Message(message), Phase::Open(_) | Phase::Answering { .. }) => {
+                    self.spoke = Instant::now();
+                    self.encoder.message(message, &mut self.outbox);
+                }
+                (SocketEvent::Close(close), Phase::Open(_)) => self.say_goodbye(&close),
+                (SocketEvent::Failed(_), Phase::Open(_)) => self.say_goodbye(&Close::new(1001, "the app is gone")),
+                (SocketEvent::Close(close), Phase::Answering { .. }) => {
+                    self.encoder.close(&close, &mut self.outbox);
+                    self.end(Ended::Closed);
+                }
+                (SocketEvent::Failed(_), Phase::Answering { .. }) => self.answer_for_the_app(),
+                // Our side has said its last word.
+                (_, Phase::Waiting { .. } | Phase::Ending { .. }) => {}
+            }
+        }
+    }
+
+    /// Understands what has come, and reads more.
+    fn read(&mut self, cx: &mut Context<'_>) -> io::Result<Progress> {
+        loop {
+            match &mut self.phase {
+                // What follows a goodbye is not read.
+                Phase::Answering { .. } => return Ok(Progress::None),
+                Phase::Ending { step: Step::Writing, .. } => return Ok(Progress::None),
+                Phase::Ending { step: Step::Lingering, .. } => self.inbox.clear(),
+                Phase::Open(end) => {
+                    if self.outbox.len() >= HIGH_WATER {
+                        return Ok(Progress::None);
+                    }
+                    if end.sender.poll_ready(cx).is_pending() {
+                        // That nothing comes is our own doing.
+                        self.heard = Instant::now();
+                        return Ok(Progress::None);
+                    }
+                    match self.decoder.decode(&mut self.inbox) {
+                        Ok(Some(received)) => {
+                            self.receive(received);
+                            return Ok(Progress::Some);
+                        }
+                        Ok(None) => {}
+                        Err(violation) => {
+                            self.refuse(violation);
+                            return Ok(Progress::Some);
+                        }
+                    }
+                }
+                Phase::Waiting { .. } => match self.decoder.decode(&mut self.inbox) {
+                    Ok(Some(Received::Close(close))) => {
+                        self.tell(|end| end.sender.close(close));
+                        self.end(Ended::Closed);
+                        return Ok(Progress::Some);
+                    }
+                    // What it sent before it had heard us.
+                    Ok(Some(_)) => continue,
+                    Ok(None) => {}
+                    Err(violation) => {
+                        self.fail(violation.fault());
+                        return Ok(Progress::Some);
+                    }
+                },
+            }
+            let want = (self.decoder.wants().min(MOST_READ as u64) as usize).max(READ);
+            if self.inbox.capacity() - self.inbox.len() < want / 4 {
+                self.inbox.reserve(want);
+            }
+            // The future has no state: making it anew for each poll loses nothing.
+            match pin!(self.stream.read_buf(&mut self.inbox)).poll(cx) {
+                Poll::Ready(Ok(0)) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Poll::Ready(Ok(_)) => {
+                    self.heard = Instant::now();
+                    self.ping = Ping::NotSent;
+                }
+                Poll::Ready(Err(error)) => return Err(error),
+                Poll::Pending => {
+                    if self.inbox.is_empty() && self.inbox.capacity() > READ {
+                        self.inbox = BytesMut::new();
+                    }
+                    return Ok(Progress::None);
+                }
+            }
+        }
+    }
+
+    fn receive(&mut self, received: Received) {
+        match received {
+            Received::Message(message) => {
+                self.spoke = Instant::now();
+                // An app that is gone has said so on its own direction.
+                self.tell(|end| {
+                    end.sender.push(message);
+                });
+            }
+            Received::Ping(payload) => self.encoder.pong(&payload, &mut self.outbox),
+            Received::Pong(_) => {}
+            Received::Close(goodbye) => {
+                self.tell(|end| end.sender.close(goodbye.clone()));
+                let until = Instant::now() + self.config.close_timeout;
+                self.change(|end| Phase::Answering { end, goodbye, until });
+            }
+        }
+    }
+
+    fn say_goodbye(&mut self, close: &Close) {
+        self.encoder.close(close, &mut self.outbox);
+        let until = Instant::now() + self.config.close_timeout;
+        self.change(|end| Phase::Waiting { end, until });
+    }
+
+    /// The peer's goodbye comes back to it.
+    fn answer_for_the_app(&mut self) {
+        if let Phase::Answering { goodbye, .. } = &self.phase {
+            self.encoder.close(goodbye, &mut self.outbox);
+            self.end(Ended::Closed);
+        }
+    }
+
+    /// The peer broke a rule.
+    fn refuse(&mut self, violation: Violation) {
+        self.encoder.close(&Close::new(violation.code(), &violation.to_string()), &mut self.outbox);
+        self.fail(violation.fault());
+    }
+
+    /// The app is told, and the peer what is in the outbox.
+    fn fail(&mut self, fault: SocketFault) {
+        self.tell(|end| end.sender.fail(fault));
+        self.end(Ended::Failed(fault));
+    }
+
+    /// There is nobody to be told anything.
+    fn lose(&mut self) -> Ended {
+        if let Phase::Ending { with, .. } = self.phase {
+            return with;
+        }
+        self.fail(SocketFault::Lost);
+        Ended::Failed(SocketFault::Lost)
+    }
+
+    fn deadline(&self) -> Instant {
+        let pinging = match self.ping {
+            Ping::NotSent => self.heard + self.config.ping_after.min(self.config.lost_after),
+            Ping::Sent => self.heard + self.config.lost_after,
+        };
+        match &self.phase {
+            Phase::Open(end) if end.silence.is_zero() => pinging,
+            Phase::Open(end) => pinging.min(self.spoke + end.silence),
+            Phase::Waiting { until, .. } | Phase::Answering { until, .. } | Phase::Ending { until, .. } => *until,
+        }
+    }
+
+    fn time_is_up(&mut self, now: Instant) -> Option<Ended> {
+        match &mut self.phase {
+            Phase::Open(end) => {
+                let silence = end.silence;
+                if !silence.is_zero() && now >= self.spoke + silence {
+                    let fault = SocketFault::Silent { limit: silence };
+                    self.encoder.close(&Close::new(1001, &fault.to_string()), &mut self.outbox);
+                    self.fail(fault);
+                } else if now >= self.heard + self.config.lost_after {
+                    return Some(self.lose());
+                } else if self.ping == Ping::NotSent && now >= self.heard + self.config.ping_after {
+                    self.ping = Ping::Sent;
+                    self.encoder.ping(b"", &mut self.outbox);
+                }
+            }
+            Phase::Waiting { .. } => {
+                self.fail(SocketFault::Unanswered);
+                return Some(Ended::Failed(SocketFault::Unanswered));
+            }
+            Phase::Answering { .. } => self.answer_for_the_app(),
+            Phase::Ending { with, .. } => return Some(*with),
+        }
+        None
+    }
+
+    fn tell(&mut self, tell: impl FnOnce(&SocketEnd)) {
+        match &self.phase {
+            Phase::Open(end) | Phase::Waiting { end, .. } | Phase::Answering { end, .. } => tell(end),
+            Phase::Ending { .. } => {}
+        }
+    }
+
+    fn end(&mut self, with: Ended) {
+        let until = Instant::now() + self.config.close_timeout;
+        self.phase = Phase::Ending { with, step: Step::Writing, until };
+    }
+
+    /// Puts the app's end into another phase.
+    fn change(&mut self, next: impl FnOnce(Box<SocketEnd>) -> Phase) {
+        let nothing = Phase::Ending { with: Ended::Closed, step: Step::Writing, until: self.heard };
+        self.phase = match std::mem::replace(&mut self.phase, nothing) {
+            Phase::Open(end) | Phase::Waiting { end, .. } | Phase::Answering { end, .. } => next(end),
+            ending @ Phase::Ending { .. } => ending,
+        };
+    }
+}
+
+#[cfg(test)]
+#[path = "connection/tests.rs"]
+mod tests;

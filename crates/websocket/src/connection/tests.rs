@@ -1,0 +1,236 @@
+#![allow(clippy::unwrap_used)]
+
+use hearth_core::websocket::{Message, Sent, socket_pair};
+use tokio::io::{AsyncWriteExt, DuplexStream, duplex};
+use tokio::task::JoinHandle;
+
+use super::*;
+
+/// A client that speaks frames by hand, and an app's end, with the server's side of the connection between them.
+struct Stage {
+    client: DuplexStream,
+    inbox: BytesMut,
+    decoder: Decoder,
+    encoder: Encoder,
+    app: SocketEnd,
+    connection: JoinHandle<Ended>,
+}
+
+fn text(text: &str) -> Message {
+    Message::Text(text.to_owned())
+}
+
+impl Stage {
+    fn new() -> Self {
+        Self::with(Config::default(), Duration::ZERO)
+    }
+
+    fn with(config: Config, silence: Duration) -> Self {
+        let (client, server) = duplex(4 * 1024);
+        let (app, end) = socket_pair(silence);
+        let connection = Connection::new(server, BytesMut::new(), Role::Server, Box::new(end), config);
+        Self {
+            client,
+            inbox: BytesMut::new(),
+            decoder: Decoder::new(Role::Client, ByteSize::mb(32)),
+            encoder: Encoder::new(Role::Client),
+            app,
+            connection: tokio::spawn(connection.run()),
+        }
+    }
+
+    async fn send(&mut self, message: Message) {
+        let mut outbox = Outbox::default();
+        self.encoder.message(message, &mut outbox);
+        self.client.write_all(&outbox.take()).await.unwrap();
+    }
+
+    async fn close(&mut self, close: Close) {
+        let mut outbox = Outbox::default();
+        self.encoder.close(&close, &mut outbox);
+        self.client.write_all(&outbox.take()).await.unwrap();
+    }
+
+    /// What the client gets; `None` at the end of the stream.
+    async fn receive(&mut self) -> Option<Received> {
+        loop {
+            if let Some(received) = self.decoder.decode(&mut self.inbox).unwrap() {
+                return Some(received);
+            }
+            if self.client.read_buf(&mut self.inbox).await.unwrap() == 0 {
+                return None;
+            }
+        }
+    }
+
+    async fn ended(self) -> Ended {
+        drop(self.client);
+        self.connection.await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn messages_go_both_ways_and_pings_are_answered() {
+    let mut stage = Stage::new();
+    stage.send(text("to the app")).await;
+    assert_eq!(stage.app.receiver.next().await, Some(SocketEvent::Message(text("to the app"))));
+    stage.app.sender.send(text("to the client"));
+    assert_eq!(stage.receive().await, Some(Received::Message(text("to the client"))));
+    let mut outbox = Outbox::default();
+    stage.encoder.ping(b"?", &mut outbox);
+    stage.client.write_all(&outbox.take()).await.unwrap();
+    assert_eq!(stage.receive().await, Some(Received::Pong(bytes::Bytes::from_static(b"?"))));
+}
+
+#[tokio::test]
+async fn a_client_says_goodbye_after_it_was_answered() {
+    let mut stage = Stage::new();
+    stage.send(text("last")).await;
+    stage.close(Close::new(4001, "bye")).await;
+    assert_eq!(stage.app.receiver.next().await, Some(SocketEvent::Message(text("last"))));
+    stage.app.sender.send(text("answer"));
+    assert_eq!(stage.app.receiver.next().await, Some(SocketEvent::Close(Close::new(4001, "bye"))));
+    stage.app.sender.close(Close::new(4001, "bye"));
+    assert_eq!(stage.receive().await, Some(Received::Message(text("answer"))));
+    assert_eq!(stage.receive().await, Some(Received::Close(Close::new(4001, "bye"))));
+    assert_eq!(stage.receive().await, None);
+    assert_eq!(stage.ended().await, Ended::Closed);
+}
+
+#[tokio::test]
+async fn an_app_says_goodbye_and_hears_the_answer() {
+    let mut stage = Stage::new();
+    stage.app.sender.close(Close::new(3000, "enough"));
+    assert_eq!(stage.receive().await, Some(Received::Close(Close::new(3000, "enough"))));
+    stage.send(text("was on its way")).await;
+    stage.close(Close::new(3000, "enough")).await;
+    assert_eq!(stage.app.receiver.next().await, Some(SocketEvent::Close(Close::new(3000, "enough"))));
+    assert_eq!(stage.receive().await, None);
+    assert_eq!(stage.ended().await, Ended::Closed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn goodbyes_that_nobody_answers_have_a_time_limit() {
+    let mut stage = Stage::new();
+    stage.app.sender.close(Close::new(1000, ""));
+    assert_eq!(stage.app.receiver.next().await, Some(SocketEvent::Failed(SocketFault::Unanswered)));
+    assert_eq!(stage.connection.await.unwrap(), Ended::Failed(SocketFault::Unanswered));
+
+    let mut stage = Stage::new();
+    stage.close(Close::new(1000, "")).await;
+    assert_eq!(stage.receive().await, Some(Received::Close(Close::new(1000, ""))), "for an app that does not look");
+    assert_eq!(stage.ended().await, Ended::Closed);
+}
+
+#[tokio::test]
+async fn who_goes_without_a_word_is_lost() {
+    let mut stage = Stage::new();
+    let mut app = std::mem::replace(&mut stage.app, socket_pair(Duration::ZERO).0);
+    assert_eq!(stage.ended().await, Ended::Failed(SocketFault::Lost));
+    assert_eq!(app.receiver.next().await, Some(SocketEvent::Failed(SocketFault::Lost)));
+
+    let mut stage = Stage::new();
+    stage.app = socket_pair(Duration::ZERO).0;
+    assert_eq!(stage.receive().await, Some(Received::Close(Close::new(1001, "the app is gone"))));
+}
+
+#[tokio::test]
+async fn rules_that_are_broken_are_named_to_both_sides() {
+    let mut stage = Stage::with(Config { max_message: ByteSize(1000), ..Config::default() }, Duration::ZERO);
+    let limit = ByteSize(1000);
+    // All of it is sent before anything is read.
+    stage.send(Message::Binary(vec![0; 100_000].into())).await;
+    let Some(Received::Close(close)) = stage.receive().await else { panic!("no goodbye") };
+    assert_eq!(close.code, Some(1009));
+    assert_eq!(stage.app.receiver.next().await, Some(SocketEvent::Failed(SocketFault::TooLarge { limit })));
+    assert_eq!(stage.receive().await, None);
+    assert_eq!(stage.ended().await, Ended::Failed(SocketFault::TooLarge { limit }));
+
+    let mut stage = Stage::new();
+    stage.client.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+    let Some(Received::Close(close)) = stage.receive().await else { panic!("no goodbye") };
+    assert_eq!(close.code, Some(1002));
+    assert!(matches!(stage.app.receiver.next().await, Some(SocketEvent::Failed(SocketFault::Protocol(_)))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quiet_peer_is_pinged_and_one_that_is_dead_given_up() {
+    let mut stage = Stage::new();
+    let begin = Instant::now();
+    assert_eq!(stage.receive().await, Some(Received::Ping(bytes::Bytes::new())));
+    assert_eq!(begin.elapsed().as_secs(), 30);
+    let mut outbox = Outbox::default();
+    stage.encoder.pong(b"", &mut outbox);
+    stage.client.write_all(&outbox.take()).await.unwrap();
+    assert_eq!(stage.receive().await, Some(Received::Ping(bytes::Bytes::new())));
+    assert_eq!(stage.app.receiver.next().await, Some(SocketEvent::Failed(SocketFault::Lost)));
+    assert_eq!(begin.elapsed().as_secs(), 30 + 75);
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_has_a_limit_whatever_pings_say() {
+    let limit = Duration::from_secs(40);
+    let mut stage = Stage::with(Config::default(), limit);
+    let begin = Instant::now();
+    assert_eq!(stage.receive().await, Some(Received::Ping(bytes::Bytes::new())));
+    stage.send(text("not silent")).await;
+    assert!(matches!(stage.app.receiver.next().await, Some(SocketEvent::Message(_))));
+    assert_eq!(stage.receive().await, Some(Received::Ping(bytes::Bytes::new())));
+    let Some(Received::Close(close)) = stage.receive().await else { panic!("no goodbye") };
+    assert_eq!((close.code, begin.elapsed().as_secs()), (Some(1001), 70));
+    assert_eq!(stage.app.receiver.next().await, Some(SocketEvent::Failed(SocketFault::Silent { limit })));
+}
+
+#[tokio::test]
+async fn an_app_that_does_not_receive_holds_its_peer_back() {
+    let mut stage = Stage::new();
+    let piece = Message::Binary(vec![0; 10_000].into());
+    let mut sent = 0;
+    loop {
+        let all = tokio::select! {
+            biased;
+            () = stage.send(piece.clone()) => false,
+            // Everything that can run has run.
+            () = async { for _ in 0..1000 { tokio::task::yield_now().await } } => true,
+        };
+        if all {
+            break;
+        }
+        sent += 1;
+    }
+    let most = 2 * 1024 * 1024 / 10_000;
+    assert!((50..most).contains(&sent), "{sent} messages");
+    for _ in 0..sent {
+        assert_eq!(stage.app.receiver.next().await, Some(SocketEvent::Message(piece.clone())));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_does_not_read_is_given_up_when_the_app_has_enough() {
+    let stage = Stage::new();
+    let piece = Message::Binary(vec![0; 100_000].into());
+    loop {
+        match stage.app.sender.send(piece.clone()) {
+            Sent::Yes => tokio::task::yield_now().await,
+            Sent::Full => break,
+            Sent::Over => panic!("too early"),
+        }
+    }
+    stage.app.sender.abandon(Close::new(1008, "too slow"));
+    assert_eq!(stage.connection.await.unwrap(), Ended::Failed(SocketFault::Unanswered));
+}
+
+#[tokio::test]
+async fn a_server_that_goes_away_says_so_first() {
+    let (client, server) = duplex(1024);
+    let (mut app, end) = socket_pair(Duration::ZERO);
+    let mut connection = Connection::new(server, BytesMut::new(), Role::Server, Box::new(end), Config::default());
+    connection.go_away(&Close::new(1001, "restart"));
+    tokio::spawn(connection.run());
+    // The other side of the same code is a client.
+    let (mut peer, end) = socket_pair(Duration::ZERO);
+    tokio::spawn(Connection::new(client, BytesMut::new(), Role::Client, Box::new(end), Config::default()).run());
+    assert_eq!(peer.receiver.next().await, Some(SocketEvent::Close(Close::new(1001, "restart"))));
+    peer.sender.close(Close::new(1001, "restart"));
+    assert_eq!(app.receiver.next().await, Some(SocketEvent::Close(Close::new(1001, "restart"))));
+}

@@ -1,0 +1,177 @@
+//! Bytes in, messages and control frames out. Holds one message at most, and no more of it than has come: a frame that
+//! claims to be long costs nothing until it is.
+//!
+//! States: `Header -> Payload -> Header ...`, and `Broken` for good after a violation.
+
+use bytes::{Buf, Bytes, BytesMut};
+use hearth_core::ByteSize;
+use hearth_core::websocket::{Close, Message};
+
+use crate::Role;
+use crate::close::parse_close;
+use crate::frame::{Header, Opcode, Position};
+use crate::mask::mask;
+use crate::utf8::Utf8;
+use crate::violation::Violation;
+
+/// What a peer said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Received {
+    Message(Message),
+    Ping(Bytes),
+    Pong(Bytes),
+    Close(Close),
+}
+
+#[derive(Debug)]
+pub struct Decoder {
+    role: Role,
+    limit: ByteSize,
+    state: State,
+    message: Option<Partial>,
+    /// Of a control frame, which may come between the fragments of a message.
+    control: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Header,
+    Payload { header: Header, done: u64 },
+    Broken(Violation),
+}
+
+/// A message of which something has come.
+#[derive(Debug)]
+struct Partial {
+    kind: Kind,
+    bytes: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// In one frame: judged when it is there.
+    WholeText,
+    /// In fragments: judged piece by piece.
+    Text(Utf8),
+    Binary,
+}
+
+// === impl Decoder ===
+
+impl Decoder {
+    /// For what `role` receives; messages may have up to `limit` bytes.
+    pub fn new(role: Role, limit: ByteSize) -> Self {
+        Self { role, limit, state: State::Header, message: None, control: Vec::new() }
+    }
+
+    /// Takes what it can from `inbox`. `None`: more must come.
+    pub fn decode(&mut self, inbox: &mut BytesMut) -> Result<Option<Received>, Violation> {
+        let decoded = self.step(inbox);
+        if let Err(violation) = decoded {
+            self.state = State::Broken(violation);
+            self.message = None;
+        }
+        decoded
+    }
+
+    /// Bytes that the frame at hand still lacks, behind what `decode` has taken.
+    pub fn wants(&self) -> u64 {
+        match self.state {
+            State::Payload { header, done } => header.length - done,
+            State::Header | State::Broken(_) => 0,
+        }
+    }
+
+    fn step(&mut self, inbox: &mut BytesMut) -> Result<Option<Received>, Violation> {
+        loop {
+            match self.state {
+                State::Broken(violation) => return Err(violation),
+                State::Header => {
+                    let Some(header) = Header::parse(inbox, self.role)? else { return Ok(None) };
+                    self.begin(&header)?;
+                    inbox.advance(header.size);
+                    self.state = State::Payload { header, done: 0 };
+                }
+                State::Payload { header, done } => {
+                    let taken = (header.length - done).min(inbox.len() as u64);
+                    self.take(&header, done, &inbox[..taken as usize])?;
+                    inbox.advance(taken as usize);
+                    if done + taken < header.length {
+                        self.state = State::Payload { header, done: done + taken };
+                        return Ok(None);
+                    }
+                    self.state = State::Header;
+                    if let Some(received) = self.finish(&header)? {
+                        return Ok(Some(received));
+                    }
+                }
+            }
+        }
+    }
+
+    /// A frame begins: it must fit what came before, and its message the limit.
+    fn begin(&mut self, header: &Header) -> Result<(), Violation> {
+        if header.opcode.is_control() {
+            self.control.clear();
+            return Ok(());
+        }
+        let so_far = match (&self.message, header.opcode) {
+            (None, Opcode::Continuation) => return Err(Violation::LooseContinuation),
+            (None, opcode) => {
+                let kind = match (opcode, header.position) {
+                    (Opcode::Text, Position::Last) => Kind::WholeText,
+                    (Opcode::Text, Position::More) => Kind::Text(Utf8::default()),
+                    _ => Kind::Binary,
+                };
+                self.message = Some(Partial { kind, bytes: Vec::new() });
+                0
+            }
+            (Some(partial), Opcode::Continuation) => partial.bytes.len() as u64,
+            (Some(_), _) => return Err(Violation::Interrupted),
+        };
+        if so_far.saturating_add(header.length) > self.limit.bytes() {
+            return Err(Violation::TooLarge { limit: self.limit });
+        }
+        Ok(())
+    }
+
+    /// More of a frame's payload, `done` bytes of which were there before.
+    fn take(&mut self, header: &Header, done: u64, piece: &[u8]) -> Result<(), Violation> {
+        let (bytes, utf8) = match (&mut self.message, header.opcode.is_control()) {
+            (_, true) => (&mut self.control, None),
+            (Some(Partial { kind: Kind::Text(utf8), bytes }), false) => (bytes, Some(utf8)),
+            (Some(partial), false) => (&mut partial.bytes, None),
+            (None, false) => return Err(Violation::LooseContinuation),
+        };
+        let start = bytes.len();
+        bytes.extend_from_slice(piece);
+        if let Some(key) = header.key {
+            mask(&mut bytes[start..], key, (done % 4) as usize);
+        }
+        let valid = utf8.is_none_or(|utf8| utf8.accepts(&bytes[start..]));
+        valid.then_some(()).ok_or(Violation::Utf8)
+    }
+
+    /// A frame is complete; perhaps a message is, too.
+    fn finish(&mut self, header: &Header) -> Result<Option<Received>, Violation> {
+        match header.opcode {
+            Opcode::Close => return parse_close(&self.control).map(|close| Some(Received::Close(close))),
+            Opcode::Ping => return Ok(Some(Received::Ping(Bytes::copy_from_slice(&self.control)))),
+            Opcode::Pong => return Ok(Some(Received::Pong(Bytes::copy_from_slice(&self.control)))),
+            Opcode::Continuation | Opcode::Text | Opcode::Binary => {}
+        }
+        if header.position == Position::More {
+            return Ok(None);
+        }
+        let Some(Partial { kind, bytes }) = self.message.take() else { return Ok(None) };
+        Ok(Some(Received::Message(match kind {
+            Kind::Binary => Message::Binary(bytes.into()),
+            // What was cut off within a character is no text either.
+            Kind::WholeText | Kind::Text(_) => Message::Text(String::from_utf8(bytes).map_err(|_| Violation::Utf8)?),
+        })))
+    }
+}
+
+#[cfg(test)]
+#[path = "decoder/tests.rs"]
+mod tests;

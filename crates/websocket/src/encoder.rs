@@ -1,0 +1,91 @@
+//! Messages and control frames, as bytes. Messages go out in one frame each: whoever reads them takes them as they come.
+
+use bytes::Bytes;
+use hearth_core::websocket::{Close, Message};
+
+use crate::Role;
+use crate::close::close_payload;
+use crate::frame::{Header, MOST_CONTROL, Opcode, Position};
+use crate::mask::mask;
+use crate::outbox::Outbox;
+
+#[derive(Debug)]
+pub struct Encoder {
+    /// Of a client.
+    keys: Option<Keys>,
+}
+
+/// Keys that nobody can foresee (RFC 6455, 10.3), some at a time.
+#[derive(Debug)]
+struct Keys {
+    fresh: [u8; 64],
+    used: usize,
+}
+
+// === impl Encoder ===
+
+impl Encoder {
+    /// For what `role` sends.
+    pub fn new(role: Role) -> Self {
+        let keys = match role {
+            Role::Client => Some(Keys { fresh: [0; 64], used: 64 }),
+            Role::Server => None,
+        };
+        Self { keys }
+    }
+
+    pub fn message(&mut self, message: Message, out: &mut Outbox) {
+        match message {
+            Message::Text(text) => self.frame(Opcode::Text, text.into(), out),
+            Message::Binary(bytes) => self.frame(Opcode::Binary, bytes, out),
+        }
+    }
+
+    /// `payload` is cut to what fits.
+    pub fn ping(&mut self, payload: &[u8], out: &mut Outbox) {
+        self.control(Opcode::Ping, payload, out);
+    }
+
+    pub fn pong(&mut self, payload: &[u8], out: &mut Outbox) {
+        self.control(Opcode::Pong, payload, out);
+    }
+
+    pub fn close(&mut self, close: &Close, out: &mut Outbox) {
+        self.control(Opcode::Close, &close_payload(close), out);
+    }
+
+    fn control(&mut self, opcode: Opcode, payload: &[u8], out: &mut Outbox) {
+        let payload = &payload[..payload.len().min(MOST_CONTROL)];
+        self.frame(opcode, Bytes::copy_from_slice(payload), out);
+    }
+
+    fn frame(&mut self, opcode: Opcode, payload: Bytes, out: &mut Outbox) {
+        let key = self.keys.as_mut().map(Keys::next);
+        let length = payload.len() as u64;
+        Header { position: Position::Last, opcode, key, length, size: 0 }.write(out.text());
+        let payload = match key {
+            None => payload,
+            Some(key) => {
+                let mut masked = Vec::from(payload);
+                mask(&mut masked, key, 0);
+                masked.into()
+            }
+        };
+        out.push(payload);
+    }
+}
+
+// === impl Keys ===
+
+impl Keys {
+    fn next(&mut self) -> [u8; 4] {
+        if self.used == self.fresh.len() {
+            getrandom::fill(&mut self.fresh).expect("the system gives randomness to every process");
+            self.used = 0;
+        }
+        let mut key = [0; 4];
+        key.copy_from_slice(&self.fresh[self.used..self.used + 4]);
+        self.used += 4;
+        key
+    }
+}
