@@ -141,10 +141,15 @@ impl OwnerGate {
             Entry::InLine(waiting) => waiting,
         };
         let since = Instant::now();
-        match tokio::time::timeout(self.owner.limits.patience, waiting.answered()).await {
+        match tokio::time::timeout(waiting.patience, waiting.answered()).await {
             Ok(answer) => answer,
             Err(_) => waiting.give_up(since.elapsed()).await,
         }
+    }
+
+    /// Other limits from now on. Who waits and may run now does; who runs or waits beyond them is left alone.
+    pub fn set_limits(&self, limits: OwnerLimits) {
+        self.owner.set_limits(limits);
     }
 
     /// Refuses those who wait, and everybody who comes, until the bar is dropped. Who runs is not touched.

@@ -31,6 +31,15 @@ pub trait Keep: Send + Sync + 'static {
     /// Bytes that a new thing is expected to hold.
     fn blank_weight(&self) -> u64;
 
+    /// Nobody has used the thing for as long as [`Life::idle`](crate::Life) says. Called once in each such time, under no
+    /// lock, by the sweep that notices; the next one destroys the thing, unless somebody used it meanwhile or it is at work.
+    /// Must not block.
+    fn idle(&self, _thing: &Self::Thing) {}
+
+    /// The thing takes nothing new, and is destroyed as soon as nobody has it any more; but somebody has it. What might go on
+    /// for ever should come to an end now. Called at most once for each thing, under no lock. Must not block.
+    fn leaving(&self, _thing: &Self::Thing) {}
+
     /// Called exactly once for each thing that was made, when no lease of it is out, under no lock. It must not block for
     /// long: it runs where the last lease was dropped.
     fn destroy(&self, thing: Self::Thing, why: Reason);

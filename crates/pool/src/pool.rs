@@ -23,7 +23,9 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
+use crate::holding::Holding;
 use crate::keep::Keep;
 use crate::shelf::{Shelf, ShelfRules};
 use crate::stats::{PoolStats, ShelfStats};
@@ -107,6 +109,13 @@ impl<K: Keep> Pool<K> {
 
     pub fn stats(&self) -> PoolStats {
         self.stock().stats()
+    }
+
+    /// Everything that is there. Whoever keeps a thing of the list keeps it from being freed.
+    pub fn holdings(&self) -> Vec<Holding<K>> {
+        let now = Instant::now();
+        let racks = self.stock().racks();
+        racks.iter().flat_map(|rack| rack.lock().holdings(&rack.key, now)).collect()
     }
 
     /// The numbers of each shelf that is held or has anything on it.

@@ -58,6 +58,10 @@ pub(crate) enum Place {
 pub(crate) struct Later<K: Keep> {
     pub(crate) answers: Vec<(oneshot::Sender<Answer<K>>, Answer<K>)>,
     pub(crate) leavings: Vec<Leaving<K>>,
+    /// Things that nobody has used for too long, to be told so.
+    pub(crate) idlers: Vec<K::Thing>,
+    /// Things that wait for their last lease, to be told so.
+    pub(crate) lingerers: Vec<K::Thing>,
     pub(crate) creations: Vec<Creation<K>>,
 }
 
@@ -97,10 +101,18 @@ impl<K: Keep> Leaving<K> {
 
 impl<K: Keep> Later<K> {
     pub(crate) fn new() -> Self {
-        Self { answers: Vec::new(), leavings: Vec::new(), creations: Vec::new() }
+        Self {
+            answers: Vec::new(),
+            leavings: Vec::new(),
+            idlers: Vec::new(),
+            lingerers: Vec::new(),
+            creations: Vec::new(),
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.answers.is_empty() && self.leavings.is_empty() && self.creations.is_empty()
+        let Self { answers, leavings, idlers, lingerers, creations } = self;
+        let told = idlers.is_empty() && lingerers.is_empty();
+        answers.is_empty() && leavings.is_empty() && told && creations.is_empty()
     }
 }

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use crate::holding::Holding;
 use crate::keep::{Affinity, Keep, Load, Reason};
 use crate::rack::{Answer, Later, Leaving, Place, Rack};
 use crate::shelf::ShelfRules;
@@ -209,6 +210,10 @@ impl<K: Keep> Row<K> {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.slots.is_empty() && self.cold.is_empty() && self.callers.is_empty()
+    }
+
+    pub(crate) fn holdings(&self, key: &K::Key, now: Instant) -> Vec<Holding<K>> {
+        self.slots.iter().map(|slot| Holding::new(key, slot, now)).collect()
     }
 
     pub(crate) fn stats(&self) -> ShelfStats {

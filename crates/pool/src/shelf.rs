@@ -35,7 +35,7 @@ pub struct Life {
     pub uses: Option<u64>,
     /// From its creation on. Looked at when a lease is asked for, which costs a look at the clock, and in sweeps.
     pub ttl: Option<Duration>,
-    /// From its last lease on. Looked at in sweeps.
+    /// From its last lease on. Looked at in sweeps: the first that finds so says so ([`Keep::idle`]), the next destroys.
     pub idle: Option<Duration>,
 }
 

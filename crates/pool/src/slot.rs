@@ -10,8 +10,11 @@
 //! leases. A condemned slot gets no new leases and never becomes usable again; it stays on the shelf until its last
 //! lease is back, and some reasons also let the thing finish what it does without one.
 
+use std::time::Duration;
+
 use tokio::time::Instant;
 
+use crate::holding::Standing;
 use crate::keep::{Health, Keep, Load, Reason};
 use crate::shelf::Life;
 
@@ -30,6 +33,24 @@ enum State {
     Condemned { leases: u32, why: Reason },
 }
 
+/// How long a thing has been left alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rest {
+    Short,
+    /// Too long, and its keep was told.
+    Long,
+}
+
+/// What a look at a slot has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    Nothing,
+    /// Nobody has used it for too long, which is news.
+    Idle,
+    /// It is condemned and somebody has it, which is news.
+    Lingering,
+}
+
 pub(crate) struct Slot<T> {
     pub(crate) id: SlotId,
     pub(crate) thing: T,
@@ -40,6 +61,9 @@ pub(crate) struct Slot<T> {
     /// When the last lease came back.
     used: Instant,
     uses: u64,
+    rest: Rest,
+    /// Its keep was told that it lingers.
+    told: bool,
     /// Under which time the room has the slot in its list. Changed only under the room's lock too.
     pub(crate) listed: Instant,
     /// What the room thinks the thing weighs. Changed only under the room's lock too.
@@ -49,7 +73,8 @@ pub(crate) struct Slot<T> {
 impl<T> Slot<T> {
     pub(crate) fn new(id: SlotId, thing: T, now: Instant, weighed: u64) -> Self {
         let landed = Moment::default();
-        Self { id, thing, state: State::Warm, landed, born: now, used: now, uses: 0, listed: now, weighed }
+        let (state, rest) = (State::Warm, Rest::Short);
+        Self { id, thing, state, landed, born: now, used: now, uses: 0, rest, told: false, listed: now, weighed }
     }
 
     pub(crate) fn leases(&self) -> u32 {
@@ -76,6 +101,7 @@ impl<T> Slot<T> {
     pub(crate) fn lease(&mut self, life: &Life) {
         debug_assert!(self.is_usable(), "a condemned slot is not leased");
         self.uses += 1;
+        self.rest = Rest::Short;
         self.state = State::Leased { leases: self.leases() + 1 };
         if life.uses.is_some_and(|most| self.uses >= most) {
             self.condemn(Reason::Expired);
@@ -121,12 +147,50 @@ impl<T> Slot<T> {
         }
     }
 
-    /// Condemns a thing that nobody has used for too long.
-    pub(crate) fn expire_if_idle<K: Keep<Thing = T>>(&mut self, keep: &K, life: &Life, now: Instant) {
-        let Some(idle) = life.idle else { return };
-        if self.is_idle(keep) && now.duration_since(self.used) >= idle {
-            self.condemn(Reason::Expired);
+    /// Condemns a thing that nobody has used for too long, when a sweep has found so before.
+    pub(crate) fn expire_if_idle<K: Keep<Thing = T>>(&mut self, keep: &K, life: &Life, now: Instant) -> Found {
+        let Some(idle) = life.idle else { return Found::Nothing };
+        if !self.is_usable() || !self.is_idle(keep) || now.duration_since(self.used) < idle {
+            return Found::Nothing;
         }
+        match self.rest {
+            Rest::Short => {
+                self.rest = Rest::Long;
+                Found::Idle
+            }
+            Rest::Long => {
+                self.condemn(Reason::Expired);
+                Found::Nothing
+            }
+        }
+    }
+
+    /// Says once that a condemned thing waits for its leases.
+    pub(crate) fn linger(&mut self) -> Found {
+        match self.state {
+            State::Condemned { leases: 1.., .. } if !self.told => {
+                self.told = true;
+                Found::Lingering
+            }
+            _ => Found::Nothing,
+        }
+    }
+
+    pub(crate) fn standing(&self) -> Standing {
+        match (self.state, self.rest) {
+            (State::Condemned { .. }, _) => Standing::Leaving,
+            (State::Warm, Rest::Long) => Standing::Idle,
+            (State::Warm, Rest::Short) | (State::Leased { .. }, _) => Standing::Active,
+        }
+    }
+
+    pub(crate) fn age(&self, now: Instant) -> Duration {
+        now.duration_since(self.born)
+    }
+
+    /// Since its last lease came back; nothing while one is out.
+    pub(crate) fn unused_for(&self, now: Instant) -> Duration {
+        if self.leases() > 0 { Duration::ZERO } else { now.duration_since(self.used) }
     }
 
     /// Nobody has it, and it does nothing: it can be evicted.

@@ -141,6 +141,16 @@ impl<K: Keep> Stock<K> {
             // A lease that nobody is there for comes back, and dropping it puts it back on its shelf.
             let _unsent = caller.send(answer);
         }
+        for thing in later.idlers {
+            if std::panic::catch_unwind(AssertUnwindSafe(|| self.keep.idle(&thing))).is_err() {
+                tracing::error!("Telling a thing that it is idle panicked");
+            }
+        }
+        for thing in later.lingerers {
+            if std::panic::catch_unwind(AssertUnwindSafe(|| self.keep.leaving(&thing))).is_err() {
+                tracing::error!("Telling a thing that it is leaving panicked");
+            }
+        }
         // What is evicted goes before what takes its place comes.
         for leaving in later.leavings {
             self.destroy(leaving);

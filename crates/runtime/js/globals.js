@@ -8,6 +8,8 @@ const { addListener, removeListener, dispatch } = require("events/scope");
 const { setCallbackThis, setTimeout, setInterval, clearTimeout, clearInterval } = require("timers");
 const { registerPlatformClass } = require("inspect");
 const { finishWasm } = require("wasm");
+const { AppFile } = require("file/app_file");
+const { bun } = require("hearth");
 
 const global = globalThis;
 
@@ -34,6 +36,8 @@ const interfaces = {
   ...pick(require("fetch/headers"), ["Headers"]),
   ...pick(require("fetch/request"), ["Request"]),
   ...pick(require("fetch/response"), ["Response"]),
+  ...pick(require("websocket/socket"), ["WebSocket"]),
+  ...pick(require("websocket/pair"), ["WebSocketPair"]),
   ...pick(require("crypto/random"), ["Crypto"]),
   ...pick(require("crypto/digest"), ["SubtleCrypto"]),
   ...pick(require("performance"), ["Performance"]),
@@ -65,6 +69,7 @@ for (const name in functions) {
   defineEnumerable(name, functions[name]);
 }
 
+define("Bun", bun);
 define("console", require("console").console);
 defineEnumerable("crypto", require("crypto/random").crypto);
 defineEnumerable("performance", require("performance").performance);
@@ -76,15 +81,19 @@ setCallbackThis(global);
 registerPlatformClass(interfaces.Response, ["status", "statusText", "url", "ok", "type", "bodyUsed"]);
 registerPlatformClass(interfaces.Request, ["method", "url", "bodyUsed"]);
 registerPlatformClass(interfaces.URL, ["href"]);
+registerPlatformClass(interfaces.WebSocket, ["url", "readyState", "protocol"]);
 registerPlatformClass(interfaces.Headers, [], require("fetch/headers").flatHeaders);
 registerPlatformClass(interfaces.Blob, ["size", "type"]);
+registerPlatformClass(AppFile, ["name", "size", "type"]);
 
 /**
- * What V8 adds to every context, snapshot or not, and apps are not to have: memory that two threads could share, and
- * waiting on it. There is nobody to share with, and a thread that waits serves nobody. A shared buffer that a Wasm module
- * brings along leads nowhere. Runs once in each new context, before any of the app's code.
+ * Puts the `Hearth` object where nothing can replace it, and takes away what V8 adds to every context, snapshot or not, and
+ * apps are not to have: memory that two threads could share, and waiting on it. There is nobody to share with, and a
+ * thread that waits serves nobody. A shared buffer that a Wasm module brings along leads nowhere. Runs once in each new
+ * context, before any of the app's code.
  */
-function finishContext() {
+function finishContext(hearth) {
+  ObjectDefineProperty(global, "Hearth", { __proto__: null, value: hearth });
   if (global.SharedArrayBuffer !== undefined) {
     ReflectDeleteProperty(global.SharedArrayBuffer.prototype, "constructor");
     ReflectDeleteProperty(global, "SharedArrayBuffer");

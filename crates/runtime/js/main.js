@@ -3,11 +3,12 @@
 // What Rust calls: events in, answers out by ops. Each entry sets the async context of its request first, so that all that
 // follows from it, however late, knows whose it is. Nothing here throws: what an app throws is its answer.
 //
-// Precedence of handlers: the default export's, then the listeners of addEventListener, then none (Rust answers 501).
+// Precedence of handlers: the default export's (its routes, then its fetch), then the listeners of addEventListener, then
+// none (Rust answers 501).
 
 const {
-  FunctionPrototypeCall, FunctionPrototypeToString, JSONParse, JSONStringify, ObjectFreeze, PromisePrototypeThen, PromiseResolve,
-  ReflectConstruct, SafeMap, StringPrototypeStartsWith, TypeError,
+  ArrayIsArray, FunctionPrototypeCall, FunctionPrototypeToString, JSONParse, JSONStringify, ObjectFreeze, ObjectGetPrototypeOf,
+  ObjectPrototype, PromisePrototypeThen, PromiseResolve, ReflectConstruct, SafeMap, StringPrototypeStartsWith, TypeError,
 } = require("primordials");
 const { op_background_error, op_console, op_event_done, op_request_fail } = require("ops");
 const { currentRequest, frameFor, swapFrame } = require("request_scope");
@@ -16,6 +17,7 @@ const { setReportException } = require("dom/report");
 const { abortNativeRequest, requestFromNative } = require("fetch/request");
 const { isResponse, plainBody, respondNative } = require("fetch/response");
 const { stopPumps } = require("streams/native");
+const { deliverSocket, dropSockets } = require("websocket/socket");
 const { dropTimers, fireTimer } = require("timers");
 const { inspect, MAX_TOTAL } = require("inspect");
 const { dropConsole } = require("console");
@@ -24,14 +26,18 @@ const {
   KEY, ExecutionContext, FetchEvent, ScheduledEvent, TaskEvent, isAnswered, onAnswer, setWaitUntilReport,
 } = require("events/extendable");
 const { finishContext } = require("globals");
+const { makeHearth } = require("hearth");
+const { createRouter } = require("routes/router");
 const { requireCommonJs } = require("commonjs");
 const { prepareStackTrace } = require("stack");
 const asyncHooks = require("node/async_hooks");
 
 const FETCH = 1, SCHEDULED = 2, TASK = 4;
+// Hooks, not events: src/worker/hooks.rs.
+const IDLE = 256, TERMINATE = 512;
 
 /** What the default export is called on, and its functions. */
-let target, onFetch, onScheduled, onTask;
+let target, onFetch, onScheduled, onTask, onIdle, onTerminate;
 let env = ObjectFreeze({ __proto__: null });
 /** Requests that can still be aborted: not answered yet, or answered with a body that goes on. Id to Request. */
 const pending = new SafeMap();
@@ -39,8 +45,8 @@ const pending = new SafeMap();
 // ---- loading
 
 /** A new context's first call: what the snapshot cannot hold. */
-function setEnvironment(list) {
-  finishContext();
+function setEnvironment(list, name, version, worker) {
+  finishContext(makeHearth(name, version, worker));
   const values = {};
   for (let i = 0; i < list.length; i += 2) values[list[i]] = list[i + 1];
   env = ObjectFreeze(values);
@@ -57,10 +63,32 @@ function setHandlers(namespace) {
     onFetch = method("fetch");
     onScheduled = method("scheduled");
     onTask = method("task");
+    const { routes } = target;
+    if (areOurs(routes, main)) onFetch = createRouter(target, routes, onFetch);
   }
+  onIdle = hook(namespace, "onIdle");
+  onTerminate = hook(namespace, "onTerminate");
   return (onFetch !== undefined || listens("fetch") ? FETCH : 0) |
     (onScheduled !== undefined || listens("scheduled") ? SCHEDULED : 0) |
-    (onTask !== undefined || listens("task") ? TASK : 0);
+    (onTask !== undefined || listens("task") ? TASK : 0) |
+    (onIdle !== undefined ? IDLE : 0) | (onTerminate !== undefined ? TERMINATE : 0);
+}
+
+/** A method of the default export, or an export of its own. */
+function hook(namespace, name) {
+  const isThere = typeof target === "function" || (typeof target === "object" && target !== null);
+  const own = isThere ? method(name) : undefined;
+  if (own !== undefined || namespace === undefined) return own;
+  const exported = namespace[name];
+  return typeof exported === "function" ? exported : undefined;
+}
+
+/** Routers of frameworks have a fetch and routes too, which are their own business: an array, or those of an instance. */
+function areOurs(routes, main) {
+  if (routes === undefined || onFetch === undefined) return routes !== undefined;
+  if (ArrayIsArray(routes)) return false;
+  const prototype = ObjectGetPrototypeOf(target);
+  return target !== main || prototype === ObjectPrototype || prototype === null;
 }
 
 function method(name) {
@@ -208,6 +236,23 @@ function dispatchTask(id, name, payload, attempt, scheduledTime) {
   }
 }
 
+/** onIdle or onTerminate, by its bit: Rust asks only for what setHandlers said is there. */
+function dispatchHook(id, bit) {
+  const before = swapFrame(frameFor(id));
+  const failed = (error) => {
+    note(id, bit === IDLE ? "onIdle failed" : "onTerminate failed", error);
+    op_event_done(id, false);
+  };
+  try {
+    const returned = FunctionPrototypeCall(bit === IDLE ? onIdle : onTerminate, target, env, new ExecutionContext(KEY, id));
+    PromisePrototypeThen(PromiseResolve(returned), () => op_event_done(id, true), failed);
+  } catch (error) {
+    failed(error);
+  } finally {
+    swapFrame(before);
+  }
+}
+
 /** `{ success, data, error }` is taken as it is; anything else is the data of a success. */
 function finishTask(id, result) {
   try {
@@ -269,11 +314,12 @@ setReportException((error) => background(currentRequest(), error));
 function dropRequest(id) {
   pending.delete(id);
   stopPumps(id);
+  dropSockets(id);
   dropTimers(id);
   dropConsole(id);
 }
 
 module.exports = {
-  dispatchFetch, dispatchScheduled, dispatchTask, fireTimer, dropRequest, abortRequest, setEnvironment,
+  dispatchFetch, dispatchScheduled, dispatchTask, dispatchHook, fireTimer, deliverSocket, dropRequest, abortRequest, setEnvironment,
   setHandlers, makeDomException, describeError, prepareStackTrace, requireCommonJs, builtinModule,
 };

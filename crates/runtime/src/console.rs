@@ -1,17 +1,20 @@
 //! Where an app's console goes: the log, at a bounded rate. An app can write as fast as it runs; the log, and whoever
 //! reads it, must not suffer for that.
 
+use std::sync::Arc;
 use std::time::Instant;
 
+use hearth_core::RequestId;
 use hearth_core::rate::{Admitted, RateLimit};
-use hearth_core::{AppName, RequestId};
+
+use crate::app::App;
 
 /// Lines that may come at once, and how many a second come back.
 const BURST: u32 = 500;
 const PER_SECOND: u32 = 200;
 
 pub(crate) struct Console {
-    app: AppName,
+    app: Arc<App>,
     rate: RateLimit,
 }
 
@@ -23,22 +26,47 @@ pub(crate) enum Level {
     Error,
 }
 
+/// A line that the rate admits.
+pub(crate) struct Line<'a> {
+    pub(crate) request: RequestId,
+    /// The request's `x-request-id`: what clients and the access log know it by.
+    pub(crate) id: Option<&'a str>,
+    pub(crate) level: Level,
+    pub(crate) message: &'a str,
+}
+
 impl Console {
-    pub(crate) fn new(app: AppName) -> Self {
+    pub(crate) fn new(app: Arc<App>) -> Self {
         Self { app, rate: RateLimit::new(BURST, PER_SECOND) }
     }
 
-    pub(crate) fn write(&mut self, request: RequestId, level: Level, message: &str) {
-        let Admitted::Yes { held_back } = self.rate.admit(Instant::now()) else { return };
-        let (app, request) = (self.app.as_str(), request.raw());
-        if held_back > 0 {
-            tracing::info!(target: "hearth::console", app, request, held_back, "Console lines were dropped");
+    /// Asked before anything is done for a line.
+    pub(crate) fn admit(&mut self) -> Admitted {
+        let admitted = self.rate.admit(Instant::now());
+        if let Admitted::Yes { held_back: held_back @ 1.. } = admitted {
+            let (app, version) = (self.app.name.as_str(), self.app.version.as_str());
+            tracing::info!(target: "hearth::console", app, version, held_back, "Console lines were dropped");
         }
+        admitted
+    }
+
+    pub(crate) fn write(&self, line: &Line<'_>) {
+        let (app, version) = (self.app.name.as_str(), self.app.version.as_str());
+        let Line { request, id, level, message } = *line;
+        let request = request.raw();
         match level {
-            Level::Debug => tracing::debug!(target: "hearth::console", app, request, "{message}"),
-            Level::Info => tracing::info!(target: "hearth::console", app, request, "{message}"),
-            Level::Warn => tracing::warn!(target: "hearth::console", app, request, "{message}"),
-            Level::Error => tracing::error!(target: "hearth::console", app, request, "{message}"),
+            Level::Debug => {
+                tracing::debug!(target: "hearth::console", app, version, request, request.id = id, "{message}");
+            }
+            Level::Info => {
+                tracing::info!(target: "hearth::console", app, version, request, request.id = id, "{message}")
+            }
+            Level::Warn => {
+                tracing::warn!(target: "hearth::console", app, version, request, request.id = id, "{message}")
+            }
+            Level::Error => {
+                tracing::error!(target: "hearth::console", app, version, request, request.id = id, "{message}");
+            }
         }
     }
 }

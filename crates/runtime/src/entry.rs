@@ -25,11 +25,16 @@ entry! {
     dispatch_fetch = "dispatchFetch",
     dispatch_scheduled = "dispatchScheduled",
     dispatch_task = "dispatchTask",
+    /// (request, bit of the hook)
+    dispatch_hook = "dispatchHook",
     fire_timer = "fireTimer",
+    /// (socket, kind, data or code, reason)
+    deliver_socket = "deliverSocket",
     /// (request): it is over, and what JavaScript remembers of it can go
     drop_request = "dropRequest",
     /// (request, message)
     abort_request = "abortRequest",
+    /// (environment, app, version, worker)
     set_environment = "setEnvironment",
     /// (namespace or undefined) -> which handlers there are
     set_handlers = "setHandlers",

@@ -5,7 +5,7 @@
 //! | how V8 is started, isolates made, locked and dropped | `platform.rs`, `isolate.rs`, `locker.rs`, `shared_isolate.rs` |
 //! | where the web APIs come from | `bootstrap.rs` (the one list), `snapshot.rs`, `ops/` (natives), `../js/` |
 //! | how a request runs | `worker/mod.rs` (inbox), `worker/core.rs` (events), `worker/turn.rs` (one entry of JavaScript) |
-//! | what belongs to a request | `state.rs`, `requests.rs`, `bodies.rs`, `timers.rs` |
+//! | what belongs to a request | `state.rs`, `requests.rs`, `bodies.rs`, `sockets.rs`, `timers.rs` |
 //! | how limits hold | `watchdog.rs` (time), `heap.rs` (memory), `ledger.rs` (of all together), `requests.rs` (budgets by phase) |
 //! | which threads | `threads.rs`, `worker/place.rs` |
 //! | modules | `modules/`, `code_cache.rs` |
@@ -18,6 +18,7 @@ mod callbacks;
 mod code_cache;
 mod console;
 mod entry;
+mod file_body;
 mod heap;
 mod isolate;
 mod ledger;
@@ -30,6 +31,7 @@ mod rejections;
 mod requests;
 mod shared_isolate;
 mod snapshot;
+mod sockets;
 mod state;
 mod threads;
 mod timers;
@@ -47,4 +49,7 @@ pub use shared_isolate::SharedIsolate;
 pub use snapshot::Snapshot;
 pub use threads::{Lane, Threads, ask_for_short_slices};
 pub use watchdog::{STUCK_GRACE, Stuck, StuckObserver, StuckTurn, set_breadcrumbs, set_stuck_observer};
-pub use worker::{EventResult, Handling, Health, Place, ResponseFuture, Scheduled, Task, Worker};
+pub use worker::{
+    EventResult, Handling, Health, Hook, Place, ResponseFuture, Scheduled, Task, WeakWorker, Worker, WorkerCounts,
+    WorkerId,
+};

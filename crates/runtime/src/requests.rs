@@ -11,6 +11,7 @@ use hearth_core::{Failure, Headers, LimitKind, Limits, Method, RequestId, Respon
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::bodies::BodyId;
+use crate::sockets::SocketId;
 use crate::watchdog::{Allowance, Budget, Deadline};
 
 pub(crate) struct Requests {
@@ -30,6 +31,8 @@ pub(crate) struct RequestState {
     /// The op that waits for more of `body`.
     pub(crate) reading: Option<u64>,
     pub(crate) reply: Reply,
+    /// When it came; none for events that are not requests.
+    pub(crate) arrived: Option<Instant>,
     pub(crate) phase: Phase,
     /// Promises given to `waitUntil` that are pending.
     pub(crate) waiting: u32,
@@ -38,9 +41,21 @@ pub(crate) struct RequestState {
     pub(crate) gate: Option<Arc<Semaphore>>,
     /// Ends the draining phase when its time is up.
     pub(crate) alarm: Option<tokio::task::AbortHandle>,
+    /// Where its response became a WebSocket.
+    pub(crate) serving: Option<Serving>,
+    /// It has listened to a WebSocket: what its listeners throw is their own affair.
+    pub(crate) listens: bool,
     cpu: Duration,
     wall: Option<Instant>,
     left: Left,
+}
+
+/// A WebSocket between a client and the app.
+pub(crate) struct Serving {
+    /// The app's end, until the app has heard the last of it. None where the app only passed on what it got from elsewhere.
+    pub(crate) app: Option<SocketId>,
+    /// The client's end is in somebody's hands.
+    pub(crate) connected: bool,
 }
 
 /// The request as the app may ask for it.
@@ -78,6 +93,7 @@ pub(crate) struct Left {
     pub(crate) timers: Vec<u64>,
     pub(crate) bodies: Vec<BodyId>,
     pub(crate) fetches: Vec<u64>,
+    pub(crate) sockets: Vec<SocketId>,
     /// Its response was a stream.
     pub(crate) streamed: bool,
 }
@@ -112,6 +128,12 @@ impl Requests {
 
     pub(crate) fn contains(&self, id: RequestId) -> bool {
         self.table.contains_key(&id)
+    }
+
+    /// The text of its `x-request-id`.
+    pub(crate) fn text_id(&self, id: RequestId) -> Option<&str> {
+        let value = self.table.get(&id)?.head.as_ref()?.headers.get("x-request-id")?;
+        std::str::from_utf8(value).ok()
     }
 
     /// Takes a request out that is over, with what it leaves behind.
@@ -157,9 +179,7 @@ impl Requests {
 
     /// `op` waits for more of `body`, which may be the request's own.
     pub(crate) fn note_read(&mut self, id: RequestId, body: BodyId, op: u64) {
-        if let Some(state) = self.table.get_mut(&id)
-            && state.body == Some(body)
-        {
+        if let Some(state) = self.table.get_mut(&id).filter(|state| state.body == Some(body)) {
             state.reading = Some(op);
         }
     }
@@ -168,6 +188,32 @@ impl Requests {
         if let Some(state) = self.table.get_mut(&id) {
             state.left.fetches.push(fetch);
         }
+    }
+
+    pub(crate) fn note_socket(&mut self, id: RequestId, socket: SocketId) {
+        if let Some(state) = self.table.get_mut(&id) {
+            state.left.sockets.push(socket);
+        }
+    }
+
+    /// Not for those outside of any request: there it is the worker's own code that throws.
+    pub(crate) fn note_listener(&mut self, id: RequestId) {
+        match self.table.get_mut(&id) {
+            Some(state) if id != RequestId::OUTSIDE => state.listens = true,
+            _ => {}
+        }
+    }
+
+    /// A socket that is over, or was handed on: it no longer ends with the request.
+    pub(crate) fn forget_socket(&mut self, id: RequestId, socket: SocketId) {
+        if let Some(state) = self.table.get_mut(&id) {
+            state.left.sockets.retain(|one| *one != socket);
+        }
+    }
+
+    /// The app's ends of sockets that clients are connected to.
+    pub(crate) fn served_sockets(&self) -> Vec<SocketId> {
+        self.table.values().filter_map(|state| state.serving.as_ref()?.app).collect()
     }
 }
 
@@ -180,11 +226,14 @@ impl RequestState {
             body: None,
             reading: None,
             reply,
+            arrived: None,
             phase,
             waiting: 0,
             subrequests: 0,
             gate: None,
             alarm: None,
+            serving: None,
+            listens: false,
             cpu: Duration::ZERO,
             wall,
             left: Left::default(),
@@ -193,7 +242,24 @@ impl RequestState {
 
     /// As new, but for what `begin` sets. Nothing of the old request stays.
     fn clear(&mut self) {
-        let Self { head, body, reading, reply: _, phase, waiting, subrequests, gate, alarm, cpu, wall, left } = self;
+        let Self {
+            head,
+            body,
+            reading,
+            reply: _,
+            arrived,
+            phase,
+            waiting,
+            subrequests,
+            gate,
+            alarm,
+            serving,
+            listens,
+            cpu,
+            wall,
+            left,
+        } = self;
+        *arrived = None;
         *head = None;
         *body = None;
         *reading = None;
@@ -202,6 +268,8 @@ impl RequestState {
         *subrequests = 0;
         *gate = None;
         *alarm = None;
+        *serving = None;
+        *listens = false;
         *cpu = Duration::ZERO;
         *wall = None;
         debug_assert!(left.ops.is_empty() && left.timers.is_empty() && left.bodies.is_empty());
@@ -216,6 +284,8 @@ impl RequestState {
     /// A body that was handed on: it no longer ends with the request.
     pub(crate) fn forget_body(&mut self, body: BodyId) {
         self.left.bodies.retain(|id| *id != body);
+        // It may be all there, and no stream to anybody; JavaScript thinks of it as one that goes on.
+        self.left.streamed = true;
     }
 
     /// What the next turn may use.

@@ -11,18 +11,20 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
+use hearth_core::rate::Admitted;
 use hearth_core::{Body, RequestId};
 
 use crate::app::App;
 use crate::bodies::{Bodies, BodyId};
-use crate::console::Console;
+use crate::console::{Console, Level, Line};
 use crate::entry::Entry;
 use crate::modules::ModuleMap;
 use crate::op_error::OpError;
 use crate::rejections::Rejections;
 use crate::requests::Requests;
+use crate::sockets::Sockets;
 use crate::timers::Timers;
-use crate::worker::Link;
+use crate::worker::{Answered, Link};
 
 /// The isolate's data slot that holds the running context's state.
 const SLOT: u32 = 0;
@@ -35,14 +37,17 @@ pub(crate) struct State {
     pub(crate) bodies: RefCell<Bodies>,
     pub(crate) modules: RefCell<ModuleMap>,
     pub(crate) rejections: RefCell<Rejections>,
-    pub(crate) console: RefCell<Console>,
+    console: RefCell<Console>,
     pub(crate) decoders: RefCell<HashMap<u64, crate::ops::Decoder>>,
     pub(crate) fetches: RefCell<HashMap<u64, crate::ops::FetchState>>,
+    pub(crate) sockets: RefCell<Sockets>,
     ops: RefCell<HashMap<u64, PendingOp>>,
     /// Whose turn it is.
     running: Cell<RequestId>,
     /// Requests that got further in another one's turn, by a promise that the two share.
     others: RefCell<Vec<RequestId>>,
+    /// When the requests came that were answered in this turn. How long they took is known when the turn is over.
+    answered: RefCell<Vec<Instant>>,
     next: Cell<u64>,
     entry: OnceCell<Entry>,
     started: Instant,
@@ -70,6 +75,7 @@ pub(crate) enum OpValue {
         chunk: Option<Bytes>,
     },
     FetchHead(Box<crate::ops::Head>),
+    Socket(Box<crate::ops::Opened>),
 }
 
 /// What of a cancelled request JavaScript still remembers.
@@ -83,7 +89,7 @@ pub(crate) type OpOutcome = Result<OpValue, OpError>;
 
 impl State {
     pub(crate) fn new(app: Arc<App>, link: Link) -> Rc<Self> {
-        let console = Console::new(app.name.clone());
+        let console = Console::new(app.clone());
         Rc::new(Self {
             app,
             link,
@@ -95,9 +101,11 @@ impl State {
             console: RefCell::new(console),
             decoders: RefCell::default(),
             fetches: RefCell::default(),
+            sockets: RefCell::default(),
             ops: RefCell::default(),
             running: Cell::new(RequestId::OUTSIDE),
             others: RefCell::default(),
+            answered: RefCell::default(),
             next: Cell::new(1),
             entry: OnceCell::new(),
             started: Instant::now(),
@@ -165,6 +173,15 @@ impl State {
         self.poisoned.get()
     }
 
+    /// Writes to the app's log, as far as its rate allows.
+    pub(crate) fn log(&self, request: RequestId, level: Level, message: &str) {
+        let mut console = self.console.borrow_mut();
+        if let Admitted::Yes { .. } = console.admit() {
+            let requests = self.requests.borrow();
+            console.write(&Line { request, id: requests.text_id(request), level, message });
+        }
+    }
+
     pub(crate) fn set_running(&self, request: RequestId) {
         self.running.set(request);
     }
@@ -173,6 +190,26 @@ impl State {
     pub(crate) fn note_progress(&self, request: RequestId) {
         if request != self.running.get() {
             self.others.borrow_mut().push(request);
+        }
+    }
+
+    /// A request that came at `arrived` has its answer.
+    pub(crate) fn note_answer(&self, arrived: Option<Instant>, how: Answered) {
+        if let Some(arrived) = arrived {
+            self.link.account().answer(how);
+            self.answered.borrow_mut().push(arrived);
+        }
+    }
+
+    /// The turn is over; `now` is asked for the time if that matters.
+    pub(crate) fn settle_answers(&self, now: impl FnOnce() -> Instant) {
+        let mut answered = self.answered.borrow_mut();
+        if answered.is_empty() {
+            return;
+        }
+        let now = now();
+        for arrived in answered.drain(..) {
+            self.link.account().took(now.saturating_duration_since(arrived));
         }
     }
 
@@ -253,6 +290,7 @@ impl State {
                 }
             }
             OpValue::FetchHead(head) => head.into_value(scope, self, request)?.into(),
+            OpValue::Socket(opened) => opened.into_value(scope, self, request)?.into(),
         })
     }
 
@@ -265,7 +303,7 @@ impl State {
             }
         }
         let mut timers = self.timers.borrow_mut();
-        let behind = if left.timers.is_empty() && left.bodies.is_empty() && !left.streamed {
+        let behind = if left.timers.is_empty() && left.bodies.is_empty() && left.sockets.is_empty() && !left.streamed {
             LeftBehind::Nothing
         } else {
             LeftBehind::Something
@@ -280,6 +318,10 @@ impl State {
         let mut fetches = self.fetches.borrow_mut();
         for fetch in left.fetches {
             fetches.remove(&fetch);
+        }
+        let mut sockets = self.sockets.borrow_mut();
+        for socket in left.sockets {
+            sockets.remove(socket);
         }
         behind
     }

@@ -23,6 +23,9 @@ use crate::threads::{Reserve, reserve_here};
 
 /// How often running turns are looked at.
 const TICK: Duration = Duration::from_millis(5);
+/// What a turn is charged for the time before anybody looked at its thread's clock, at most. Time that passes is CPU time
+/// only as long as the thread runs, and a machine that stalls must not cost an app its worker.
+const UNSEEN: Duration = Duration::from_millis(10);
 /// After this much of nothing to watch the watchdog sleeps until a turn starts.
 const IDLE_TICKS: u32 = 20;
 /// A turn that uses this much CPU time after its termination is stuck.
@@ -191,7 +194,7 @@ fn disarm() -> Option<Finished> {
         }
         if let (Phase::Running, None) = (&armed.phase, armed.sample) {
             // The watchdog has not looked at it even once.
-            let cpu = armed.started.elapsed();
+            let cpu = armed.started.elapsed().min(UNSEEN);
             if let Cover::Nobody = armed.cover {
                 *turn = None;
                 return Some(Finished { cpu, exceeded: None });
@@ -201,7 +204,7 @@ fn disarm() -> Option<Finished> {
         drop(turn);
         let cpu = match armed.sample {
             Some((first, before)) => before + cpu_time(seat.slot.clock).unwrap_or(first).saturating_sub(first),
-            None => armed.started.elapsed(),
+            None => armed.started.elapsed().min(UNSEEN),
         };
         if let (Cover::Reserve, Some(reserve)) = (armed.cover, &seat.slot.reserve) {
             reserve.stand_down();
@@ -319,7 +322,7 @@ impl Armed {
 
     /// Terminates the turn when it is due; says whether it was found stuck just now.
     fn look(&mut self, clock: libc::clockid_t) -> bool {
-        let passed = self.started.elapsed();
+        let passed = self.started.elapsed().min(UNSEEN);
         // The thread may end between two looks; then there is nothing to measure, and nothing left to watch.
         let Some(now) = cpu_time(clock) else { return false };
         let (first, before) = *self.sample.get_or_insert((now, passed));

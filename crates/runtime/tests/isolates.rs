@@ -12,7 +12,8 @@ use std::sync::Arc;
 use hearth_core::failure::LoadFailure;
 use hearth_core::{ByteSize, Failure};
 use hearth_runtime::{
-    Blank, CodeCache, Health, Isolate, Place, Platform, Scheduled, SharedIsolate, Snapshot, Task, Worker,
+    Blank, CodeCache, Health, Hook, Isolate, Place, Platform, Scheduled, SharedIsolate, Snapshot, Task, Worker,
+    WorkerCounts,
 };
 use one_module::{app, get, text};
 
@@ -35,13 +36,15 @@ fn main() {
         .unwrap();
     let bench = Bench { platform, snapshot, runtime };
     type Case = (&'static str, fn(&Bench));
-    let cases: [Case; 10] = [
+    let cases: [Case; 12] = [
         ("isolates_are_dropped_in_any_order_by_any_thread", isolates_are_dropped_in_any_order_by_any_thread),
         ("an_isolate_moves_between_threads", an_isolate_moves_between_threads),
         ("a_worker_is_used_by_many_threads_at_once", a_worker_is_used_by_many_threads_at_once),
         ("contexts_share_an_isolate_and_nothing_else", contexts_share_an_isolate_and_nothing_else),
         ("the_second_cold_start_does_not_compile_again", the_second_cold_start_does_not_compile_again),
         ("scheduled_and_task_events_come_to_their_results", scheduled_and_task_events_come_to_their_results),
+        ("hooks_run_and_are_cut_off", hooks_run_and_are_cut_off),
+        ("a_worker_counts_its_requests", a_worker_counts_its_requests),
         ("what_fails_to_load_says_why", what_fails_to_load_says_why),
         ("a_killed_worker_is_gone_and_says_why", a_killed_worker_is_gone_and_says_why),
         ("a_panic_in_an_op_ends_its_worker_alone", a_panic_in_an_op_ends_its_worker_alone),
@@ -176,11 +179,72 @@ fn scheduled_and_task_events_come_to_their_results(bench: &Bench) {
     });
 }
 
+fn hooks_run_and_are_cut_off(bench: &Bench) {
+    let worker = bench
+        .start(
+            "const ran = []; let finished = false; export default {
+               fetch() { return Response.json([ran, finished]); },
+               async onIdle(env, ctx) {
+                 await null;
+                 ran.push('idle');
+                 ctx.waitUntil(new Promise((resolve) => setTimeout(resolve, 10)).then(() => { finished = true; }));
+               },
+             };
+             export function onTerminate() { ran.push('terminate'); return new Promise(() => {}); }",
+        )
+        .unwrap();
+    assert!(worker.has_hook(Hook::Idle) && worker.has_hook(Hook::Terminate));
+    bench.run(async move {
+        worker.on_idle().await;
+        worker.at_rest().await;
+        worker.on_idle().await;
+        worker.at_rest().await;
+        worker.on_terminate().await;
+        assert_eq!(worker.active(), 0, "what did not end was cut off");
+        assert_eq!(worker.health(), Health::Ready, "which is no fault");
+        let ran = text(worker.fetch(get("/")).await.unwrap()).await;
+        assert_eq!(ran, r#"[["idle","idle","terminate"],true]"#);
+    });
+    let plain = bench.start(HELLO).unwrap();
+    assert!(!plain.has_hook(Hook::Idle) && !plain.has_hook(Hook::Terminate));
+    bench.run(async move {
+        plain.on_idle().await;
+        plain.on_terminate().await;
+        assert_eq!(text(plain.fetch(get("/")).await.unwrap()).await, "hello 1");
+    });
+}
+
+fn a_worker_counts_its_requests(bench: &Bench) {
+    let code = "export default { async fetch(request) {
+                  const { pathname } = new URL(request.url);
+                  if (pathname === '/slow') await new Promise((resolve) => setTimeout(resolve, 30));
+                  if (pathname === '/throws') throw new Error('thrown');
+                  return new Response('', { status: pathname === '/bad' ? 500 : 200 });
+                } };";
+    let (worker, other) = (bench.start(code).unwrap(), bench.start(code).unwrap());
+    assert_ne!(worker.id(), other.id());
+    assert_eq!(worker.counts(), WorkerCounts::default());
+    bench.run(async move {
+        for path in ["/", "/bad", "/slow"] {
+            worker.fetch(get(path)).await.unwrap();
+        }
+        assert!(worker.fetch(get("/throws")).await.is_err());
+        let counts = worker.counts();
+        assert_eq!((counts.requests, counts.answered, counts.errors), (4, 4, 2));
+        assert!(counts.response_time >= std::time::Duration::from_millis(30), "{counts:?}");
+        let weak = worker.downgrade();
+        assert!(weak.upgrade().is_some_and(|again| again.is_same(&worker)));
+    });
+    assert_eq!(other.counts(), WorkerCounts::default());
+}
+
 fn what_fails_to_load_says_why(bench: &Bench) {
     for (code, expected) in [
         ("export default {", "SyntaxError"),
         ("throw new TypeError('at the top')", "TypeError: at the top"),
         ("import './missing.js'", "missing.js"),
+        ("export default class { constructor() { throw new Error('in the class'); } }", "Error: in the class"),
+        ("export default { routes: { '/a/:': () => {} } }", "'/a/:'"),
     ] {
         let Err(Failure::Load(failure)) = bench.start(code) else { panic!("{code} loaded") };
         assert!(matches!(failure, LoadFailure::Module(_) | LoadFailure::Threw { .. }));

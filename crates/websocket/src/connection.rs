@@ -16,20 +16,21 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use bytes::BytesMut;
+use hearth_core::SocketEnd;
 use hearth_core::websocket::{Close, SocketEvent, SocketFault};
-use hearth_core::{ByteSize, SocketEnd};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::time::Instant;
 
 use crate::Role;
 use crate::clock::Clock;
+use crate::config::Config;
 use crate::decoder::{Decoder, Received};
 use crate::encoder::Encoder;
 use crate::outbox::Outbox;
-use crate::violation::Violation;
+
+mod goodbye;
 
 /// Bytes that may wait to be written before the app is held back.
 const HIGH_WATER: usize = 64 * 1024;
@@ -37,18 +38,6 @@ const HIGH_WATER: usize = 64 * 1024;
 const READ: usize = 4 * 1024;
 /// The same within a long frame.
 const MOST_READ: usize = 64 * 1024;
-
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The longest message. Default 16 MB. What a peer can make us hold, once for each connection.
-    pub max_message: ByteSize,
-    /// A peer that sends nothing for this long is pinged. Default 30 s.
-    pub ping_after: Duration,
-    /// One that sends nothing for this long, not even an answer to a ping, is lost. Default 75 s.
-    pub lost_after: Duration,
-    /// How long a goodbye may take. Default 10 s.
-    pub close_timeout: Duration,
-}
 
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,19 +100,6 @@ enum Progress {
     None,
 }
 
-// === impl Config ===
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            max_message: ByteSize::mb(16),
-            ping_after: Duration::from_secs(30),
-            lost_after: Duration::from_secs(75),
-            close_timeout: Duration::from_secs(10),
-        }
-    }
-}
-
 // === impl Connection ===
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
@@ -174,8 +150,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 let with = *with;
                 match step {
                     Step::Writing if written == Written::All => match Pin::new(&mut self.stream).poll_shutdown(cx) {
-                        Poll::Ready(Ok(())) => *step = Step::Lingering,
-                        Poll::Ready(Err(_)) => return Poll::Ready(with),
+                        Poll::Ready(Ok(())) if matches!(with, Ended::Failed(_)) => *step = Step::Lingering,
+                        // After two goodbyes nothing more comes.
+                        Poll::Ready(_) => return Poll::Ready(with),
                         Poll::Pending => {}
                     },
                     Step::Writing | Step::Lingering => {}
@@ -314,41 +291,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    fn say_goodbye(&mut self, close: &Close) {
-        self.encoder.close(close, &mut self.outbox);
-        let until = Instant::now() + self.config.close_timeout;
-        self.change(|end| Phase::Waiting { end, until });
-    }
-
-    /// The peer's goodbye comes back to it.
-    fn answer_for_the_app(&mut self) {
-        if let Phase::Answering { goodbye, .. } = &self.phase {
-            self.encoder.close(goodbye, &mut self.outbox);
-            self.end(Ended::Closed);
-        }
-    }
-
-    /// The peer broke a rule.
-    fn refuse(&mut self, violation: Violation) {
-        self.encoder.close(&Close::new(violation.code(), &violation.to_string()), &mut self.outbox);
-        self.fail(violation.fault());
-    }
-
-    /// The app is told, and the peer what is in the outbox.
-    fn fail(&mut self, fault: SocketFault) {
-        self.tell(|end| end.sender.fail(fault));
-        self.end(Ended::Failed(fault));
-    }
-
-    /// There is nobody to be told anything.
-    fn lose(&mut self) -> Ended {
-        if let Phase::Ending { with, .. } = self.phase {
-            return with;
-        }
-        self.fail(SocketFault::Lost);
-        Ended::Failed(SocketFault::Lost)
-    }
-
     fn deadline(&self) -> Instant {
         let pinging = match self.ping {
             Ping::NotSent => self.heard + self.config.ping_after.min(self.config.lost_after),
@@ -384,27 +326,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             Phase::Ending { with, .. } => return Some(*with),
         }
         None
-    }
-
-    fn tell(&mut self, tell: impl FnOnce(&SocketEnd)) {
-        match &self.phase {
-            Phase::Open(end) | Phase::Waiting { end, .. } | Phase::Answering { end, .. } => tell(end),
-            Phase::Ending { .. } => {}
-        }
-    }
-
-    fn end(&mut self, with: Ended) {
-        let until = Instant::now() + self.config.close_timeout;
-        self.phase = Phase::Ending { with, step: Step::Writing, until };
-    }
-
-    /// Puts the app's end into another phase.
-    fn change(&mut self, next: impl FnOnce(Box<SocketEnd>) -> Phase) {
-        let nothing = Phase::Ending { with: Ended::Closed, step: Step::Writing, until: self.heard };
-        self.phase = match std::mem::replace(&mut self.phase, nothing) {
-            Phase::Open(end) | Phase::Waiting { end, .. } | Phase::Answering { end, .. } => next(end),
-            ending @ Phase::Ending { .. } => ending,
-        };
     }
 }
 

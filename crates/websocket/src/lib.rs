@@ -7,7 +7,7 @@
 //! | `decoder.rs`, `utf8.rs` | bytes in, messages and control frames out; every rule of the protocol is checked there |
 //! | `encoder.rs` | messages in, bytes out |
 //! | `close.rs`, `violation.rs` | codes of goodbyes; what a peer can do wrong |
-//! | `connection.rs`, `outbox.rs`, `clock.rs` | both over a stream: pings, the closing handshake, time limits, back-pressure |
+//! | `connection.rs`, `config.rs`, `outbox.rs`, `clock.rs` | both over a stream: pings, the closing handshake, time limits, back-pressure |
 //!
 //! There are no extensions: offers of `permessage-deflate` are declined by saying nothing, so reserved bits are violations.
 #![forbid(unsafe_code)]
@@ -15,6 +15,7 @@
 mod base64;
 mod clock;
 mod close;
+mod config;
 mod connection;
 mod decoder;
 mod encoder;
@@ -26,7 +27,8 @@ mod utf8;
 mod violation;
 
 pub use close::{is_sendable, parse_close};
-pub use connection::{Config, Connection, Ended};
+pub use config::Config;
+pub use connection::{Connection, Ended};
 pub use decoder::{Decoder, Received};
 pub use encoder::Encoder;
 pub use mask::mask;

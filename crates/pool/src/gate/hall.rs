@@ -59,9 +59,9 @@ impl Hall {
         let mut roll = self.roll();
         roll.ids += 1;
         let id = OwnerId(roll.ids);
-        let line = Arc::new(Mutex::new(Line::new(roll.door)));
+        let line = Arc::new(Mutex::new(Line::new(roll.door, limits)));
         roll.lines.insert(id, line.clone());
-        Arc::new(Owner::new(id, limits, self.clone(), line))
+        Arc::new(Owner::new(id, self.clone(), line))
     }
 
     /// The owner's last handle and permit are gone; its counts stay.
@@ -95,7 +95,7 @@ impl Hall {
 
     /// Puts the owner into the order if the first in its line waits for nothing but a shared place.
     pub(super) fn list(&self, order: &mut Order, places: &Places, owner: &Arc<Owner>, line: &mut Line) {
-        if line.standing == Standing::Listed || !line.wants_place(owner.limits.running) {
+        if line.standing == Standing::Listed || !line.wants_place() {
             return;
         }
         line.standing = Standing::Listed;
@@ -110,9 +110,9 @@ impl Hall {
             let (start, owner) = order.next().expect("the order is not empty");
             let mut line = owner.lock();
             line.standing = Standing::Away;
-            match line.admit_next(owner.limits.running) {
+            match line.admit_next() {
                 Some(answer) => {
-                    line.finish = order.given(start, owner.limits.weight);
+                    line.finish = order.given(start, line.limits.weight);
                     self.list(order, places, &owner, &mut line);
                     drop(line);
                     grants.push(Grant { owner, answer });

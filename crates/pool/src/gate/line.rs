@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::order::Virtual;
-use super::{Permit, Refused};
+use super::{OwnerLimits, Permit, Refused};
 use crate::stats::GateStats;
 
 pub(super) type Answer = Result<Permit, Refused>;
@@ -19,6 +19,7 @@ pub(super) type Answer = Result<Permit, Refused>;
 pub(super) struct Ticket(u64);
 
 pub(super) struct Line {
+    pub(super) limits: OwnerLimits,
     door: Door,
     bars: usize,
     running: usize,
@@ -57,8 +58,9 @@ struct Waiter {
 }
 
 impl Line {
-    pub(super) fn new(door: Door) -> Self {
+    pub(super) fn new(door: Door, limits: OwnerLimits) -> Self {
         Self {
+            limits,
             door,
             bars: 0,
             running: 0,
@@ -71,19 +73,19 @@ impl Line {
     }
 
     /// Whether somebody who comes now could run at once, as far as this line goes.
-    pub(super) fn lets_pass(&self, places: usize) -> bool {
-        self.door == Door::Open && self.bars == 0 && self.waiters.is_empty() && self.running < places
+    pub(super) fn lets_pass(&self) -> bool {
+        self.door == Door::Open && self.bars == 0 && self.waiters.is_empty() && self.running < self.limits.running
     }
 
     /// Whether somebody who comes now may not even wait.
-    pub(super) fn refusal(&self, queue: usize) -> Option<Refused> {
+    pub(super) fn refusal(&self) -> Option<Refused> {
         if self.door != Door::Open {
             return Some(Refused::Draining);
         }
         if self.bars > 0 {
             return Some(Refused::Barred);
         }
-        (self.waiters.len() >= queue).then(|| self.full())
+        (self.waiters.len() >= self.limits.queued).then(|| self.full())
     }
 
     pub(super) fn full(&self) -> Refused {
@@ -91,8 +93,8 @@ impl Line {
     }
 
     /// Whether the first in line could run if it had a shared place.
-    pub(super) fn wants_place(&self, places: usize) -> bool {
-        !self.waiters.is_empty() && self.running < places
+    pub(super) fn wants_place(&self) -> bool {
+        !self.waiters.is_empty() && self.running < self.limits.running
     }
 
     pub(super) fn enter(&mut self) {
@@ -116,8 +118,8 @@ impl Line {
     }
 
     /// Lets the first in line run; its permit is to be sent when no lock is held.
-    pub(super) fn admit_next(&mut self, places: usize) -> Option<oneshot::Sender<Answer>> {
-        if self.running >= places {
+    pub(super) fn admit_next(&mut self) -> Option<oneshot::Sender<Answer>> {
+        if self.running >= self.limits.running {
             return None;
         }
         let next = self.waiters.pop_front()?;

@@ -20,7 +20,6 @@ pub(super) struct OwnerId(pub(super) u64);
 
 pub(super) struct Owner {
     id: OwnerId,
-    pub(super) limits: OwnerLimits,
     bounds: Bounds,
     hall: Arc<Hall>,
     /// Apart from the owner, so that the hall can read the counts until the very end.
@@ -45,6 +44,8 @@ pub(super) struct InLine {
     owner: Arc<Owner>,
     ticket: Ticket,
     answer: oneshot::Receiver<Answer>,
+    /// How long it may wait.
+    pub(super) patience: Duration,
 }
 
 pub(super) fn lock(line: &Mutex<Line>) -> MutexGuard<'_, Line> {
@@ -55,12 +56,12 @@ pub(super) fn lock(line: &Mutex<Line>) -> MutexGuard<'_, Line> {
 // === impl Owner ===
 
 impl Owner {
-    pub(super) fn new(id: OwnerId, limits: OwnerLimits, hall: Arc<Hall>, line: Arc<Mutex<Line>>) -> Self {
+    pub(super) fn new(id: OwnerId, hall: Arc<Hall>, line: Arc<Mutex<Line>>) -> Self {
         let bounds = match (&hall.places, &hall.total) {
             (None, None) => Bounds::Own,
             _ => Bounds::Shared,
         };
-        Self { id, limits, bounds, hall, line }
+        Self { id, bounds, hall, line }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Line> {
@@ -73,7 +74,7 @@ impl Owner {
     }
 
     fn enter_at_once(self: &Arc<Self>, line: &mut Line) -> Option<Permit> {
-        if !line.lets_pass(self.limits.running) {
+        if !line.lets_pass() {
             return None;
         }
         if self.bounds == Bounds::Shared {
@@ -123,14 +124,14 @@ impl Owner {
     }
 
     fn queue_up(self: &Arc<Self>, line: &mut Line) -> Result<InLine, Refused> {
-        let refusal = line.refusal(self.limits.queued);
+        let refusal = line.refusal();
         let refusal = refusal.or_else(|| self.hall.take_total().is_none().then(|| line.full()));
         if let Some(refused) = refusal {
             line.count_refusal(refused);
             return Err(refused);
         }
         let (ticket, answer) = line.queue_up();
-        Ok(InLine { owner: self.clone(), ticket, answer })
+        Ok(InLine { owner: self.clone(), ticket, answer, patience: line.limits.patience })
     }
 
     /// A permit is back.
@@ -139,7 +140,7 @@ impl Owner {
         line.leave();
         match (self.bounds, &self.hall.places) {
             (Bounds::Own, _) | (_, None) => {
-                let next = line.admit_next(self.limits.running);
+                let next = line.admit_next();
                 self.unlock(line);
                 if self.bounds == Bounds::Shared {
                     self.hall.give_back_total(1);
@@ -149,7 +150,7 @@ impl Owner {
                 }
             }
             (Bounds::Shared, Some(places)) => {
-                let wants_place = line.wants_place(self.limits.running);
+                let wants_place = line.wants_place();
                 self.unlock(line);
                 self.hall.give_back_total(1);
                 // Who lines up from here on finds the place, or sets the mark before it is given back.
@@ -162,6 +163,28 @@ impl Owner {
                     self.hall.list(&mut order, places, self, &mut self.lock());
                     places.give_back();
                 }
+                self.hand_out(order, places);
+            }
+        }
+    }
+
+    /// Other limits from now on. Who waits and may run now does; who runs beyond them, or waits beyond them, is left alone.
+    pub(super) fn set_limits(self: &Arc<Self>, limits: OwnerLimits) {
+        let mut line = self.lock();
+        line.limits = limits;
+        match &self.hall.places {
+            None => {
+                let mut next = Vec::new();
+                while let Some(answer) = line.admit_next() {
+                    next.push(answer);
+                }
+                drop(line);
+                next.into_iter().for_each(|answer| Grant::new(self.clone(), answer).send());
+            }
+            Some(places) => {
+                drop(line);
+                let mut order = self.hall.order();
+                self.hall.list(&mut order, places, self, &mut self.lock());
                 self.hand_out(order, places);
             }
         }

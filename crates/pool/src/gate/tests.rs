@@ -64,6 +64,27 @@ async fn nobody_overtakes_who_waits() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn limits_can_change_and_who_waits_gains_by_it() {
+    for limits in [GateLimits::default(), GateLimits { running: Some(9), total: None }] {
+        let owner = Gate::new(limits).owner(LIMITS);
+        let permit = owner.try_enter().unwrap();
+        let mut line: Vec<_> = (0..3).map(|_| in_line(&owner)).collect();
+        owner.set_limits(OwnerLimits { running: 3, ..LIMITS });
+        let second = line[0].poll().unwrap().unwrap();
+        let third = line[1].poll().unwrap().unwrap();
+        assert!(line[2].poll().is_none(), "three places, three permits");
+        // Who runs beyond new limits is left alone, and nobody new comes in.
+        owner.set_limits(OwnerLimits { queued: 0, ..LIMITS });
+        assert_eq!(owner.enter().await.err(), Some(Refused::Full { queued: 1 }));
+        drop((permit, second));
+        assert!(line[2].poll().is_none(), "one place, and it is taken");
+        drop(third);
+        assert!(line[2].poll().unwrap().is_ok());
+        assert_eq!(owner.stats().running, 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_full_line_refuses() {
     let owner = open_gate().owner(LIMITS);
     let _permit = owner.try_enter().unwrap();

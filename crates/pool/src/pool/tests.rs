@@ -14,6 +14,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::*;
+use crate::holding::Standing;
 use crate::keep::{Affinity, Health, Load, Reason};
 use crate::lease::Lease;
 use crate::shelf::{AcquireError, Life};
@@ -58,6 +59,10 @@ pub(super) struct Part {
     pub(super) weight: AtomicU64,
     /// Leases that tests hold.
     pub(super) held: AtomicU32,
+    /// How often it was told that nobody uses it.
+    pub(super) idle: AtomicU32,
+    /// How often it was told that it is to go as soon as nobody has it.
+    pub(super) leaving: AtomicU32,
     pub(super) fate: Mutex<Option<Reason>>,
 }
 
@@ -119,6 +124,8 @@ impl Keep for Shop {
             affinity: Mutex::new(Affinity::Here),
             weight: AtomicU64::new(BLANK),
             held: AtomicU32::new(0),
+            idle: AtomicU32::new(0),
+            leaving: AtomicU32::new(0),
             fate: Mutex::new(None),
         });
         things.push(part.clone());
@@ -144,6 +151,15 @@ impl Keep for Shop {
 
     fn blank_weight(&self) -> u64 {
         BLANK
+    }
+
+    fn leaving(&self, part: &Arc<Part>) {
+        part.leaving.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn idle(&self, part: &Arc<Part>) {
+        assert_eq!(*part.fate.lock().unwrap(), None, "what is destroyed is told nothing");
+        part.idle.fetch_add(1, Ordering::SeqCst);
     }
 
     fn destroy(&self, part: Arc<Part>, why: Reason) {

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::{End, Phase, Reach, Row};
 use crate::keep::{Keep, Reason};
 use crate::rack::{Later, Leaving, Place, Rack};
-use crate::slot::SlotId;
+use crate::slot::{Found, SlotId};
 
 /// What came of trying to evict a slot.
 pub(crate) enum Eviction<K: Keep> {
@@ -23,10 +23,15 @@ impl<K: Keep> Row<K> {
     /// Takes away what is condemned and can go.
     pub(super) fn clear(&mut self, rack: &Arc<Rack<K>>, later: &mut Later<K>) {
         let mut index = 0;
-        while let Some(slot) = self.slots.get(index) {
+        while let Some(slot) = self.slots.get_mut(index) {
             match slot.may_go(rack.keep()) {
                 Some(why) => self.remove(index, why, rack, later),
-                None => index += 1,
+                None => {
+                    if slot.linger() == Found::Lingering {
+                        later.lingerers.push(slot.thing.clone());
+                    }
+                    index += 1;
+                }
             }
         }
     }
@@ -35,7 +40,10 @@ impl<K: Keep> Row<K> {
     pub(crate) fn sweep(&mut self, now: Instant, rack: &Arc<Rack<K>>, later: &mut Later<K>) {
         for slot in &mut self.slots {
             slot.examine(rack.keep(), &self.rules.life, Some(now));
-            slot.expire_if_idle(rack.keep(), &self.rules.life, now);
+            match slot.expire_if_idle(rack.keep(), &self.rules.life, now) {
+                Found::Idle => later.idlers.push(slot.thing.clone()),
+                Found::Nothing | Found::Lingering => {}
+            }
         }
         self.clear(rack, later);
         self.serve(rack, Reach::Any, Some(now), later);

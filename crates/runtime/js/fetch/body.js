@@ -9,6 +9,7 @@ const {
 } = require("primordials");
 const { op_body_bytes, op_body_text, op_text_decode, op_text_encode, op_url_form_parse } = require("ops");
 const webidl = require("webidl");
+const { currentRequest } = require("request_scope");
 const { copyBytes, exactBuffer } = require("infra/bytes");
 const { extractMimeType, serializeMimeType } = require("infra/mime");
 const { readAllBytes, streamFromBytes, takeNative } = require("streams/native");
@@ -16,7 +17,9 @@ const { decodeStream } = require("file/text_stream");
 const { blobFromBytes } = require("file/blob");
 const { formFromEntries } = require("file/form_data");
 const { parseMultipart } = require("file/multipart");
-const { BODY_NATIVE, BODY_TEXT, endBody, isUnusable, isUsed, streamOf } = require("fetch/inner_body");
+const {
+  BODY_FILE, BODY_NATIVE, BODY_TEXT, endBody, isUnusable, isUsed, openFileBody, streamOf,
+} = require("fetch/inner_body");
 
 /** @returns {Uint8Array | Promise<Uint8Array>} All bytes, the caller's own. */
 function takeBytes(body) {
@@ -25,6 +28,7 @@ function takeBytes(body) {
   body.value = undefined;
   if (stream === null) {
     if (kind === BODY_NATIVE) return op_body_bytes(value);
+    if (kind === BODY_FILE) return op_body_bytes(openFileBody(value, currentRequest()));
     if (kind === BODY_TEXT) return op_text_encode(value);
     return body.shared ? copyBytes(value) : value;
   }

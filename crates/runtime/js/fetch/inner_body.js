@@ -1,8 +1,8 @@
 // @ts-check
 "use strict";
 // https://fetch.spec.whatwg.org/#concept-body. A body remembers what it was made of, its source: text, bytes, the id of a
-// native body, or a stream. A stream object is made when an app reads `.body`; until then text(), json() and the others
-// (body.js), and sending the body, work on the source itself.
+// native body, a file of the app, or a stream. A stream object is made when an app reads `.body`; until then text(), json()
+// and the others (body.js), and sending the body, work on the source itself.
 
 const { ArrayBufferIsView, TypeError, Uint8Array, markPromiseAsHandled } = require("primordials");
 const { op_body_cancel, op_pipe_new, op_text_encode } = require("ops");
@@ -14,13 +14,14 @@ const {
 } = require("streams/native");
 const { isURLSearchParams, serializeParams } = require("url/search_params");
 const { blobBytes, blobType, isBlob } = require("file/blob");
+const { isAppFile, openAppFile, refusalOf, streamOfAppFile } = require("file/app_file");
 const { formEntries, isFormData } = require("file/form_data");
 const { newBoundary, serializeMultipart } = require("file/multipart");
 
 // What op_respond and op_fetch_start call the kinds of a body.
 const BODY_NONE = 0, BODY_BYTES = 1, BODY_TEXT = 2, BODY_NATIVE = 3;
-/** And one that they do not know. */
-const BODY_STREAM = 4;
+/** And two that they do not know. */
+const BODY_STREAM = 4, BODY_FILE = 5;
 
 const toBufferSource = webidl.converters.BufferSource;
 
@@ -28,9 +29,9 @@ const TEXT_TYPE = "text/plain;charset=UTF-8";
 const FORM_TYPE = "application/x-www-form-urlencoded;charset=UTF-8";
 
 class InnerBody {
-  /** BODY_BYTES, BODY_TEXT, BODY_NATIVE, BODY_STREAM. */
+  /** BODY_BYTES, BODY_TEXT, BODY_NATIVE, BODY_STREAM, BODY_FILE. */
   kind;
-  /** Bytes, a string, an id; of a stream nothing. Holds for as long as `stream`, if there is one, is untouched. */
+  /** Bytes, a string, an id, a file; of a stream nothing. Holds for as long as `stream`, if there is one, is untouched. */
   value;
   /** @type {any} */
   stream = null;
@@ -80,6 +81,10 @@ function extractBody(source, prefix) {
     if (isDisturbed(source) || isLocked(source)) throw new TypeError(`${prefix}: The stream is locked or has been read`);
     extractedType = null;
     return bodyFromStream(source);
+  }
+  if (isAppFile(source)) {
+    extractedType = blobType(source) === "" ? null : blobType(source);
+    return new InnerBody(BODY_FILE, source);
   }
   if (isBlob(source)) {
     const body = new InnerBody(BODY_BYTES, blobBytes(source));
@@ -136,6 +141,8 @@ function streamOf(body) {
     } else if (body.kind === BODY_NATIVE) {
       body.stream = body.root = createNativeReadable(body.value);
       if (body.failure !== null) errorStream(body.stream, body.failure.reason);
+    } else if (body.kind === BODY_FILE) {
+      body.stream = body.root = streamOfAppFile(body.value);
     } else {
       body.stream = streamFromBytes(body.kind === BODY_TEXT ? op_text_encode(body.value) : body.value);
     }
@@ -177,6 +184,13 @@ function transferBody(body) {
   return bodyFromStream(branches[0]);
 }
 
+/** The native body of a BODY_FILE that nobody has made a stream of, for `request`. Throws where there is no such file. */
+function openFileBody(file, request) {
+  const id = openAppFile(file, request);
+  if (id <= 0) throw refusalOf(file, id);
+  return id;
+}
+
 /** Nobody will read this body: tells its source so. */
 function discardBody(body, reason) {
   if (body === null || isUnusable(body)) return;
@@ -213,8 +227,8 @@ function bodyForNative(body, request) {
   body.used = true;
   body.value = undefined;
   if (kind !== BODY_STREAM) {
-    if (stream === null) return [kind, value];
-    if (kind !== BODY_NATIVE) {
+    if (stream === null) return kind === BODY_FILE ? [BODY_NATIVE, openFileBody(value, request)] : [kind, value];
+    if (kind !== BODY_NATIVE && kind !== BODY_FILE) {
       lockAway(stream);
       return [kind, value];
     }
@@ -228,7 +242,7 @@ function bodyForNative(body, request) {
 }
 
 module.exports = {
-  BODY_NONE, BODY_BYTES, BODY_TEXT, BODY_NATIVE, BODY_STREAM, TEXT_TYPE, InnerBody, convertBodyInit, extractBody,
+  BODY_NONE, BODY_BYTES, BODY_TEXT, BODY_NATIVE, BODY_STREAM, BODY_FILE, TEXT_TYPE, InnerBody, convertBodyInit, extractBody,
   lastExtractedType, bodyFromNative, isUsed, isUnusable, streamOf, cloneBody, transferBody, discardBody, failBody, onBodyEnd,
-  endBody, bodyForNative,
+  endBody, bodyForNative, openFileBody,
 };

@@ -4,7 +4,8 @@
 // are made until somebody asks for them, and it is sent (respondNative, plainBody) as it is.
 //
 // Deviation, as servers want it: Set-Cookie is a header like any other; fetch() gives responses as they came, of type
-// "basic", also those of a redirect that was not followed.
+// "basic", also those of a redirect that was not followed. As in Workers, a response of status 101 has a `webSocket`: the end
+// that the client gets, or that fetch() brought.
 
 const {
   ArrayIsArray, ArrayPrototypePush, JSONStringify, RangeError, StringPrototypeCharCodeAt, TypeError,
@@ -20,6 +21,7 @@ const {
   isUnusable, lastExtractedType,
 } = require("fetch/inner_body");
 const { mixinBody } = require("fetch/body");
+const { checkUnused, isWebSocket, socketFromNative, takeSocket } = require("websocket/socket");
 
 // What op_respond calls the kinds of headers: none, only the content type of text or JSON, a list.
 const HEADERS_NONE = 0, HEADERS_TEXT = 1, HEADERS_JSON = 2, HEADERS_LIST = 3;
@@ -27,14 +29,15 @@ const JSON_TYPE = "application/json";
 
 const toByteString = webidl.converters.ByteString;
 const toUnsignedShort = webidl.converters["unsigned short"];
+const toWebSocket = webidl.createNullableConverter(webidl.createInterfaceConverter("WebSocket", isWebSocket));
 
 /** Instead of a body that was a string and has been sent. */
 const SENT = 0;
 
 // What only responses from elsewhere have to tell of.
-const PLAIN = { __proto__: null, type: "default", url: "", redirected: false, guard: "response" };
-const REDIRECT = { __proto__: null, type: "default", url: "", redirected: false, guard: "immutable" };
-const ERROR = { __proto__: null, type: "error", url: "", redirected: false, guard: "immutable" };
+const PLAIN = { __proto__: null, type: "default", url: "", redirected: false, guard: "response", webSocket: null };
+const REDIRECT = { __proto__: null, type: "default", url: "", redirected: false, guard: "immutable", webSocket: null };
+const ERROR = { __proto__: null, type: "error", url: "", redirected: false, guard: "immutable", webSocket: null };
 
 /** First argument of the constructor within this file, which then sees to the fields itself. */
 const INTERNAL = { __proto__: null };
@@ -75,6 +78,7 @@ class Response {
     let list = null;
     let status = 200;
     let statusText = "";
+    let webSocket = null;
     if (init !== undefined && init !== null) {
       if (!webidl.isObject(init)) throw webidl.conversionError(prefix, "Argument 2", "cannot be converted to a dictionary");
       const givenHeaders = init.headers;
@@ -83,6 +87,7 @@ class Response {
       if (givenStatus !== undefined) status = toUnsignedShort(givenStatus, prefix, "'status' of 'ResponseInit'");
       const givenText = init.statusText;
       if (givenText !== undefined) statusText = toByteString(givenText, prefix, "'statusText' of 'ResponseInit'");
+      webSocket = toWebSocket(init.webSocket, prefix, "'webSocket' of 'ResponseInit'");
     }
 
     let body = source;
@@ -96,7 +101,13 @@ class Response {
       type = lastExtractedType();
     }
 
-    if (status < 200 || status > 599) throw new RangeError(`${prefix}: The status ${status} is outside the range [200, 599]`);
+    if (webSocket !== null) {
+      if (status !== 101) throw new RangeError(`${prefix}: A response with a WebSocket has the status 101, not ${status}`);
+      checkUnused(webSocket, prefix);
+      self.#origin = { __proto__: null, type: "default", url: "", redirected: false, guard: "response", webSocket };
+    } else if (status < 200 || status > 599) {
+      throw new RangeError(`${prefix}: The status ${status} is outside the range [200, 599]`);
+    }
     if (statusText !== "" && !isReasonPhrase(statusText)) throw new TypeError(`${prefix}: Invalid statusText`);
     if (list !== null) validateList(list, prefix);
     if (body !== null) {
@@ -175,6 +186,10 @@ class Response {
     return this.#statusText;
   }
 
+  get webSocket() {
+    return this.#origin.webSocket;
+  }
+
   get headers() {
     const list = this.#headers;
     if (list !== null && !ArrayIsArray(list)) return list;
@@ -182,6 +197,9 @@ class Response {
   }
 
   clone() {
+    if (this.#origin.webSocket !== null) {
+      throw new TypeError("Failed to execute 'clone' on 'Response': A response with a WebSocket cannot be cloned");
+    }
     const response = new Response(INTERNAL);
     if (typeof this.#body !== "string") {
       const body = bodyOf(this);
@@ -224,6 +242,12 @@ class Response {
       const kind = response.#kind;
       const headers = kind === HEADERS_LIST ? headerListOf(response) : undefined;
       const body = response.#body;
+      const { webSocket } = response.#origin;
+      if (webSocket !== null) {
+        checkUnused(webSocket, "The response cannot be sent");
+        op_respond(requestId, status, statusText, kind, headers, BODY_NONE, undefined, takeSocket(webSocket));
+        return true;
+      }
       if (typeof body === "string") {
         response.#body = SENT;
         op_respond(requestId, status, statusText, kind, headers, BODY_TEXT, body);
@@ -249,7 +273,8 @@ class Response {
       response.#statusText = head[1];
       response.#kind = HEADERS_LIST;
       response.#headers = head[2];
-      response.#origin = { __proto__: null, type: "basic", url: head[3], redirected: head[4], guard: "immutable" };
+      const webSocket = head[6] > 0 ? socketFromNative(head[6]) : null;
+      response.#origin = { __proto__: null, type: "basic", url: head[3], redirected: head[4], guard: "immutable", webSocket };
       response.#body = typeof head[5] === "number" ? bodyFromNative(head[5]) : head[5];
       return response;
     };

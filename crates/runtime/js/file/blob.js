@@ -6,7 +6,7 @@
 const {
   ArrayBufferIsView, ArrayPrototypePush, DateNow, MathMax, MathMin, PromiseReject, PromiseResolve,
   StringPrototypeCharCodeAt, StringPrototypeIndexOf, StringPrototypeSlice, StringPrototypeToLowerCase,
-  TypedArrayPrototypeGetBuffer, TypedArrayPrototypeGetByteLength, TypedArrayPrototypeGetByteOffset, Uint8Array,
+  TypeError, TypedArrayPrototypeGetBuffer, TypedArrayPrototypeGetByteLength, TypedArrayPrototypeGetByteOffset, Uint8Array,
 } = require("primordials");
 const { op_text_decode, op_text_encode } = require("ops");
 const webidl = require("webidl");
@@ -14,7 +14,7 @@ const { concatBytes, copyBytes } = require("infra/bytes");
 const { streamFromBytes } = require("streams/native");
 const { decodeStream } = require("file/text_stream");
 
-/** First argument of Blob's constructor within this file: the second is the list of parts, the third the type. */
+/** First argument of Blob's constructor within this folder: the second is the list of parts, the third the type. */
 const INTERNAL = { __proto__: null };
 
 /** @type {(value: any) => boolean} */
@@ -29,7 +29,7 @@ let blobType;
 let blobSize;
 
 class Blob {
-  /** @type {(Uint8Array | string)[]} */
+  /** @type {(Uint8Array | string)[] | null} null: they are elsewhere (app_file.js). */
   #parts;
   /** -1: some parts are strings still. */
   #size = -1;
@@ -51,6 +51,7 @@ class Blob {
   /** The parts as bytes. */
   #encoded() {
     const parts = this.#parts;
+    if (parts === null) throw new TypeError("This is a file that has not been read: use what its bytes() gives");
     if (this.#size < 0) {
       let size = 0;
       for (let i = 0; i < parts.length; i++) {
@@ -280,6 +281,6 @@ function fileFromBlob(blob, name) {
 }
 
 module.exports = {
-  Blob, File, isBlob, isFile, blobBytes, blobType, blobSize, fileName, blobFromBytes, fileFromBytes, fileFromBlob,
-  view, lengthOf,
+  INTERNAL, Blob, File, isBlob, isFile, blobBytes, blobType, blobSize, fileName, blobFromBytes, fileFromBytes, fileFromBlob,
+  view, lengthOf, clampIndex, normalizeType,
 };

@@ -65,13 +65,30 @@ declare function op_pipe_ready(body: number): Promise<boolean>; // true: room ag
 declare function op_pipe_close(body: number): void;
 declare function op_pipe_fail(body: number, message: string): void;
 
+// ---- src/ops/file.rs  (paths count from the app's folder)
+type FileRefusal = -1 | -2 | -3 | -4 | -5; // missing, outside the folder, not for reading, no regular file, unreadable
+declare function op_file_look(path: string): [size: number, modified: number] | FileRefusal; // milliseconds since the epoch
+/** A body of the request with the bytes from `start` up to `end`, -1 for the file's; read when somebody reads it. */
+declare function op_file_open(request: number, path: string, start: number, end: number): number | FileRefusal;
+
 // ---- src/ops/fetch.rs
 declare const BODY_NONE: 0, BODY_BYTES: 1, BODY_TEXT: 2, BODY_NATIVE: 3; // body kinds; `body` is nothing, Bytes, string, a body id
-type FetchHead = [status: number, statusText: string, headers: FlatHeaders, url: string, redirected: boolean, body: number];
+type FetchHead = [status: number, statusText: string, headers: FlatHeaders, url: string, redirected: boolean, body: number, socket: number];
 /** Starts an outgoing request; the returned id is for op_fetch_abort. Throws RangeError past the subrequest limit. */
 declare function op_fetch_start(request: number, method: string, url: string, headers: FlatHeaders, bodyKind: 0 | 1 | 2 | 3, body: Bytes | string | number | undefined, redirect: "follow" | "error" | "manual"): number;
-declare function op_fetch_head(fetch: number): Promise<FetchHead>; // rejects with TypeError; body 0: no body
+declare function op_fetch_head(fetch: number): Promise<FetchHead>; // rejects with TypeError; body 0: no body; socket 0: no WebSocket
 declare function op_fetch_abort(fetch: number): void; // op_fetch_head then never settles, its body fails
+
+// ---- src/ops/websocket.rs  (`deliverSocket(socket, kind, data, reason)` of main.js is called with what comes)
+declare function op_websocket_pair(request: number): [number, number]; // both belong to the request
+declare function op_websocket_accept(socket: number): void; // from now on there are events; the last ends the socket
+declare function op_websocket_send(socket: number, message: string | Bytes): number; // bytes that wait; -1: it is over; -2: too many wait, it was given up
+declare function op_websocket_buffered(socket: number): number;
+declare function op_websocket_close(socket: number, code: number, reason: string): void; // code 0: none
+declare function op_websocket_drop(socket: number): void;
+/** Connects; the number is for op_websocket_cancel. Throws RangeError past the subrequest limit; the promise rejects with TypeError. */
+declare function op_websocket_connect(request: number, url: string, protocols: string[]): [number, Promise<[socket: number, protocol: string]>];
+declare function op_websocket_cancel(op: number): void; // the promise never settles
 
 // ---- src/ops/request.rs  (`request` is the id given to dispatchFetch)
 declare function op_request_method(request: number): string;
@@ -79,5 +96,5 @@ declare function op_request_url(request: number): string;
 declare function op_request_headers(request: number): FlatHeaders;
 declare function op_request_body(request: number): number; // a body id, 0: no body
 declare const HEADERS_NONE: 0, HEADERS_TEXT: 1, HEADERS_JSON: 2, HEADERS_LIST: 3; // 1: only content-type text/plain;charset=UTF-8; 2: only application/json; 3: `headers`
-declare function op_respond(request: number, status: number, statusText: string, headersKind: 0 | 1 | 2 | 3, headers: FlatHeaders | undefined, bodyKind: 0 | 1 | 2 | 3, body: Bytes | string | number | undefined): void;
+declare function op_respond(request: number, status: number, statusText: string, headersKind: 0 | 1 | 2 | 3, headers: FlatHeaders | undefined, bodyKind: 0 | 1 | 2 | 3, body: Bytes | string | number | undefined, socket?: number): void;
 declare function op_wait_until(request: number, change: 1 | -1): void; // promises given to waitUntil that are pending

@@ -21,6 +21,6 @@ pub(super) fn op_console<'s>(
         _ => Level::Info,
     };
     let message = string_of(scope, args.get(2))?;
-    State::current(scope).console.borrow_mut().write(request, level, &message);
+    State::current(scope).log(request, level, &message);
     Ok(())
 }

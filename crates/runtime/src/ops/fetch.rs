@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use hearth_core::{Body, BodyError, ByteStream, Headers, Method, RequestId};
+use hearth_core::{Body, BodyError, ByteStream, Headers, Method, RequestId, SocketEnd};
 use hearth_egress::{Outgoing, RedirectMode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::body::body_argument;
 use super::convert::{header_value, id_of, string_of, strings_of, text_value};
+use super::websocket::adopt;
 use super::{Arguments, Return};
 use crate::bodies::BodyId;
 use crate::op_error::OpError;
@@ -35,6 +36,7 @@ pub(crate) struct Head {
     url: String,
     redirected: bool,
     body: Body,
+    websocket: Option<Box<SocketEnd>>,
 }
 
 pub(super) fn op_fetch_start<'s>(
@@ -71,7 +73,7 @@ fn latin1(text: &str) -> Vec<u8> {
     text.chars().map(|unit| u8::try_from(u32::from(unit)).unwrap_or(b'?')).collect()
 }
 
-fn count(state: &State, request: RequestId) -> Result<(), OpError> {
+pub(super) fn count(state: &State, request: RequestId) -> Result<(), OpError> {
     let limit = state.app.limits.subrequests;
     let mut requests = state.requests.borrow_mut();
     let Some(entry) = requests.get(request) else { return Ok(()) };
@@ -104,10 +106,14 @@ pub(super) fn op_fetch_head<'s>(
             None => None,
         };
         let answer = client.send(*outgoing).await.map_err(|error| OpError::type_error(error.to_string()))?;
-        let response = answer.response;
-        let body = match response.body {
-            Body::Stream(stream) => Body::Stream(Box::new(Held { stream, _permit: permit })),
-            body => body,
+        let mut response = answer.response;
+        let body = match (response.body, &mut response.websocket) {
+            (Body::Stream(stream), _) => Body::Stream(Box::new(Held { stream, _permit: permit })),
+            (body, Some(socket)) => {
+                socket.hold(permit);
+                body
+            }
+            (body, None) => body,
         };
         Ok(OpValue::FetchHead(Box::new(Head {
             fetch,
@@ -117,6 +123,7 @@ pub(super) fn op_fetch_head<'s>(
             url: answer.url,
             redirected: answer.redirected,
             body,
+            websocket: response.websocket,
         })))
     })?;
     state.fetches.borrow_mut().insert(fetch, FetchState::Sent { op });
@@ -125,7 +132,7 @@ pub(super) fn op_fetch_head<'s>(
 }
 
 /// Lets only so many through at once for each request.
-fn gate(state: &State, request: RequestId) -> Option<Arc<Semaphore>> {
+pub(super) fn gate(state: &State, request: RequestId) -> Option<Arc<Semaphore>> {
     let at_once = state.app.limits.subrequests_at_once;
     let mut requests = state.requests.borrow_mut();
     let entry = requests.get(request)?;
@@ -166,7 +173,7 @@ impl ByteStream for Held {
 // === impl Head ===
 
 impl Head {
-    /// [status, statusText, headers, url, redirected, body]
+    /// [status, statusText, headers, url, redirected, body, socket]
     pub(crate) fn into_value<'s>(
         self,
         scope: &mut v8::PinScope<'s, '_>,
@@ -189,13 +196,15 @@ impl Head {
             state.fetches.borrow_mut().insert(self.fetch, FetchState::Answered { body: id });
             id
         };
-        let items: [v8::Local<v8::Value>; 6] = [
+        let socket = self.websocket.map_or(0, |end| adopt(state, request, end));
+        let items: [v8::Local<v8::Value>; 7] = [
             v8::Integer::new(scope, i32::from(self.status)).into(),
             text_value(scope, &self.reason)?.into(),
             headers.into(),
             text_value(scope, &self.url)?.into(),
             v8::Boolean::new(scope, self.redirected).into(),
             v8::Number::new(scope, body as f64).into(),
+            v8::Number::new(scope, socket as f64).into(),
         ];
         Ok(v8::Array::new_with_elements(scope, &items))
     }

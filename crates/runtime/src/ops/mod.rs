@@ -17,14 +17,17 @@ mod convert;
 mod crypto;
 mod encoding;
 mod fetch;
+mod file;
 mod modules;
 mod request;
 mod timers;
 mod url;
+mod websocket;
 
 pub(crate) use convert::{bytes_value, string_bytes, text_value};
 pub(crate) use encoding::{Decoder, decode_text};
 pub(crate) use fetch::{FetchState, Head};
+pub(crate) use websocket::{Opened, event_arguments};
 
 /// A native by its name in JavaScript.
 pub(crate) struct Native {
@@ -65,12 +68,17 @@ natives! {
         op_body_read, op_body_bytes, op_body_text, op_body_cancel, op_body_length,
         op_pipe_new, op_pipe_write, op_pipe_ready, op_pipe_close, op_pipe_fail,
     }
+    file::{op_file_look, op_file_open}
     fetch::{op_fetch_start, op_fetch_head, op_fetch_abort}
     request::{
         op_request_method, op_request_url, op_request_headers, op_request_body,
         op_respond, op_request_fail, op_event_done, op_wait_until, op_background_error,
     }
     modules::{op_source_position, op_commonjs_load, op_commonjs_resolve}
+    websocket::{
+        op_websocket_pair, op_websocket_accept, op_websocket_send, op_websocket_buffered, op_websocket_close,
+        op_websocket_drop, op_websocket_connect, op_websocket_cancel,
+    }
 }
 
 fn guard<'s, 'i>(

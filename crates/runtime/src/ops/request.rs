@@ -4,6 +4,7 @@ use hearth_core::{Failure, Headers, RequestId, Response};
 
 use super::body::body_argument;
 use super::convert::{header_value, id_of, string_of, text_value};
+use super::websocket::hand_over;
 use super::{Arguments, Return};
 use crate::op_error::OpError;
 use crate::state::State;
@@ -78,7 +79,7 @@ pub(super) fn op_request_body<'s>(
     Ok(())
 }
 
-/// (request, status, statusText, headersKind, headers, bodyKind, body)
+/// (request, status, statusText, headersKind, headers, bodyKind, body, socket or 0)
 pub(super) fn op_respond<'s>(
     scope: Scope<'_, 's, '_>,
     args: &Arguments<'s>,
@@ -98,8 +99,15 @@ pub(super) fn op_respond<'s>(
         _ => {}
     }
     let body = body_argument(scope, &state, request, args.get(5), args.get(6))?;
-    let response = Response { status: u16::try_from(status).unwrap_or(500), reason, headers, body };
-    crate::worker::respond(&state, request, response);
+    let status = u16::try_from(status).unwrap_or(500);
+    let mut response = Response { status, reason, headers, body, websocket: None };
+    let mut app = None;
+    if args.get(7).is_number() {
+        let handed = hand_over(&state, id_of(args.get(7))?)?;
+        response.websocket = Some(handed.end);
+        app = handed.peer;
+    }
+    crate::worker::respond(&state, request, response, app);
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use hearth_core::websocket::Close;
 use hearth_core::{Failure, Request, RequestId, Response};
 use tokio::sync::oneshot;
 
@@ -13,7 +14,7 @@ use super::event::Event;
 use super::life::{answer, drain};
 use super::loading::Loading;
 use super::turn::Killed;
-use super::{Arrival, Link, Shared};
+use super::{Arrival, Link, Shared, WorkerId};
 use crate::app::App;
 use crate::blank::{Blank, Made};
 use crate::isolate::LockedIsolate;
@@ -68,7 +69,7 @@ pub(super) struct Handlers(pub(super) u32);
 unsafe impl Send for Core {}
 
 impl Core {
-    pub(super) fn new(blank: Blank, app: Arc<App>, link: Link) -> (Self, Arc<ledger::Entry>) {
+    pub(super) fn new(blank: Blank, app: Arc<App>, link: Link, id: WorkerId) -> (Self, Arc<ledger::Entry>) {
         let (isolate, made) = blank.into_parts();
         let subject = Arc::new(Subject { app: app.clone(), handle: isolate.handle() });
         let state = State::new(app, link);
@@ -80,7 +81,7 @@ impl Core {
             let context = v8::Local::new(scope, &context);
             let scope = &mut v8::ContextScope::new(scope, context);
             state.enter(scope);
-            set_environment(scope, &state);
+            set_environment(scope, &state, id);
             State::leave(scope);
         });
         let core = Self {
@@ -149,7 +150,7 @@ impl Core {
         let id = request.id;
         let handled = isolate.with_lock(|isolate| {
             live.just_now = Some(arrival.now);
-            let handled = live.fetch(isolate, request, arrival.deadline, Reply::Kept(None));
+            let handled = live.fetch(isolate, request, arrival, Reply::Kept(None));
             live.just_now = None;
             handled.map(|()| live.take_answer(id))
         });
@@ -176,6 +177,7 @@ impl Core {
         if let Some(loading) = live.loading.take() {
             drop(loading.reply.send(Err(failure.clone())));
         }
+        live.state.sockets.borrow().abandon_all(&Close::new(1011, "the app was stopped"));
         let ids = live.state.requests.borrow().ids();
         for id in ids {
             let removed = live.state.requests.borrow_mut().remove(id);
@@ -237,11 +239,13 @@ impl Live {
     fn handle(&mut self, isolate: &mut LockedIsolate<'_>, event: Event) -> Result<(), Box<Death>> {
         match event {
             Event::Load { deadline, reply } => return self.load(isolate, deadline, reply),
-            Event::Fetch { request, deadline, reply } => {
-                self.fetch(isolate, *request, deadline, Reply::Fetch(reply))?;
+            Event::Fetch { request, arrival, reply } => {
+                self.fetch(isolate, *request, arrival, Reply::Fetch(reply))?;
             }
             Event::Scheduled { id, event, deadline, reply } => self.scheduled(isolate, id, event, deadline, reply)?,
             Event::Task { id, event, deadline, reply } => self.task(isolate, id, event, deadline, reply)?,
+            Event::Hook { id, hook, deadline, reply } => self.hook(isolate, id, hook, deadline, reply)?,
+            Event::HookLate { id, hook, cut } => self.cut_hook(isolate, id, hook, cut)?,
             Event::Settled { op, outcome } => {
                 let Some(request) = self.state.op_request(op) else { return Ok(()) };
                 self.turn(isolate, request, |scope, state| state.settle_op(scope, op, outcome))?;
@@ -250,6 +254,10 @@ impl Live {
             Event::TimersDue => self.fire_timers(isolate)?,
             Event::Expired { request, exceeded } => self.expire(isolate, request, exceeded)?,
             Event::Disconnected { request } => self.disconnect(isolate, request)?,
+            Event::Socket { socket } => self.socket(isolate, socket)?,
+            Event::SocketGone { request } => self.socket_gone(isolate, request)?,
+            // What that means for its sockets is seen to after every event.
+            Event::Leave => {}
             Event::StreamDone { request } => {
                 if let Some(entry) = self.state.requests.borrow_mut().get(request) {
                     if entry.phase == Phase::Streaming {
@@ -291,7 +299,7 @@ impl Handlers {
     }
 }
 
-fn set_environment(scope: &mut v8::PinScope<'_, '_>, state: &State) {
+fn set_environment(scope: &mut v8::PinScope<'_, '_>, state: &State, id: WorkerId) {
     let set = v8::Local::new(scope, &state.entry().set_environment);
     let mut items: Vec<v8::Local<v8::Value>> = Vec::with_capacity(state.app.env.len() * 2);
     for (name, value) in &state.app.env {
@@ -299,6 +307,9 @@ fn set_environment(scope: &mut v8::PinScope<'_, '_>, state: &State) {
         items.extend([v8::Local::<v8::Value>::from(name), value.into()]);
     }
     let list = v8::Array::new_with_elements(scope, &items);
-    let undefined = v8::undefined(scope).into();
-    set.call(scope, undefined, &[list.into()]);
+    let undefined: v8::Local<v8::Value> = v8::undefined(scope).into();
+    let App { name, version, .. } = &*state.app;
+    let about = [name.as_str(), version.as_str(), &id.to_string()];
+    let about = about.map(|text| text_value(scope, text).map_or(undefined, Into::into));
+    set.call(scope, undefined, &[list.into(), about[0], about[1], about[2]]);
 }

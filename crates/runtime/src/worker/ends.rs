@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use hearth_core::{Failure, LimitExceeded, LimitKind, RequestId};
 
+use super::account::Answered;
 use super::core::{Death, Live};
 use super::event::Event;
 use super::life::{answer, drain};
@@ -24,12 +25,16 @@ impl Live {
         request: RequestId,
         exceeded: LimitExceeded,
     ) -> Result<(), Box<Death>> {
-        match self.state.requests.borrow_mut().get(request) {
+        {
+            let mut requests = self.state.requests.borrow_mut();
+            let Some(entry) = requests.get(request) else { return Ok(()) };
+            if let Reply::Fetch(_) | Reply::Kept(None) = entry.reply {
+                self.state.note_answer(entry.arrived, Answered::Badly);
+            }
             // Its code hears of it under fresh limits: those that it had are used up.
-            Some(entry) => entry.enter(Phase::Draining, None),
-            None => return Ok(()),
+            entry.enter(Phase::Draining, None);
         }
-        self.state.console.borrow_mut().write(request, Level::Warn, &exceeded.to_string());
+        self.state.log(request, Level::Warn, &exceeded.to_string());
         // What it left unfinished may have left the app's own state unfinished too. A stream that fell silent has had its
         // response, and may be no more than a client that listens for what never comes.
         if exceeded.kind != LimitKind::StreamSilence {
@@ -66,7 +71,12 @@ impl Live {
     }
 
     /// Aborts `request.signal`, and fails the read of the request's body.
-    fn abort(&mut self, isolate: &mut LockedIsolate<'_>, request: RequestId, message: &str) -> Result<(), Box<Death>> {
+    pub(super) fn abort(
+        &mut self,
+        isolate: &mut LockedIsolate<'_>,
+        request: RequestId,
+        message: &str,
+    ) -> Result<(), Box<Death>> {
         self.turn(isolate, request, |scope, state| -> Result<(), OpError> {
             let abort = v8::Local::new(scope, &state.entry().abort_request);
             let undefined = v8::undefined(scope).into();
@@ -112,6 +122,7 @@ impl Live {
         while let Some(request) = self.state.take_other() {
             self.after(isolate, request)?;
         }
+        self.leave_sockets();
         Ok(())
     }
 

@@ -5,6 +5,9 @@ use std::time::Instant;
 use hearth_core::{Failure, LimitExceeded, Request, RequestId, Response};
 use tokio::sync::oneshot;
 
+use super::Arrival;
+use super::hooks::Hook;
+use crate::sockets::SocketId;
 use crate::state::OpOutcome;
 
 /// A cron's event: when it was due (milliseconds since the epoch), and the expression that said so.
@@ -40,7 +43,7 @@ pub(crate) enum Event {
     },
     Fetch {
         request: Box<Request>,
-        deadline: Option<Instant>,
+        arrival: Arrival,
         reply: oneshot::Sender<Result<Response, Failure>>,
     },
     Scheduled {
@@ -54,6 +57,18 @@ pub(crate) enum Event {
         event: Task,
         deadline: Option<Instant>,
         reply: oneshot::Sender<Result<EventResult, Failure>>,
+    },
+    Hook {
+        id: RequestId,
+        hook: Hook,
+        deadline: Option<Instant>,
+        reply: oneshot::Sender<Result<EventResult, Failure>>,
+    },
+    /// A hook has had its time. `cut` is told, or dropped, when nothing of it is left.
+    HookLate {
+        id: RequestId,
+        hook: Hook,
+        cut: oneshot::Sender<()>,
     },
     /// An op's work is done.
     Settled {
@@ -74,6 +89,16 @@ pub(crate) enum Event {
     StreamDone {
         request: RequestId,
     },
+    /// Something has come for a WebSocket.
+    Socket {
+        socket: SocketId,
+    },
+    /// The connection that a response became is over.
+    SocketGone {
+        request: RequestId,
+    },
+    /// The worker is to be replaced, and should not wait for its WebSockets.
+    Leave,
 }
 
 impl Event {
@@ -83,12 +108,18 @@ impl Event {
         match self {
             Self::Load { reply, .. } => drop(reply.send(Err(failure.clone()))),
             Self::Fetch { reply, .. } => drop(reply.send(Err(failure.clone()))),
-            Self::Scheduled { reply, .. } | Self::Task { reply, .. } => drop(reply.send(Err(failure.clone()))),
-            Self::Settled { .. }
+            Self::Scheduled { reply, .. } | Self::Task { reply, .. } | Self::Hook { reply, .. } => {
+                drop(reply.send(Err(failure.clone())));
+            }
+            Self::HookLate { .. }
+            | Self::Settled { .. }
             | Self::TimersDue
             | Self::Expired { .. }
             | Self::Disconnected { .. }
-            | Self::StreamDone { .. } => {}
+            | Self::StreamDone { .. }
+            | Self::Socket { .. }
+            | Self::SocketGone { .. }
+            | Self::Leave => {}
         }
     }
 }

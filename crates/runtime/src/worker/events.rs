@@ -5,6 +5,7 @@ use std::time::Instant;
 use hearth_core::{Body, Failure, Headers, Request, RequestId, Response};
 use tokio::sync::oneshot;
 
+use super::Arrival;
 use super::core::{Answer, Death, Handlers, Live};
 use super::event::{EventResult, Scheduled, Task};
 use super::life::{answer, respond};
@@ -19,17 +20,19 @@ impl Live {
         &mut self,
         isolate: &mut LockedIsolate<'_>,
         request: Request,
-        deadline: Option<Instant>,
+        arrival: Arrival,
         reply: Reply,
     ) -> Result<(), Box<Death>> {
         if !self.handlers.has(Handlers::FETCH) {
             self.kept = answer(reply, Failure::NoHandler { event: "fetch" });
             return Ok(());
         }
-        let Request { id, method, url, headers, body } = request;
+        let Request { id, method, url, headers, body, .. } = request;
         {
             let mut requests = self.state.requests.borrow_mut();
-            let entry = requests.begin(id, reply, deadline);
+            let entry = requests.begin(id, reply, arrival.deadline);
+            entry.arrived = Some(arrival.now);
+            self.state.link.account().begin();
             entry.head = Some(Head { method, url, headers });
             if !body.is_empty() {
                 let body_id = self.state.next_id();
@@ -48,8 +51,8 @@ impl Live {
         if let Some(text) = text {
             let mut headers = Headers::with_capacity(1, 40);
             headers.push(b"content-type", b"text/plain;charset=UTF-8");
-            let response = Response { status: 200, reason: None, headers, body: Body::from(bytes::Bytes::from(text)) };
-            respond(&self.state, id, response);
+            let response = Response::new(200, headers, Body::from(bytes::Bytes::from(text)));
+            respond(&self.state, id, response, None);
         }
         self.after(isolate, id)?;
         self.after_others(isolate)?;

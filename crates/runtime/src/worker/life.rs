@@ -5,13 +5,16 @@ use std::time::Instant;
 
 use hearth_core::{Body, Failure, RequestId, Response};
 
+use super::account::Answered;
 use super::event::EventResult;
 use super::response::Watched;
-use crate::requests::{Phase, Reply, RequestState};
+use super::sockets::Watch;
+use crate::requests::{Phase, Reply, RequestState, Serving};
+use crate::sockets::SocketId;
 use crate::state::State;
 
-/// The handler's response: its head goes out now.
-pub(crate) fn respond(state: &State, request: RequestId, mut response: Response) {
+/// The handler's response: its head goes out now. `app` is the other end of its WebSocket, where the app has that.
+pub(crate) fn respond(state: &State, request: RequestId, mut response: Response, app: Option<SocketId>) {
     let mut requests = state.requests.borrow_mut();
     // A request that was cancelled has nobody to answer; its body is dropped here.
     let Some(entry) = requests.get(request) else { return };
@@ -24,7 +27,15 @@ pub(crate) fn respond(state: &State, request: RequestId, mut response: Response)
         }
     };
     state.note_progress(request);
+    state.note_answer(entry.arrived, if response.status < 500 { Answered::Well } else { Answered::Badly });
     match std::mem::take(&mut response.body) {
+        _ if response.websocket.is_some() => {
+            if let Some(socket) = &mut response.websocket {
+                socket.hold(Watch { link: state.link.clone(), request });
+            }
+            entry.serving = Some(Serving { app, connected: true });
+            entry.enter(Phase::Streaming, None);
+        }
         Body::Stream(stream) => {
             let silence = state.app.limits.stream_silence;
             let watched = Watched::new(stream, state.link.clone(), request, silence);
@@ -38,6 +49,8 @@ pub(crate) fn respond(state: &State, request: RequestId, mut response: Response)
     }
     match reply {
         Reply::Fetch(reply) => {
+            // Before anybody can hear of it: who keeps the worker until it is at rest looks at once.
+            state.link.set_active(requests.active());
             drop(requests);
             // Nobody there any more: dropping the body says so to the worker, and a body that is whole needs no word.
             drop(reply.send(Ok(response)));
@@ -49,10 +62,15 @@ pub(crate) fn respond(state: &State, request: RequestId, mut response: Response)
 /// The request failed before it had a response.
 pub(crate) fn fail(state: &State, request: RequestId, failure: Failure) {
     let mut requests = state.requests.borrow_mut();
+    let active = requests.active();
     let Some(entry) = requests.get(request) else { return };
     let reply = std::mem::replace(&mut entry.reply, Reply::Done);
     state.note_progress(request);
+    if let Reply::Fetch(_) | Reply::Kept(None) = reply {
+        state.note_answer(entry.arrived, Answered::Badly);
+    }
     drain(state, entry);
+    state.link.set_active(active);
     if let Some(kept) = answer(reply, failure) {
         entry.reply = Reply::Kept(Some(kept));
     }
@@ -64,6 +82,7 @@ pub(crate) fn finish_event(state: &State, request: RequestId, result: EventResul
     let Reply::Event(reply) = std::mem::replace(&mut entry.reply, Reply::Done) else { return };
     state.note_progress(request);
     drain(state, entry);
+    state.link.set_active(requests.active());
     drop(requests);
     drop(reply.send(Ok(result)));
 }
@@ -87,9 +106,13 @@ pub(super) fn answer(reply: Reply, failure: Failure) -> Option<Result<Response, 
     None
 }
 
-/// An error that no handler answers for: logged, and the worker is replaced when it has finished what it has.
+/// An error that no handler answers for: logged, and the worker is replaced when it has finished what it has. What listeners
+/// of a WebSocket leave uncaught is logged, and the socket goes on: they are what handlers are to requests.
 pub(crate) fn uncaught(state: &State, request: RequestId, message: &str) {
     let text = format!("Uncaught {message}");
-    state.console.borrow_mut().write(request, crate::console::Level::Error, &text);
-    state.link.retire();
+    state.log(request, crate::console::Level::Error, &text);
+    let listens = state.requests.borrow_mut().get(request).is_some_and(|entry| entry.listens);
+    if !listens {
+        state.link.retire();
+    }
 }

@@ -79,7 +79,7 @@ impl Live {
                     let reason = promise.result(scope);
                     Some(Err(LoadFailure::Threw { message: describe(scope, state, reason) }))
                 }
-                v8::PromiseState::Fulfilled => Some(Ok(set_handlers(scope, state, module.as_ref()))),
+                v8::PromiseState::Fulfilled => Some(set_handlers(scope, state, module.as_ref())),
             }
         })?;
         let Some(settled) = settled else { return Ok(()) };
@@ -95,6 +95,7 @@ impl Live {
         match settled {
             Ok(handlers) => {
                 self.handlers = handlers;
+                self.state.link.set_hooks(handlers.0);
                 isolate.check_heap();
                 reply(Ok(()));
                 Ok(())
@@ -126,13 +127,25 @@ fn promise_of(scope: &mut v8::PinScope<'_, '_>, value: v8::Local<v8::Value>) -> 
 
 fn ignore<'s>(_: &mut v8::PinScope<'s, '_>, _: v8::FunctionCallbackArguments<'s>, _: v8::ReturnValue<'s>) {}
 
-fn set_handlers(scope: &mut v8::PinScope<'_, '_>, state: &State, module: Option<&v8::Global<v8::Module>>) -> Handlers {
+/// Fails when the default export's class cannot be constructed, or its routes make no sense.
+fn set_handlers(
+    scope: &mut v8::PinScope<'_, '_>,
+    state: &State,
+    module: Option<&v8::Global<v8::Module>>,
+) -> Result<Handlers, LoadFailure> {
     let set = v8::Local::new(scope, &state.entry().set_handlers);
     let undefined: v8::Local<v8::Value> = v8::undefined(scope).into();
     let namespace = match module {
         Some(module) => v8::Local::new(scope, module).get_module_namespace(),
         None => undefined,
     };
-    let bits = set.call(scope, undefined, &[namespace]).and_then(|bits| bits.uint32_value(scope));
-    Handlers(bits.unwrap_or(0))
+    v8::tc_scope!(let scope, scope);
+    if let Some(bits) = set.call(scope, undefined, &[namespace]) {
+        return Ok(Handlers(bits.uint32_value(scope).unwrap_or(0)));
+    }
+    let message = match scope.exception() {
+        Some(exception) => describe(scope, state, exception),
+        None => "the handlers could not be found".to_owned(),
+    };
+    Err(LoadFailure::Threw { message })
 }

@@ -8,14 +8,18 @@
 //! Life: `Live -> Gone`; a worker that exceeded a limit, panicked or failed to load is gone for good, and says why to all
 //! who ask. Its owner makes another.
 
+mod account;
 mod core;
 mod ends;
 mod event;
 mod events;
+mod hooks;
+mod id;
 mod life;
 mod loading;
 mod place;
 mod response;
+mod sockets;
 mod timer;
 mod turn;
 
@@ -24,12 +28,13 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hearth_core::failure::LoadFailure;
-use hearth_core::{AppName, ByteSize, Failure, LimitExceeded, LimitKind, Request, RequestId, Response};
+use hearth_core::{ByteSize, Failure, LimitExceeded, LimitKind, Request, RequestId, Response};
 use tokio::sync::{Notify, oneshot};
 
+use self::account::Account;
 use self::core::{Answer, Core};
 use self::event::Event;
 use self::place::Seat;
@@ -43,10 +48,14 @@ use crate::shared_isolate::SharedIsolate;
 use crate::snapshot::Snapshot;
 use crate::state::OpOutcome;
 
+pub use self::account::WorkerCounts;
 pub use self::event::{EventResult, Scheduled, Task};
+pub use self::hooks::Hook;
+pub use self::id::{WeakWorker, WorkerId};
 pub use self::place::Place;
 pub use self::response::{Handling, ResponseFuture};
 
+pub(crate) use self::account::Answered;
 pub(crate) use self::life::{fail, finish_event, respond, uncaught};
 
 /// Events that one holder handles before it lets others have their turn.
@@ -70,6 +79,8 @@ pub enum Health {
 }
 
 pub(crate) struct Shared {
+    id: WorkerId,
+    born: Instant,
     app: Arc<App>,
     runtime: tokio::runtime::Handle,
     seat: Seat,
@@ -86,7 +97,12 @@ struct Vitals {
     active: AtomicU32,
     busy: AtomicBool,
     retiring: AtomicBool,
+    /// Nothing more is given to it.
+    leaving: AtomicBool,
     gone: AtomicBool,
+    /// Which hooks the app has, as bits.
+    hooks: AtomicU32,
+    account: Account,
     /// The number of the thread that the isolate is at home on; 0: none.
     home: AtomicU64,
     /// Somebody waits for the worker to have nothing to do.
@@ -96,7 +112,7 @@ struct Vitals {
 
 /// When a request came, and until when its response must begin.
 #[derive(Clone, Copy)]
-struct Arrival {
+pub(crate) struct Arrival {
     now: Instant,
     deadline: Option<Instant>,
 }
@@ -141,8 +157,11 @@ impl Worker {
         let shared = Arc::new_cyclic(|weak: &Weak<Shared>| {
             let vitals = Arc::<Vitals>::default();
             let link = Link { shared: weak.clone(), vitals: vitals.clone(), runtime: runtime.clone() };
-            let (core, memory) = Core::new(blank, app.clone(), link);
+            let id = WorkerId::next();
+            let (core, memory) = Core::new(blank, app.clone(), link, id);
             Shared {
+                id,
+                born: Instant::now(),
                 core: Mutex::new(core),
                 app,
                 runtime,
@@ -235,8 +254,21 @@ impl Worker {
         }
     }
 
-    pub fn app_name(&self) -> &AppName {
-        &self.shared.app.name
+    pub fn id(&self) -> WorkerId {
+        self.shared.id
+    }
+
+    pub fn age(&self) -> Duration {
+        self.shared.born.elapsed()
+    }
+
+    pub fn app(&self) -> &Arc<App> {
+        &self.shared.app
+    }
+
+    /// What it has done so far.
+    pub fn counts(&self) -> WorkerCounts {
+        self.shared.vitals.account.counts()
     }
 
     /// Whether this thread enters it without V8's Locker.
@@ -252,6 +284,15 @@ impl Worker {
     /// No more requests should be given to it: it is replaced when it has finished what it has.
     pub fn retire(&self) {
         self.shared.vitals.retiring.store(true, Ordering::Relaxed);
+        self.leave();
+    }
+
+    /// It will be given no more requests, whatever its health: its WebSockets, which could go on for ever, are closed (1001).
+    pub fn leave(&self) {
+        self.shared.vitals.leaving.store(true, Ordering::Relaxed);
+        if self.active() > 0 {
+            self.shared.post_later(Event::Leave);
+        }
     }
 
     /// Ready when it has nothing to do, waitUntil included, or is gone.
@@ -404,8 +445,24 @@ impl Link {
         }
     }
 
+    pub(crate) fn runtime(&self) -> &tokio::runtime::Handle {
+        &self.runtime
+    }
+
+    pub(crate) fn account(&self) -> &Account {
+        &self.vitals.account
+    }
+
+    fn set_hooks(&self, bits: u32) {
+        self.vitals.hooks.store(bits, Ordering::Relaxed);
+    }
+
     pub(crate) fn retire(&self) {
         self.vitals.retiring.store(true, Ordering::Relaxed);
+    }
+
+    fn is_leaving(&self) -> bool {
+        self.vitals.leaving.load(Ordering::Relaxed) || self.vitals.retiring.load(Ordering::Relaxed)
     }
 
     fn set_active(&self, active: usize) {

@@ -58,12 +58,13 @@ impl Handling {
         let limit = shared.app.limits.wall;
         let now = Instant::now();
         let deadline = (!limit.is_zero()).then(|| now + limit);
-        let reply = match shared.fetch_now(request, Arrival { now, deadline }) {
+        let arrival = Arrival { now, deadline };
+        let reply = match shared.fetch_now(request, arrival) {
             Entry::Handled(Answer::Now(answer)) => return Self::Answered(answer),
             Entry::Handled(Answer::Later(later)) => later,
             Entry::Refused(request) => {
                 let (reply, later) = oneshot::channel();
-                shared.post(Event::Fetch { request: Box::new(request), deadline, reply });
+                shared.post(Event::Fetch { request: Box::new(request), arrival, reply });
                 later
             }
         };

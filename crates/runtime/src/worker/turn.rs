@@ -54,6 +54,8 @@ impl Live {
             result
         };
         let finished = watch.finish();
+        // The time that a short turn is charged with is the time that passed.
+        state.settle_answers(|| if finished.cpu < LONG { now + finished.cpu } else { Instant::now() });
         self.turns = self.turns.wrapping_add(1);
         state.app.pace.note(finished.cpu);
         self.tasks_due |= finished.cpu >= LONG || self.turns % TASK_TURNS == 0;

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use hearth_core::module::{ImportStyle, ImportType, ModuleCode, ModuleError, ModuleId, ModuleLoader, ModuleSource};
-use hearth_core::{AppName, Body, ByteSize, Headers, Limits, Method, Owner, Pace, Request, RequestId, Response};
+use hearth_core::{
+    AppName, Body, ByteSize, Headers, Limits, Method, Owner, Pace, Request, RequestId, Response, VersionName,
+};
 use hearth_egress::{Client, EgressPolicy};
 use hearth_runtime::{App, CodeCache};
 
@@ -36,6 +38,7 @@ pub fn named(name: &str, code: &str, egress: Arc<Client>, code_cache: Arc<CodeCa
     let source = ModuleSource { id, code: ModuleCode::Module(code.into()), source_map: None };
     Arc::new(App {
         name: AppName::new(name),
+        version: VersionName::new("latest"),
         owner: Owner::new(name),
         loader: Arc::new(OneModule(Arc::new(source))),
         limits: Limits::default(),
@@ -60,6 +63,7 @@ pub fn request(body: &'static [u8]) -> Request {
         url: "http://127.0.0.1:8080/".to_owned(),
         headers,
         body: Body::from(bytes::Bytes::from_static(body)),
+        client: None,
     }
 }
 

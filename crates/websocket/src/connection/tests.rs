@@ -1,5 +1,8 @@
 #![allow(clippy::unwrap_used)]
 
+use std::time::Duration;
+
+use hearth_core::ByteSize;
 use hearth_core::websocket::{Message, Sent, socket_pair};
 use tokio::io::{AsyncWriteExt, DuplexStream, duplex};
 use tokio::task::JoinHandle;

@@ -119,11 +119,60 @@ async fn what_is_idle_for_too_long_is_swept() {
         pass(Duration::from_secs(10)).await;
     }
     assert_eq!(shop.fates(), [None], "not long enough");
-    pass(Duration::from_secs(20)).await;
+    pass(Duration::from_secs(10)).await;
+    pass(Duration::from_secs(10)).await;
     assert_eq!(shop.fates(), [Some(Reason::Expired)]);
     drop(pool);
     pass(Duration::from_secs(10)).await;
     assert!(tidy.is_finished(), "there is nothing to tidy any more");
+}
+
+/// What `Keep::idle` has been told of the first thing.
+fn told(shop: &Shop) -> u32 {
+    shop.things()[0].idle.load(Ordering::SeqCst)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thing_hears_of_its_idleness_once_and_goes_at_the_next_sweep() {
+    let (pool, shop) = pool(PLENTY);
+    let life = Life { idle: Some(Duration::from_secs(60)), ..FOREVER };
+    let shelf = pool.shelf(1, ShelfRules { life, ..ONE });
+    drop(shelf.acquire().await.unwrap());
+    let standing = || pool.holdings().iter().map(|holding| holding.standing).collect::<Vec<_>>();
+    pass(Duration::from_secs(59)).await;
+    pool.sweep();
+    assert_eq!((told(&shop), standing()), (0, vec![Standing::Active]), "not long enough");
+    pass(Duration::from_secs(1)).await;
+    pool.sweep();
+    assert_eq!((told(&shop), standing()), (1, vec![Standing::Idle]));
+    assert_eq!(pool.holdings()[0].unused, Duration::from_secs(60));
+    // What it does about that is work: it is let finish.
+    shop.things()[0].set_load(Load::Working);
+    pool.sweep();
+    assert_eq!((told(&shop), shop.fates()), (1, vec![None]));
+    shop.things()[0].set_load(Load::Idle);
+    pool.sweep();
+    assert_eq!((told(&shop), shop.fates()), (1, vec![Some(Reason::Expired)]));
+    assert_eq!(standing(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_uses_an_idle_thing_keeps_it_and_it_is_told_again_the_next_time() {
+    let (pool, shop) = pool(PLENTY);
+    let life = Life { idle: Some(Duration::from_secs(60)), ..FOREVER };
+    let shelf = pool.shelf(1, ShelfRules { life, ..ONE });
+    let mut lease = shelf.acquire().await.unwrap();
+    for period in 1..4 {
+        drop(lease);
+        pass(Duration::from_secs(60)).await;
+        pool.sweep();
+        assert_eq!((told(&shop), shop.fates()), (period, vec![None]));
+        lease = shelf.try_acquire().unwrap();
+        pool.sweep();
+        assert_eq!(pool.holdings()[0].standing, Standing::Active, "somebody has it");
+    }
+    assert_eq!(shop.begun(), 1, "it was the same one all along");
+    drop(lease);
 }
 
 #[tokio::test(start_paused = true)]
@@ -197,4 +246,26 @@ async fn a_pool_that_is_dropped_is_closed_and_leases_outlive_it() {
     drop(lease);
     assert_eq!(shop.fates(), [Some(Reason::Closed); 2]);
     assert_eq!(Arc::strong_count(&shop.0), 1, "nothing is left of the pool");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thing_that_somebody_has_hears_once_that_it_is_to_go() {
+    let (pool, shop) = pool(PLENTY);
+    let shelf = pool.shelf(1, ShelfRules { concurrency: 2, ..ONE });
+    let leases = (shelf.acquire().await.unwrap(), shelf.acquire().await.unwrap());
+    let told = || shop.things()[0].leaving.load(Ordering::SeqCst);
+    pool.sweep();
+    assert_eq!(told(), 0);
+    shelf.retire();
+    assert_eq!((told(), shop.fates()), (1, vec![None]));
+    drop(leases.0);
+    pool.sweep();
+    assert_eq!((told(), shop.fates()), (1, vec![None]));
+    drop(leases.1);
+    assert_eq!((told(), shop.fates()), (1, vec![Some(Reason::Retired)]));
+    // One that nobody has just goes.
+    let other = pool.shelf(2, ONE);
+    drop(other.acquire().await.unwrap());
+    other.retire();
+    assert_eq!(shop.things()[1].leaving.load(Ordering::SeqCst), 0);
 }

@@ -1,0 +1,17 @@
+// @ts-check
+"use strict";
+// The `Hearth` object: what an app is told about itself, and its files. Made when a context becomes a worker's, frozen, and
+// put where no app can replace it; `Bun` has the part of Bun's object of that name that such apps use here.
+
+const { ObjectFreeze } = require("primordials");
+const { file } = require("file/app_file");
+
+const bun = ObjectFreeze({ __proto__: null, file });
+
+/** `worker` is the id of the worker: unique in this process. */
+function makeHearth(name, version, worker) {
+  const app = ObjectFreeze({ __proto__: null, name, version, worker });
+  return ObjectFreeze({ __proto__: null, app, file });
+}
+
+module.exports = { bun, makeHearth };

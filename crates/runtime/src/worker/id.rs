@@ -1,0 +1,43 @@
+//! What a worker is called, and a way to look at it that does not keep it.
+
+use std::fmt;
+use std::sync::Weak;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Shared, Worker};
+
+/// Names a worker; never used again in this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WorkerId(u64);
+
+/// A worker that may be gone when somebody looks.
+#[derive(Clone)]
+pub struct WeakWorker {
+    shared: Weak<Shared>,
+}
+
+impl WorkerId {
+    pub(super) fn next() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl fmt::Display for WorkerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl Worker {
+    pub fn downgrade(&self) -> WeakWorker {
+        WeakWorker { shared: std::sync::Arc::downgrade(&self.shared) }
+    }
+}
+
+impl WeakWorker {
+    /// Whoever has the result keeps the worker.
+    pub fn upgrade(&self) -> Option<Worker> {
+        Some(Worker { shared: self.shared.upgrade()? })
+    }
+}

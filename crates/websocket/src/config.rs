@@ -1,0 +1,30 @@
+//! What may be set about a connection, with defaults and their costs.
+
+use std::time::Duration;
+
+use hearth_core::ByteSize;
+
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The longest message. Default 16 MB. What a peer can make us hold, once for each connection.
+    pub max_message: ByteSize,
+    /// A peer that sends nothing for this long is pinged. Default 30 s.
+    pub ping_after: Duration,
+    /// One that sends nothing for this long, not even an answer to a ping, is lost. Default 75 s.
+    pub lost_after: Duration,
+    /// How long a goodbye may take. Default 10 s.
+    pub close_timeout: Duration,
+}
+
+// === impl Config ===
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            max_message: ByteSize::mb(16),
+            ping_after: Duration::from_secs(30),
+            lost_after: Duration::from_secs(75),
+            close_timeout: Duration::from_secs(10),
+        }
+    }
+}
