@@ -1,12 +1,12 @@
 # The two that matter: `make run` and `make test`. Each sets up what it needs.
 
-.PHONY: run test lint fmt bench soak setup
+.PHONY: run test lint fmt bench soak setup setup-tests
 
 run: setup
-	cargo run --locked --release --bin hearth -- run examples/hello/index.ts --listen 127.0.0.1:8080
+	cargo run --locked --release --bin hearth -- serve examples --listen 127.0.0.1:8080 --admin 127.0.0.1:9090
 
-test: setup lint
-	cargo test --locked --workspace --lib --bins --tests
+test: setup-tests lint
+	cargo test --locked --workspace --lib --bins --tests --no-fail-fast
 
 lint: setup
 	cargo fmt --all --check
@@ -24,3 +24,7 @@ soak: setup
 
 setup:
 	tools/setup
+
+# Also what only the tests need: a browser, openssl.
+setup-tests:
+	tools/setup tests

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Hearth beside Deno and Bun over HTTP, in one run: CPU time per request, and its ratio to the best.
 
-    bench/http.py [--rounds 3] [--seconds 5] [--loads hello,json,stream] [--peers hearth,deno,bun]
+    bench/http.py [--rounds 3] [--seconds 5] [--loads hello,json,stream] [--peers hearth,serve,deno,bun]
+
+`hearth` is `hearth run`, one process with one app; `serve` is `hearth serve`: control and cell, routing, counters.
 
 Servers run on core 0, wrk on core 1; rounds go round over the servers, so that a disturbance does not fall on one of them
 alone. The median over the rounds counts: wrk's own core is the limit of raw requests per second, so what is compared is the
@@ -13,6 +15,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 MODULES = HERE / "node_modules"
 SERVERS = {
     "hearth": [HERE.parent / "target/release/hearth", "run", "{worker}", "--listen", "127.0.0.1:{port}"],
+    "serve": [HERE.parent / "target/release/hearth", "serve", "{apps}", "--listen", "127.0.0.1:{port}", "--admin", "off",
+              "--data", "{data}"],
     "deno": [MODULES / "@deno/linux-x64-glibc/deno", "serve", "--quiet", "--no-config", "--no-lock", "--host", "127.0.0.1",
              "--port", "{port}", "{worker}"],
     "bun": [MODULES / "@oven/bun-linux-x64/bin/bun", HERE / "bun.js", "{worker}", "{port}"],
@@ -24,12 +28,20 @@ SCRIPT = 'wrk.method = "POST"\nwrk.headers["content-type"] = "application/json"\
 
 
 def cpu_seconds(pid):
+    """Of the process and its children."""
+    lists = pathlib.Path(f"/proc/{pid}/task").glob("*/children")
+    children = [int(child) for one in lists for child in one.read_text().split()]
+    return own_seconds(pid) + sum(own_seconds(child) for child in children)
+
+
+def own_seconds(pid):
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def wrk(load, port, seconds, script):
-    command = ["taskset", "-c", "1", "wrk", "-t1", f"-c{CONNECTIONS[load]}", f"-d{seconds}s", f"http://127.0.0.1:{port}/"]
+def wrk(load, port, seconds, script, path):
+    url = f"http://127.0.0.1:{port}{path}"
+    command = ["taskset", "-c", "1", "wrk", "-t1", f"-c{CONNECTIONS[load]}", f"-d{seconds}s", url]
     if load == "json":
         command[-1:-1] = ["-s", script]
     out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -42,7 +54,13 @@ def measure(server, load, seconds, script):
     """Microseconds of the server's CPU time per request."""
     port = random.randrange(15000, 30000)
     worker = HERE / f"workers/{load}.js"
-    command = [str(part).format(worker=worker, port=port) for part in SERVERS[server]]
+    folder = tempfile.TemporaryDirectory()
+    app = pathlib.Path(folder.name) / "apps" / load
+    app.mkdir(parents=True)
+    (app / "index.js").write_text(worker.read_text())
+    places = {"worker": worker, "port": port, "apps": app.parent, "data": pathlib.Path(folder.name) / "data"}
+    command = [str(part).format(**places) for part in SERVERS[server]]
+    path = f"/{load}/" if server == "serve" else "/"
     process = subprocess.Popen(["taskset", "-c", "0", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         for _ in range(400):
@@ -50,13 +68,14 @@ def measure(server, load, seconds, script):
                 if probe.connect_ex(("127.0.0.1", port)) == 0:
                     break
             time.sleep(0.02)
-        wrk(load, port, 2, script)
+        wrk(load, port, 2, script, path)
         before = cpu_seconds(process.pid)
-        requests = wrk(load, port, seconds, script)
+        requests = wrk(load, port, seconds, script, path)
         return (cpu_seconds(process.pid) - before) * 1e6 / requests
     finally:
         process.terminate()
         process.wait()
+        folder.cleanup()
 
 
 def main():
@@ -64,7 +83,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--loads", default="hello,json,stream")
-    parser.add_argument("--peers", default="hearth,deno,bun")
+    parser.add_argument("--peers", default="hearth,serve,deno,bun")
     arguments = parser.parse_args()
     servers = [name for name in arguments.peers.split(",") if pathlib.Path(SERVERS[name][0]).exists()]
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:

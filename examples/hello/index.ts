@@ -1,4 +1,4 @@
-// Hearth's first app: open http://127.0.0.1:8080
+// Hearth's first app: text, a stream, and whatever is sent to it.
 let visits = 0;
 
 export default {

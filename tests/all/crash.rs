@@ -43,17 +43,17 @@ fn a_file_that_holds_no_breadcrumbs_is_refused() {
 
 #[test]
 fn a_stuck_turn_is_reported_and_its_owner_refused_until_it_ends() {
-    let flags = ["--cpu", "100ms", "--memory", "1gb", "--workers", "2", "--threads", "2"];
-    let server = serve_with("crash/builtins", &flags);
+    let server = serve_with("crash/builtins", &["--cpu", "500ms", "--wall", "50s", "--workers", "2", "--threads", "2"]);
     server.expect("/", "fine");
     let mut client = server.connect();
     client.start("GET", "/stuck", &[("x-request-id", "the-stuck-one")]);
     let line = server.wait_log("A turn is stuck");
-    assert!(line.contains(r#"app="builtins""#) && line.contains("request=2"), "{line}");
+    assert!(line.ends_with(" app=builtins request=2"), "{line}");
     let refused = server.get("/");
     refused.assert_error(503, "stuck", &[]);
     assert_eq!(refused.header("retry-after"), Some("1"));
-    assert_eq!(client.reply().status, 503);
+    // Where the machine is busy the turn goes on until that limit, and for longer.
+    assert!(matches!(client.reply().code(), "limit_cpu" | "limit_wall"));
     server.wait_log("A stuck turn has ended");
     server.expect("/", "fine");
 }

@@ -5,7 +5,7 @@ use crate::server::{apps, serve, serve_alone, serve_file, serve_with};
 #[test]
 fn env_holds_what_was_given_and_nothing_else() {
     let server = serve_with("isolation/env", &["--env", "KEY=value", "--env", "EMPTY=", "--env", "EQUALS=a=b"]);
-    server.expect("/all", r#"{"KEY":"value","EMPTY":"","EQUALS":"a=b"}"#);
+    server.expect("/all", r#"{"EMPTY":"","EQUALS":"a=b","KEY":"value"}"#);
     serve("isolation/env").expect("/all", "{}");
 }
 

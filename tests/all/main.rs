@@ -1,22 +1,52 @@
 //! The integration tests: real apps (`tests/apps/`) in the real program. One binary, since linking is slow.
 #![allow(clippy::unwrap_used)]
 
+mod archive;
 mod client;
+mod folder;
+mod packages;
+mod program;
 mod server;
+mod stream;
 
+mod admin;
+mod answers;
 mod apis;
+mod apps;
+mod changes;
 mod cli;
+mod cli_local;
+mod cli_remote;
 mod crash;
+mod crons;
+mod dashboard;
+mod deploys;
+mod examples;
 mod fetch;
+mod front;
+mod guards;
 mod handlers;
 mod http;
+mod install;
 mod isolation;
+mod journal;
+mod keys;
+mod kinds;
 mod limits;
+mod load;
+mod manifests;
+mod metrics;
 mod modules;
 mod npm;
+mod operator;
 mod pools;
+mod processes;
+mod real_programs;
 mod shutdown;
+mod sites;
 mod streams_in;
 mod streams_out;
 mod wait_until;
 mod warm;
+mod websockets;
+mod workers;

@@ -1,47 +1,15 @@
-//! Apps made of packages from npm. `npm ci` runs once, below `target/`, and again when the lock file changes.
+//! Apps made of packages from npm.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 
+use crate::packages::packages;
 use crate::server::{Server, apps, serve_file};
 
 /// The folder with the packages and the apps.
 fn installed() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    FOLDER.get_or_init(|| {
-        let (from, to) = (apps().join("npm"), Path::new(env!("CARGO_TARGET_TMPDIR")).join("npm"));
-        let lock = std::fs::read(from.join("package-lock.json")).unwrap();
-        // Written last: there is a whole installation of it.
-        let done = to.join("installed-lock.json");
-        if std::fs::read(&done).ok().as_ref() != Some(&lock) {
-            let _ = std::fs::remove_dir_all(&to);
-            std::fs::create_dir_all(&to).unwrap();
-            copy(&from, &to);
-            install(&to);
-            std::fs::write(&done, &lock).unwrap();
-        }
-        copy(&from, &to);
-        to
-    })
-}
-
-fn copy(from: &Path, to: &Path) {
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        if entry.file_type().unwrap().is_file() {
-            std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
-        }
-    }
-}
-
-fn install(folder: &Path) {
-    let arguments = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
-    let output = Command::new("npm").args(arguments).current_dir(folder).output().unwrap_or_else(|error| {
-        panic!("these tests need npm, to install Hono, itty-router and React, and npm cannot be run: {error}")
-    });
-    let (told, failed) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "npm ci failed in {}:\n{told}{failed}", folder.display());
+    FOLDER.get_or_init(|| packages(&apps().join("npm"), "npm"))
 }
 
 fn serve(entry: &str) -> Server {

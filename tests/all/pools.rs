@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::client::{Client, Reply};
 use crate::server::{PATIENCE, Server, apps, scratch, serve_folder};
@@ -18,26 +19,31 @@ fn count(server: &Server, path: &str) -> u64 {
     report.pointer(path).and_then(serde_json::Value::as_u64).unwrap_or_else(|| panic!("no {path} in {report}"))
 }
 
-/// Waits until nothing runs, then checks that every isolate is accounted for.
-fn assert_adds_up(server: &Server) {
-    let deadline = std::time::Instant::now() + PATIENCE;
-    loop {
-        let report = server.report();
-        let number = |path: &str| report.pointer(path).and_then(serde_json::Value::as_u64).unwrap();
-        let kept = number("/cached") + number("/modes/shared/cached") + number("/spares/ready");
-        let settled = number("/running") == 0 && number("/queued") == 0 && number("/live") == kept;
-        if settled {
-            assert_eq!(number("/created") - number("/destroyed"), number("/live"));
-            for mode in MODES {
-                let of = |what: &str| number(&format!("/modes/{mode}/{what}"));
-                assert_eq!(of("created") - of("destroyed"), of("cached"), "{mode}: {report}");
-                assert_eq!((of("leased"), of("waiting")), (0, 0), "{mode}: {report}");
-            }
-            return;
-        }
-        assert!(std::time::Instant::now() < deadline, "isolates are left over: {report}");
-        thread::yield_now();
+/// Waits until it is so.
+#[track_caller]
+fn wait_for(what: &str, server: &Server, mut done: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !done() {
+        assert!(Instant::now() < deadline, "{what}: {}", server.report());
+        // Whoever asks without a pause keeps a small machine from what it is waiting for.
+        thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Waits until nothing runs and every isolate is accounted for.
+#[track_caller]
+fn assert_adds_up(server: &Server) {
+    wait_for("isolates are left over", server, || {
+        let report = server.report();
+        let number = |path: &str| report.pointer(path).and_then(serde_json::Value::as_i64).unwrap();
+        let kept = number("/cached") + number("/modes/shared/cached") + number("/spares/ready");
+        let idle = number("/running") == 0 && number("/queued") == 0 && number("/live") == kept;
+        let settled = |mode: &&str| {
+            let of = |what: &str| number(&format!("/modes/{mode}/{what}"));
+            of("created") - of("destroyed") == of("cached") && of("leased") == 0 && of("waiting") == 0
+        };
+        idle && number("/created") - number("/destroyed") == number("/live") && MODES.iter().all(settled)
+    });
 }
 
 /// Sends `requests` at once, each on a connection of its own.
@@ -58,7 +64,8 @@ fn write_app(folder: &Path, name: &str, code: &str) {
 #[test]
 fn every_mode_serves_and_keeps_what_it_should() {
     for mode in MODES {
-        let server = many(&["--execution", mode, "--workers", "1"]);
+        let room = ["--max-queued", "50", "--queue-timeout", "50s"];
+        let server = many(&[&["--execution", mode, "--workers", "1"][..], &room].concat());
         let texts = [1, 2, 3].map(|_| server.get("/counter/").text().to_owned());
         match mode {
             "pooled" | "pinned" => assert_eq!(texts, ["1", "2", "3"], "{mode} keeps module state"),
@@ -73,9 +80,9 @@ fn every_mode_serves_and_keeps_what_it_should() {
 #[test]
 fn every_mode_stops_loops_and_goes_on() {
     for mode in MODES {
-        let server = many(&["--execution", mode, "--cpu", "50ms", "--wall", "500ms"]);
+        let server = many(&["--execution", mode, "--cpu", "500ms", "--wall", "50s"]);
         server.get("/hog/loop").assert_error(503, "limit_cpu", &[]);
-        server.get("/hog/never").assert_error(504, "limit_wall", &[]);
+        server.get("/never/").assert_error(504, "limit_wall", &["of 1.0s"]);
         server.expect("/hog/", "hog");
         assert_adds_up(&server);
     }
@@ -100,7 +107,7 @@ fn every_mode_streams_both_ways() {
 
 #[test]
 fn fifty_concurrent_first_requests_start_no_more_isolates_than_needed() {
-    let server = many(&["--workers", "2", "--concurrency", "32"]);
+    let server = many(&["--workers", "2", "--concurrency", "32", "--queue-timeout", "50s"]);
     assert!(at_once(&server, 50, "/good/").iter().all(|reply| reply.text() == "good"));
     let created = count(&server, "/modes/pooled/created");
     assert!((1..=2).contains(&created), "50 requests fit into two workers: {created}");
@@ -121,20 +128,18 @@ fn a_thousand_recycles_leave_threads_files_and_memory_flat() {
     let before = (server.threads(), server.files(), server.memory());
     recycle(1000);
     assert_adds_up(&server);
-    // The lane has some more while the machine is slow; they go when they have had nothing to do.
-    assert!(server.threads() <= before.0 + 20, "{} threads, then {}", before.0, server.threads());
-    assert!(server.files() <= before.1 + 2, "{} files, then {}", before.1, server.files());
-    assert!(server.memory() < before.2 + (48 << 20), "{} bytes, then {}", before.2, server.memory());
+    // The lane has some more threads while the machine is slow; they go when they have had nothing to do.
+    wait_for(&format!("more threads, files or memory than {before:?}"), &server, || {
+        let (threads, files, memory) = (server.threads(), server.files(), server.memory());
+        threads <= before.0 + 20 && files <= before.1 + 8 && memory < before.2 + (48 << 20)
+    });
     assert_eq!(count(&server, "/modes/pooled/created"), 1100);
 }
 
 #[test]
 fn whatever_one_owner_does_another_is_served_even_on_one_thread() {
-    // The built-in needs room: near its limit V8 collects garbage for minutes, which cannot be stopped either.
-    for (what, memory) in
-        [("loop", "64mb"), ("memory", "64mb"), ("never", "64mb"), ("storm", "64mb"), ("builtin", "1gb")]
-    {
-        let server = many(&["--threads", "1", "--cpu", "200ms", "--wall", "2s", "--memory", memory]);
+    for what in ["loop", "memory", "never", "storm", "search"] {
+        let server = many(&["--threads", "1", "--wall", "10s", "--memory", "64mb"]);
         server.expect("/good/", "good");
         let mut hogs: Vec<Client> = (0..4).map(|_| server.connect()).collect();
         for hog in &mut hogs {
@@ -153,19 +158,20 @@ fn whatever_one_owner_does_another_is_served_even_on_one_thread() {
 
 #[test]
 fn a_stuck_turn_holds_its_own_thread_alone() {
-    let server = many(&["--threads", "1", "--cpu", "100ms", "--memory", "1gb"]);
+    let server = many(&["--threads", "1", "--cpu", "500ms", "--wall", "50s"]);
     server.expect("/good/", "good");
     let mut hog = server.connect();
-    hog.start("GET", "/hog/builtin", &[]);
+    hog.start("GET", "/hog/search", &[]);
     server.wait_log("A turn is stuck");
-    for _ in 0..20 {
-        server.expect("/good/", "good");
-    }
     let refused = server.get("/hog/");
     refused.assert_error(503, "stuck", &[]);
     assert_eq!(refused.header("retry-after"), Some("1"));
     assert_eq!(server.report().pointer("/stuck").unwrap(), &serde_json::json!(["hog"]));
-    assert_eq!(hog.reply().status, 503);
+    for _ in 0..20 {
+        server.expect("/good/", "good");
+    }
+    // Where the machine is busy the turn goes on until that limit, and for longer.
+    assert!(matches!(hog.reply().code(), "limit_cpu" | "limit_wall"));
     server.wait_log("A stuck turn has ended");
     server.expect("/hog/", "hog");
     assert_adds_up(&server);
@@ -173,7 +179,7 @@ fn a_stuck_turn_holds_its_own_thread_alone() {
 
 #[test]
 fn twenty_requests_that_never_settle_use_up_nothing_for_others() {
-    let server = many(&["--threads", "1", "--wall", "3s"]);
+    let server = many(&["--threads", "1", "--wall", "10s", "--queue-timeout", "50s"]);
     let mut hogs: Vec<Client> = (0..20).map(|_| server.connect()).collect();
     for hog in &mut hogs {
         hog.start("GET", "/hog/never", &[]);
@@ -191,8 +197,8 @@ fn a_late_reply_never_reaches_the_next_request() {
     let server = many(&["--workers", "1"]);
     let mut gone = server.connect();
     gone.start("GET", "/stream/wait", &[]);
-    // The same worker: when this is answered the first one waits there.
     server.expect("/stream/", "stream");
+    wait_for("the first one has not come", &server, || count(&server, "/owners/stream/running") == 1);
     gone.disconnect();
     let mut client = server.connect();
     assert_eq!(client.get("/stream/release").text(), "released");
@@ -203,7 +209,7 @@ fn a_late_reply_never_reaches_the_next_request() {
 
 #[test]
 fn eviction_takes_the_idle_and_never_a_request_in_flight() {
-    let server = many(&["--isolates", "1", "--workers", "1"]);
+    let server = many(&["--isolates", "1", "--workers", "1", "--queue-timeout", "50s"]);
     server.expect("/counter/", "1");
     let mut client = server.connect();
     client.start_chunked("/stream/echo");
@@ -263,10 +269,12 @@ fn many_apps_in_turn_fit_into_few_isolates() {
 fn owners_that_grow_together_are_stopped_before_the_process_is() {
     let folder = scratch("growing");
     let code = std::fs::read_to_string(apps().join("pools/many/kept/index.js")).unwrap();
-    for n in 0..40 {
+    for n in 0..=40 {
         write_app(&folder, &format!("app{n}"), &code);
     }
-    let mut server = serve_folder(&folder, &["--memory-budget", "256mb", "--memory", "64mb"]);
+    // It is the budget alone that stops anybody.
+    let limits = ["--memory", "64mb", "--cpu", "50s", "--wall", "50s"];
+    let mut server = serve_folder(&folder, &[&["--memory-budget", "256mb"][..], &limits].concat());
     let clients: Vec<_> = (0..40)
         .map(|n| {
             let mut client = server.connect();
@@ -274,54 +282,52 @@ fn owners_that_grow_together_are_stopped_before_the_process_is() {
             client
         })
         .collect();
-    let mut answered = 0;
-    for mut client in clients {
+    let mut stopped = Vec::new();
+    for (n, mut client) in clients.into_iter().enumerate() {
         let reply = client.reply();
+        if reply.status != 200 {
+            stopped.push(n);
+        }
         match reply.status {
-            200 => answered += 1,
+            200 => {}
             // It may be found out just after the request's own turn.
             _ if reply.code() == "collateral" => assert!(reply.text().contains("--memory-budget"), "{}", reply.text()),
             _ => reply.assert_error(503, "limit_budget", &["memory of all apps together", "--memory-budget"]),
         }
     }
-    assert!(answered >= 1, "nobody was answered");
-    let held = count(&server, "/memory/heaps");
-    assert!(held < 400 << 20, "{held} bytes are held");
-    server.expect("/app0/?mb=1", "8");
+    wait_for("too much is held", &server, || count(&server, "/memory/heaps") < 400 << 20);
+    for n in stopped {
+        server.expect(&format!("/app{n}/?mb=1"), "8");
+    }
+    // Who grows when the others do not has the room for it.
+    assert_eq!(server.get("/app40/?mb=40").status, 200, "{}", server.log());
     assert!(server.is_running());
 }
 
 #[test]
 fn what_was_destroyed_gives_its_memory_back() {
-    let server = many(&["--memory", "64mb"]);
+    let server = many(&["--memory", "64mb", "--cpu", "50s", "--wall", "50s"]);
     server.expect("/good/", "good");
+    let before = server.memory();
     for _ in 0..8 {
         server.get("/hog/memory").assert_error(503, "limit_heap", &[]);
     }
     assert_adds_up(&server);
     // Some of it goes a few seconds later.
-    let deadline = std::time::Instant::now() + PATIENCE;
-    while server.memory() > 180 << 20 {
-        assert!(std::time::Instant::now() < deadline, "{} bytes are held for good", server.memory());
-        thread::yield_now();
-    }
+    wait_for("memory is held for good", &server, || server.memory() < before + (128 << 20));
 }
 
 #[test]
 fn a_full_queue_and_a_long_wait_are_refused() {
-    let flags = ["--workers", "1", "--concurrency", "1", "--queue", "1", "--queue-timeout", "300ms", "--wall", "5s"];
+    let flags = ["--workers", "1", "--concurrency", "1", "--queue", "1", "--queue-timeout", "10s", "--wall", "50s"];
     let server = many(&flags);
     server.expect("/hog/", "hog");
     let mut first = server.connect();
     first.start("GET", "/hog/never", &[]);
-    while count(&server, "/owners/hog/running") != 1 {
-        thread::yield_now();
-    }
+    wait_for("the first does not run", &server, || count(&server, "/owners/hog/running") == 1);
     let (mut second, mut third) = (server.connect(), server.connect());
     second.start("GET", "/hog/", &[]);
-    while count(&server, "/owners/hog/queued") != 1 {
-        thread::yield_now();
-    }
+    wait_for("the second does not wait", &server, || count(&server, "/owners/hog/queued") == 1);
     third.start("GET", "/hog/", &[]);
     let full = third.reply();
     full.assert_error(503, "no_capacity", &["full"]);
@@ -336,16 +342,12 @@ fn a_full_queue_and_a_long_wait_are_refused() {
 fn workers_are_replaced_by_age_and_when_idle() {
     let server = many(&["--workers", "1", "--idle-timeout", "100ms"]);
     server.expect("/counter/", "1");
-    let deadline = std::time::Instant::now() + PATIENCE;
-    while count(&server, "/cached") > 0 {
-        assert!(std::time::Instant::now() < deadline, "an idle worker stays");
-        thread::yield_now();
-    }
+    wait_for("an idle worker stays", &server, || count(&server, "/cached") == 0);
     server.expect("/counter/", "1");
 
-    let server = many(&["--workers", "1", "--ttl", "1ms"]);
+    let server = many(&["--workers", "1", "--ttl", "5s", "--wall", "5s"]);
     server.expect("/counter/", "1");
-    server.expect("/counter/", "1");
+    wait_for("an old worker stays", &server, || server.get("/counter/").text() == "1");
     assert_adds_up(&server);
 }
 
@@ -361,6 +363,7 @@ fn the_admin_api_wants_its_token() {
     server.get("/admin/pool").assert_error(404, "no_app", &[]);
     server.expect("/good/", "good");
     server.expect("/good/", "good");
+    wait_for("nothing is kept", &server, || count(&server, "/cached") == 1);
     let report = server.report();
     for (path, value) in [("/total", 1000), ("/cached", 1), ("/capacity", 999), ("/hits", 1), ("/misses", 1)] {
         assert_eq!(report.pointer(path).unwrap(), &serde_json::json!(value), "{path} in {report}");

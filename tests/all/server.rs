@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
@@ -14,12 +15,27 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 
 const BINARY: &str = env!("CARGO_BIN_EXE_hearth");
 const READY: &str = "Listening on http://";
-const TOKEN: &str = "the-tests-own-token";
+pub const TOKEN: &str = "the-tests-own-token";
 
 pub struct Server {
     child: Child,
     address: String,
     log: Log,
+    /// Goes with the server.
+    _data: Option<Data>,
+}
+
+/// What a server keeps, in a folder.
+struct Data {
+    folder: PathBuf,
+    kept: Kept,
+}
+
+#[derive(PartialEq, Eq)]
+enum Kept {
+    /// By whoever named the folder.
+    Forever,
+    WithTheServer,
 }
 
 /// What the program writes to standard error, as it comes.
@@ -99,16 +115,24 @@ fn hearth() -> Command {
 // === impl Server ===
 
 impl Server {
-    /// Starts the program on ports of its own, and waits until it listens.
+    /// Starts the program on ports of its own, and waits until it listens. What it keeps is gone with it, unless the
+    /// arguments say where to keep it.
     pub fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let mut command = hearth();
-        command.args(arguments).args(["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--admin-token", TOKEN]);
+        command.args(arguments).args(["--listen", "127.0.0.1:0"]);
+        let data = (arguments[0] == "serve").then(|| Data::new(arguments));
+        if let Some(data) = &data {
+            command.args(["--admin", "127.0.0.1:0", "--admin-token", TOKEN]);
+            if data.kept == Kept::WithTheServer {
+                command.arg("--data").arg(&data.folder);
+            }
+        }
         command.envs(environment.iter().copied());
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let log = Log::default();
         let (lines, written) = (BufReader::new(child.stderr.take().unwrap()).lines(), log.clone());
         std::thread::spawn(move || written.fill(lines.map_while(Result::ok)));
-        let mut server = Server { child, address: String::new(), log };
+        let mut server = Server { child, address: String::new(), log, _data: data };
         server.address = server.logged_address(READY);
         server
     }
@@ -125,20 +149,46 @@ impl Server {
 
     /// `GET /admin/pool`
     pub fn report(&self) -> serde_json::Value {
-        let mut client = Client::connect(&self.admin());
-        client.start("GET", "/admin/pool", &[("authorization", &format!("Bearer {TOKEN}"))]);
-        let reply = client.reply();
-        assert_eq!(reply.status, 200, "{}", reply.text());
-        serde_json::from_slice(&reply.body).unwrap()
+        self.ask_json("GET", "/admin/pool", "")
+    }
+
+    /// The process that runs JavaScript: the newest cell, or the program itself where that is one process.
+    pub fn cell(&self) -> u32 {
+        let log = self.log();
+        let id = log.lines().filter_map(|line| line.split_once("Cell started cell=")).next_back();
+        id.map_or(self.child.id(), |(_, id)| id.split_whitespace().next().unwrap().parse().unwrap())
+    }
+
+    /// The program itself.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     pub fn threads(&self) -> usize {
-        std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap().count()
+        std::fs::read_dir(format!("/proc/{}/task", self.cell())).unwrap().count()
     }
 
     /// Open file descriptors.
     pub fn files(&self) -> usize {
-        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
+        std::fs::read_dir(format!("/proc/{}/fd", self.cell())).unwrap().count()
+    }
+
+    /// A request of the admin API, with the token.
+    pub fn ask(&self, method: &str, path: &str, body: impl AsRef<[u8]>) -> Reply {
+        let body = body.as_ref();
+        let mut client = Client::connect(&self.admin());
+        let (token, length) = (format!("Bearer {TOKEN}"), body.len().to_string());
+        client.start(method, path, &[("authorization", &token), ("content-length", &length)]);
+        client.send(body);
+        client.reply()
+    }
+
+    /// The same, answered with JSON.
+    #[track_caller]
+    pub fn ask_json(&self, method: &str, path: &str, body: impl AsRef<[u8]>) -> serde_json::Value {
+        let reply = self.ask(method, path, body);
+        assert!(reply.status < 300, "{method} {path}: {} {}; the log:\n{}", reply.status, reply.text(), self.log());
+        serde_json::from_slice(&reply.body).unwrap()
     }
 
     pub fn address(&self) -> &str {
@@ -183,7 +233,7 @@ impl Server {
 
     /// Resident memory in bytes.
     pub fn memory(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.cell())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
     }
@@ -208,6 +258,29 @@ impl Server {
         // Its log ends with it.
         assert!(self.log.wait_end(), "the program goes on:\n{}", self.log());
         (self.child.wait().unwrap(), self.log())
+    }
+}
+
+// === impl Data ===
+
+impl Data {
+    fn new(arguments: &[&str]) -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        match arguments.iter().position(|argument| *argument == "--data") {
+            Some(at) => Self { folder: arguments[at + 1].into(), kept: Kept::Forever },
+            None => {
+                let folder = scratch(&format!("data-{}", NEXT.fetch_add(1, Ordering::Relaxed)));
+                Self { folder, kept: Kept::WithTheServer }
+            }
+        }
+    }
+}
+
+impl Drop for Data {
+    fn drop(&mut self) {
+        if self.kept == Kept::WithTheServer {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! Ctrl-C: what is in flight is finished, nothing new is taken, and the program ends well.
 
 use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
-use crate::server::{serve_alone, serve_with};
+use crate::server::{PATIENCE, serve_alone, serve_with};
 
 #[test]
 fn requests_in_flight_are_finished() {
@@ -35,15 +36,22 @@ fn what_wait_until_was_given_is_finished() {
 
 #[test]
 fn nothing_new_is_taken() {
-    let mut server = serve_alone("shutdown/slow");
-    let mut idle = server.connect();
-    assert_eq!(idle.get("/wait").text(), "finished");
+    let mut server = serve_with("shutdown/slow", &["--workers", "1", "--wall", "50s", "--drain-timeout", "50s"]);
+    let (mut idle, mut busy) = (server.connect(), server.connect());
+    assert_eq!(idle.get("/").text(), "at once");
+    busy.start("GET", "/never", &[]);
+    server.expect("/come", "come");
     server.interrupt();
     assert_eq!(idle.rest(), b"", "idle connections are closed");
-    let address = server.address().to_owned();
+    let deadline = Instant::now() + PATIENCE;
+    while TcpStream::connect(server.address()).is_ok() {
+        assert!(Instant::now() < deadline && server.is_running(), "it still listens:\n{}", server.log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(server.is_running(), "who is being answered is not cut off:\n{}", server.log());
+    busy.disconnect();
     let (status, log) = server.wait();
     assert_eq!(status.code(), Some(0), "{status}\n{log}");
-    assert!(TcpStream::connect(address).is_err());
 }
 
 #[test]

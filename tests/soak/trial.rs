@@ -28,9 +28,9 @@ const FLAGS: [&str; 14] = [
     "--isolates",
     "60",
     "--cpu",
-    "100ms",
+    "500ms",
     "--wall",
-    "1s",
+    "3s",
     "--memory",
     "32mb",
     "--memory-budget",
@@ -58,7 +58,7 @@ impl Plan<'_> {
     /// Says what it saw, and returns what was wrong.
     pub fn run(&self) -> Faults {
         let mut faults = Faults::default();
-        let mut server = self.start();
+        let server = self.start();
         let world = World {
             address: server.address().parse().unwrap(),
             mode: self.mode,
@@ -104,7 +104,7 @@ impl Plan<'_> {
     fn call(&self, world: &World, name: &str) -> Tally {
         let mut visitor = Visitor::new(world, name, Company::Alone, Random::new(self.seed, 0));
         for app in self.apps {
-            // One of each kind shows all that it can do; some take a second.
+            // One of each kind shows all that it can do; some take seconds.
             let ways =
                 if app.name.ends_with("-0") { app.kind.ways.len() } else { usize::from(app.kind.name != "never") };
             for way in 0..ways {
@@ -188,8 +188,10 @@ impl Plan<'_> {
             flying.push((ask, wire));
         }
         let deadline = Instant::now() + PATIENCE;
-        while entered(&server) != before.map(|count| count + 1) && Instant::now() < deadline {
-            std::thread::yield_now();
+        // One that has to start a worker enters once more.
+        let in_flight = || entered(&server).iter().zip(before).all(|(now, before)| *now > before);
+        while !in_flight() && Instant::now() < deadline {
+            std::thread::sleep(LOOK);
         }
         server.signal("-TERM");
         let began = Instant::now();

@@ -10,15 +10,18 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::budget::Budget;
+use crate::endings::Endings;
 use crate::execution::Execution;
 use crate::host::{AppHost, AppRules, Mode};
 use crate::keeper::{Home, Keeper, Version};
 use crate::modes::fresh::Oneshots;
+use crate::modes::roster::Roster;
 use crate::modes::shared::{IsolateKeeper, IsolateKey};
 use crate::owners::{Hall, Owners};
 use crate::pinned::PinnedThreads;
 use crate::report::Report;
 use crate::spares::Blanks;
+use crate::workers::WorkerReport;
 
 /// How often worn-out and idle workers are looked for.
 const SWEEP: Duration = Duration::from_secs(1);
@@ -48,6 +51,9 @@ struct Inner {
     oneshots: Arc<Oneshots>,
     blanks: Arc<Blanks>,
     owners: Owners,
+    endings: Endings,
+    /// Workers of one event each.
+    roster: Roster,
     upkeep: Vec<JoinHandle<()>>,
 }
 
@@ -57,9 +63,11 @@ impl Cell {
         let blanks = Blanks::start(platform, snapshot, lane.clone(), config.spares);
         let pinned = PinnedThreads::new(config.threads);
         let limits = PoolLimits { things: config.isolates, weight: config.budget.for_idle_workers() };
-        let keeper = Keeper { blanks: blanks.clone(), lane: lane.clone(), pinned };
+        let (endings, roster) = (Endings::new(), Roster::default());
+        let keeper = Keeper { blanks: blanks.clone(), lane: lane.clone(), pinned, endings: endings.clone() };
         let pool = Pool::new(keeper, limits);
-        let isolate_keeper = IsolateKeeper { platform, snapshot: snapshot.clone(), lane: lane.clone() };
+        let isolate_keeper =
+            IsolateKeeper { platform, snapshot: snapshot.clone(), lane: lane.clone(), roster: roster.clone() };
         let isolates = Pool::new(isolate_keeper, limits);
         let pressure = Arc::new(Notify::new());
         set_budget(BudgetRules {
@@ -71,9 +79,9 @@ impl Cell {
             }),
         });
         let upkeep = vec![pool.keep_tidy(SWEEP), isolates.keep_tidy(SWEEP), give_way(&pool, &isolates, pressure)];
-        let oneshots = Oneshots::new(blanks.clone(), lane);
+        let oneshots = Oneshots::new(blanks.clone(), lane, roster.clone());
         let owners = Owners::new(config.threads, config.max_queued);
-        Self { inner: Arc::new(Inner { config, pool, isolates, oneshots, blanks, owners, upkeep }) }
+        Self { inner: Arc::new(Inner { config, pool, isolates, oneshots, blanks, owners, endings, roster, upkeep }) }
     }
 
     /// Serves `app` from now on.
@@ -92,11 +100,11 @@ impl Cell {
             Execution::Pinned => (Home::Pinned, Hall::Warm),
             Execution::Oneshot | Execution::Shared => (Home::Anywhere, Hall::Fresh),
         };
-        let gate = match hall {
-            Hall::Warm => owners.gate(&app.owner, hall, limits(places)),
-            Hall::Fresh => owners.gate(&app.owner, hall, limits(workers)),
+        let share = match hall {
+            Hall::Warm => owners.share(&app.owner, hall, limits(places)),
+            Hall::Fresh => owners.share(&app.owner, hall, limits(workers)),
         };
-        let version = Version::new(app.clone(), home);
+        let version = Version::new(app.clone(), home, rules.timings.clone());
         let mode = match rules.execution {
             Execution::Auto | Execution::Pooled | Execution::Pinned => {
                 Mode::Warm(pool.shelf(version.clone(), ShelfRules { most: workers, concurrency, life: rules.life }))
@@ -107,7 +115,7 @@ impl Cell {
                 Mode::Shared(isolates.shelf(key, ShelfRules { most: workers, concurrency: 1, life: rules.life }))
             }
         };
-        AppHost { version, gate, mode, patience: rules.queue_timeout }
+        AppHost { version, share: Arc::new(share), mode, patience: rules.queue_timeout, timings: rules.timings.clone() }
     }
 
     /// To be told by the watchdog: an owner with a stuck turn is refused until the turn has ended.
@@ -126,15 +134,23 @@ impl Cell {
         self.inner.owners.drain().await;
     }
 
-    /// Destroys everything, when the last lease is back.
+    /// Destroys everything, when the last lease is back; `onTerminate` of each worker has run before this is over.
     pub async fn close(&self) {
-        let Inner { pool, isolates, blanks, upkeep, .. } = &*self.inner;
+        let Inner { pool, isolates, blanks, endings, upkeep, .. } = &*self.inner;
         blanks.filler().stop().await;
         pool.close().await;
         isolates.close().await;
+        endings.over().await;
         for task in upkeep {
             task.abort();
         }
+    }
+
+    /// Every worker that is there: warm ones, and those that serve one event each.
+    pub fn workers(&self) -> Vec<WorkerReport> {
+        let Inner { pool, roster, .. } = &*self.inner;
+        let warm = pool.holdings().into_iter().map(|holding| WorkerReport::warm(&holding));
+        warm.chain(roster.workers().iter().map(WorkerReport::ephemeral)).collect()
     }
 
     pub fn report(&self) -> Report {

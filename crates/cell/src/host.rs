@@ -7,10 +7,10 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hearth_core::{Dispatch, Failure, Request, Response};
-use hearth_pool::{Lease, Life, OwnerGate, Permit, Refused, Shelf};
+use hearth_pool::{Lease, Life, Permit, Refused, Shelf};
 use hearth_runtime::{EventResult, Handling, ResponseFuture, Scheduled, Task};
 
 use crate::execution::Execution;
@@ -18,6 +18,8 @@ use crate::keeper::{Keeper, Version};
 use crate::modes::fresh::Oneshots;
 use crate::modes::shared::{Guest, IsolateKeeper};
 use crate::modes::warm::{self, Warmth};
+use crate::owners::Share;
+use crate::timings::Timings;
 
 /// How an app is served.
 #[derive(Clone, Debug)]
@@ -33,15 +35,18 @@ pub struct AppRules {
     pub weight: u32,
     /// How long a worker is kept.
     pub life: Life,
+    /// Where waits and starts are counted.
+    pub timings: Arc<Timings>,
 }
 
 /// Clones serve the same app.
 #[derive(Clone)]
 pub struct AppHost {
     pub(crate) version: Version,
-    pub(crate) gate: OwnerGate,
+    pub(crate) share: Arc<Share>,
     pub(crate) mode: Mode,
     pub(crate) patience: Duration,
+    pub(crate) timings: Arc<Timings>,
 }
 
 #[derive(Clone)]
@@ -58,7 +63,9 @@ impl AppHost {
             Mode::Warm(shelf) => warm::lease(shelf, self.patience).await.map(drop),
             // There is nothing that the next request could use; but whether the app loads is worth knowing.
             Mode::Oneshot(all) => all.start(self.version.app().clone(), self.enter().await?).await.map(drop),
-            Mode::Shared(shelf) => Guest::start(shelf, self.version.app().clone(), self.enter().await?).await.map(drop),
+            Mode::Shared(shelf) => {
+                Guest::start(shelf, self.version.app().clone(), self.enter().await?, self.patience).await.map(drop)
+            }
         }
     }
 
@@ -79,7 +86,7 @@ impl AppHost {
                 oneshot.worker().fetch(request).await
             }
             Mode::Shared(shelf) => {
-                let guest = Guest::start(shelf, self.version.app().clone(), permit).await?;
+                let guest = Guest::start(shelf, self.version.app().clone(), permit, self.patience).await?;
                 guest.worker().fetch(request).await
             }
         }
@@ -91,7 +98,11 @@ impl AppHost {
             Mode::Warm(shelf) => warm::lease(shelf, self.patience).await?.0.scheduled(event).await,
             Mode::Oneshot(all) => all.start(self.version.app().clone(), permit).await?.worker().scheduled(event).await,
             Mode::Shared(shelf) => {
-                Guest::start(shelf, self.version.app().clone(), permit).await?.worker().scheduled(event).await
+                Guest::start(shelf, self.version.app().clone(), permit, self.patience)
+                    .await?
+                    .worker()
+                    .scheduled(event)
+                    .await
             }
         }
     }
@@ -102,7 +113,7 @@ impl AppHost {
             Mode::Warm(shelf) => warm::lease(shelf, self.patience).await?.0.task(event).await,
             Mode::Oneshot(all) => all.start(self.version.app().clone(), permit).await?.worker().task(event).await,
             Mode::Shared(shelf) => {
-                Guest::start(shelf, self.version.app().clone(), permit).await?.worker().task(event).await
+                Guest::start(shelf, self.version.app().clone(), permit, self.patience).await?.worker().task(event).await
             }
         }
     }
@@ -115,9 +126,14 @@ impl AppHost {
     }
 
     async fn enter(&self) -> Result<Permit, Failure> {
-        match self.gate.try_enter() {
+        match self.share.gate.try_enter() {
             Some(permit) => Ok(permit),
-            None => self.gate.enter().await.map_err(refusal),
+            None => {
+                let came = Instant::now();
+                let permit = self.share.gate.enter().await.map_err(refusal)?;
+                self.timings.queue_wait.note(came.elapsed());
+                Ok(permit)
+            }
         }
     }
 }
@@ -146,7 +162,7 @@ enum Quick {
 impl AppHost {
     fn handle(&self, request: Request) -> Quick {
         let Mode::Warm(shelf) = &self.mode else { return Quick::Later(request) };
-        let Some(permit) = self.gate.try_enter() else { return Quick::Later(request) };
+        let Some(permit) = self.share.gate.try_enter() else { return Quick::Later(request) };
         let Some(lease) = shelf.try_acquire() else { return Quick::Later(request) };
         match lease.handle(request) {
             Handling::Answered(Ok(response)) => Quick::Answered(Ok(warm::hold(response, lease, permit))),

@@ -11,8 +11,10 @@ use hearth_core::{Failure, Owner};
 use hearth_pool::{Affinity, Health, Keep, Load, Reason};
 use hearth_runtime::{App, BLANK, Lane, Place, Worker};
 
+use crate::endings::Endings;
 use crate::pinned::{Pinned, PinnedThreads};
 use crate::spares::Blanks;
+use crate::timings::Timings;
 
 /// An app in one state of its code, and where its workers live. Two are the same when they are the same value.
 #[derive(Clone)]
@@ -22,6 +24,7 @@ struct VersionParts {
     number: u64,
     app: Arc<App>,
     home: Home,
+    timings: Arc<Timings>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,14 +45,15 @@ pub(crate) struct Keeper {
     pub(crate) blanks: Arc<Blanks>,
     pub(crate) lane: Lane,
     pub(crate) pinned: PinnedThreads,
+    pub(crate) endings: Endings,
 }
 
 // === impl Version ===
 
 impl Version {
-    pub(crate) fn new(app: Arc<App>, home: Home) -> Self {
+    pub(crate) fn new(app: Arc<App>, home: Home, timings: Arc<Timings>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        Self(Arc::new(VersionParts { number: NEXT.fetch_add(1, Ordering::Relaxed), app, home }))
+        Self(Arc::new(VersionParts { number: NEXT.fetch_add(1, Ordering::Relaxed), app, home, timings }))
     }
 
     pub(crate) fn app(&self) -> &Arc<App> {
@@ -95,6 +99,12 @@ impl Deref for Kept {
     }
 }
 
+impl AsRef<Worker> for Kept {
+    fn as_ref(&self) -> &Worker {
+        &self.worker
+    }
+}
+
 // === impl Keeper ===
 
 impl Keeper {
@@ -124,7 +134,9 @@ impl Keep for Keeper {
                 Kept { worker, _pinned: None }
             }
         };
-        tracing::debug!(target: "hearth::pool", worker = ?version, took = ?began.elapsed(), "Worker started");
+        let took = began.elapsed();
+        version.0.timings.cold_start.note(took);
+        tracing::debug!(target: "hearth::pool", worker = ?version, ?took, "Worker started");
         Ok(kept)
     }
 
@@ -158,14 +170,23 @@ impl Keep for Keeper {
         BLANK.bytes()
     }
 
+    fn idle(&self, kept: &Kept) {
+        self.endings.idle(kept);
+    }
+
+    fn leaving(&self, kept: &Kept) {
+        kept.leave();
+    }
+
     fn destroy(&self, kept: Kept, why: Reason) {
-        let app = kept.app_name();
+        let app = &kept.app().name;
         if why == Reason::Evicted {
             tracing::info!(target: "hearth::pool", app = app.as_str(), reason = ?why, "Worker evicted");
         } else {
             tracing::debug!(target: "hearth::pool", app = app.as_str(), reason = ?why, "Worker destroyed");
         }
+        let lane = self.lane.clone();
         // Disposal takes a third of a millisecond, which nobody should wait for.
-        self.lane.dispose(move || drop(kept));
+        self.endings.end(kept, why, move |kept| lane.dispose(move || drop(kept)));
     }
 }

@@ -2,7 +2,7 @@
 //! be barred until the turn has ended.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use hearth_core::{Owner, RequestId};
 use hearth_pool::{Bar, Gate, GateLimits, GateStats, OwnerGate, OwnerLimits};
@@ -17,11 +17,28 @@ pub(crate) enum Hall {
     Fresh,
 }
 
+type Key = (Owner, Hall);
+
 pub(crate) struct Owners {
     warm: Gate,
     fresh: Gate,
-    gates: Mutex<HashMap<(Owner, Hall), OwnerGate>>,
+    gates: Arc<Mutex<HashMap<Key, Member>>>,
     bars: Mutex<HashMap<(Owner, RequestId), Vec<Bar>>>,
+}
+
+/// An owner's gate, and what each of its apps brings to it.
+struct Member {
+    gate: OwnerGate,
+    shares: HashMap<u64, OwnerLimits>,
+    next: u64,
+}
+
+/// What one app brings to its owner's gate, for as long as it is served: places for as many requests as it can have.
+pub(crate) struct Share {
+    pub(crate) gate: OwnerGate,
+    key: Key,
+    number: u64,
+    gates: Weak<Mutex<HashMap<Key, Member>>>,
 }
 
 impl Owners {
@@ -30,19 +47,27 @@ impl Owners {
         Self {
             warm: Gate::new(GateLimits::default()),
             fresh: Gate::new(GateLimits { running: Some(running), total: Some(total) }),
-            gates: Mutex::default(),
+            gates: Arc::default(),
             bars: Mutex::default(),
         }
     }
 
-    /// The owner's gate; the limits of the first who asks count.
-    pub(crate) fn gate(&self, owner: &Owner, hall: Hall, limits: OwnerLimits) -> OwnerGate {
+    /// A share of the owner's gate: all of an owner's apps have one line, with places for all of them.
+    pub(crate) fn share(&self, owner: &Owner, hall: Hall, limits: OwnerLimits) -> Share {
+        let key = (owner.clone(), hall);
         let mut gates = lock(&self.gates);
-        let gate = gates.entry((owner.clone(), hall)).or_insert_with(|| match hall {
-            Hall::Warm => self.warm.owner(limits),
-            Hall::Fresh => self.fresh.owner(limits),
+        let member = gates.entry(key.clone()).or_insert_with(|| {
+            let gate = match hall {
+                Hall::Warm => self.warm.owner(limits),
+                Hall::Fresh => self.fresh.owner(limits),
+            };
+            Member { gate, shares: HashMap::new(), next: 0 }
         });
-        gate.clone()
+        let number = member.next;
+        member.next += 1;
+        member.shares.insert(number, limits);
+        member.settle();
+        Share { gate: member.gate.clone(), key, number, gates: Arc::downgrade(&self.gates) }
     }
 
     /// A stuck owner gets nothing new until its turn has ended.
@@ -53,7 +78,7 @@ impl Owners {
                 let bars = {
                     let gates = lock(&self.gates);
                     let own = gates.iter().filter(|((owner, _), _)| owner == turn.owner);
-                    own.map(|(_, gate)| gate.clone()).collect::<Vec<_>>()
+                    own.map(|(_, member)| member.gate.clone()).collect::<Vec<_>>()
                 };
                 let bars = bars.iter().map(OwnerGate::bar).collect();
                 lock(&self.bars).insert(key, bars);
@@ -86,7 +111,40 @@ impl Owners {
 
     /// By owner, sums over halls.
     pub(crate) fn by_owner(&self) -> Vec<(Owner, GateStats)> {
-        lock(&self.gates).iter().map(|((owner, _), gate)| (owner.clone(), gate.stats())).collect()
+        lock(&self.gates).iter().map(|((owner, _), member)| (owner.clone(), member.gate.stats())).collect()
+    }
+}
+
+// === impl Member ===
+
+impl Member {
+    /// Places add up; of the rest, the most generous counts.
+    fn settle(&self) {
+        let sum = self.shares.values().copied().reduce(|sum, one| OwnerLimits {
+            running: sum.running.saturating_add(one.running),
+            queued: sum.queued.max(one.queued),
+            patience: sum.patience.max(one.patience),
+            weight: sum.weight.max(one.weight),
+        });
+        if let Some(limits) = sum {
+            self.gate.set_limits(limits);
+        }
+    }
+}
+
+// === impl Share ===
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let Some(gates) = self.gates.upgrade() else { return };
+        let mut gates = lock(&gates);
+        let Some(member) = gates.get_mut(&self.key) else { return };
+        member.shares.remove(&self.number);
+        if member.shares.is_empty() {
+            gates.remove(&self.key);
+        } else {
+            member.settle();
+        }
     }
 }
 

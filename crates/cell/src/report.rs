@@ -29,6 +29,8 @@ pub struct Report {
     pub destroyed: u64,
     pub live: u64,
     pub evictions: u64,
+    /// Workers of all versions there ever were: `modes` and `owners` know those of now.
+    pub workers: WorkersReport,
     pub running: usize,
     pub queued: usize,
     pub spares: Spares,
@@ -36,6 +38,13 @@ pub struct Report {
     pub modes: Modes,
     pub owners: BTreeMap<String, OwnerReport>,
     pub stuck: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct WorkersReport {
+    pub created: u64,
+    pub destroyed: u64,
+    pub failed: u64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -141,6 +150,11 @@ impl Report {
             destroyed: holdings.created.saturating_sub(holdings.isolates),
             live: holdings.isolates,
             evictions: warm.destroyed.evicted + guests.destroyed.evicted,
+            workers: WorkersReport {
+                created: warm.created + guests.created + single.created,
+                destroyed: warm.destroyed.all() + guests.destroyed.all() + single.destroyed,
+                failed: warm.failed + guests.failed,
+            },
             running: gates.running + fresh_gates.running,
             queued: gates.queued + fresh_gates.queued,
             spares: Spares::new(config.spares, &blanks.filler().stats()),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use hearth_cell::Commons;
 use hearth_core::module::{ImportStyle, ImportType, ModuleCode, ModuleError, ModuleId, ModuleLoader, ModuleSource};
 use hearth_core::{AppName, Body, Headers, Method, Request, RequestId};
 use hearth_runtime::{Platform, THREAD_STACK, Worker};
@@ -60,7 +61,8 @@ async fn evaluate(platform: Platform, options: EvalOptions) -> anyhow::Result<()
     let id = ModuleId::new("/eval.js");
     let source = ModuleSource { id, code: ModuleCode::Module(text.into()), source_map: None };
     let loader = Arc::new(Expression { source: Arc::new(source) });
-    let app = one_app::Shared::new()?.app(AppName::new("eval"), loader, &options.app);
+    let settings = one_app::settings(None, &options.app, &options.env)?;
+    let app = one_app::app(&Commons::new()?, AppName::new("eval"), loader, &settings);
     let worker = Worker::start(platform, &hearth_snapshot::snapshot(), app).await?;
     let request = Request {
         id: RequestId::next(),
@@ -68,6 +70,7 @@ async fn evaluate(platform: Platform, options: EvalOptions) -> anyhow::Result<()
         url: "http://eval/".to_owned(),
         headers: Headers::new(),
         body: Body::Empty,
+        client: None,
     };
     let response = worker.fetch(request).await?;
     let status = response.status;

@@ -1,11 +1,29 @@
-//! The log: to standard error, what `RUST_LOG` says, else lifecycle and what apps print.
+//! The log: what `RUST_LOG` says, else lifecycle and what apps print, to standard error.
 
-use tracing_subscriber::EnvFilter;
+use std::io::Write as _;
+use std::sync::Arc;
 
+use hearth_control::Journal;
+use hearth_journal::{Colours, Format};
+
+/// Which lines are wanted.
+pub fn filter() -> String {
+    std::env::var("RUST_LOG").ok().filter(|filter| !filter.trim().is_empty()).unwrap_or_else(|| "info".to_owned())
+}
+
+/// Lines go to standard error. `default` counts where `RUST_LOG` says nothing.
 pub fn init(default: &str) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
-    let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    // Fails only when a log is there already, which then serves.
-    let _ =
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).try_init();
+    let filter = std::env::var("RUST_LOG").ok().filter(|filter| !filter.trim().is_empty());
+    let colours = if std::io::IsTerminal::is_terminal(&std::io::stderr()) { Colours::On } else { Colours::Off };
+    let sink = Arc::new(move |line| {
+        // A log that cannot be written is no reason to stop serving.
+        let _ = std::io::stderr().lock().write_all(Format::Text.write(&line, colours).as_bytes());
+    });
+    hearth_journal::install(filter.as_deref().unwrap_or(default), sink);
+}
+
+/// Lines go to the journal, where those of the cells come too.
+pub fn to_journal(journal: &Journal) {
+    let journal = journal.clone();
+    hearth_journal::install(&filter(), Arc::new(move |line| journal.write(line)));
 }

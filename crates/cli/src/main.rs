@@ -1,14 +1,22 @@
 //! `hearth`: the one program. The only reader of the environment, and the place where everything is wired together.
 #![forbid(unsafe_code)]
 
-mod admin;
 mod arguments;
+mod check;
+mod completions;
+mod dev;
 mod eval;
-mod folder;
+mod init;
 mod log;
+mod manifest;
 mod one_app;
+mod remote;
 mod run;
+mod serve;
+mod serve_options;
 mod settings;
+mod signals;
+mod terminal;
 
 use std::process::ExitCode;
 
@@ -25,11 +33,24 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => error.exit(),
     };
+    if let Command::Run(_) | Command::Serve(_) | Command::Cell = arguments.command {
+        raise_file_limit();
+    }
     let result = match arguments.command {
         Command::Run(options) => run::run(options),
-        Command::Serve(options) => run::serve(options),
+        Command::Serve(options) => serve::serve(*options),
+        Command::Cell => hearth_cell::process::run(&hearth_snapshot::snapshot()).map_err(Into::into),
         Command::Eval(options) => eval::eval(options),
         Command::Breadcrumbs { file } => breadcrumbs(&file),
+        Command::Dev(options) => match dev::dev(&options) {
+            Ok(exit) => return exit,
+            Err(error) => Err(error),
+        },
+        Command::DevServer(options) => dev::serve_child(*options),
+        Command::Init(options) => init::init(&options),
+        Command::Check(options) => return check::check(&options),
+        Command::Completions(options) => completions::completions(&options),
+        Command::Remote(command) => return remote::run(command),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -38,6 +59,14 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Each connection and each site needs a descriptor; what a shell gives by default is for programs that have few. Where it
+/// cannot be raised, fewer are accepted at once.
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 
 /// Says what each thread of a crashed process was running.

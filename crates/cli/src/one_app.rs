@@ -1,51 +1,63 @@
-//! From a file and flags to an app that the runtime can start.
+//! From a file, its manifest and flags to an app that the runtime can start. Flags go before the manifest, as the operator's
+//! word about one app does in `hearth serve`.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
+use hearth_cell::{Commons, Parts};
+use hearth_config::{Ceilings, Env, Layers, Manifest, Origin, Resolved, Settings, parse_dotenv};
 use hearth_core::module::ModuleLoader;
-use hearth_core::{AppName, ByteSize, Owner, Pace};
-use hearth_runtime::{App, CodeCache};
+use hearth_core::{AppName, Owner, VersionName};
+use hearth_runtime::App;
 
-use crate::arguments::AppOptions;
+use crate::manifest;
+use crate::serve_options::AppDefaults;
+use crate::settings::override_with;
 
-/// Compiled code that is kept in memory.
-const CODE_CACHE: ByteSize = ByteSize::mb(64);
-
-/// What all apps of a process share.
-pub struct Shared {
-    egress: hearth_egress::Egress,
-    code_cache: Arc<CodeCache>,
+/// What the app in `folder` gets; without a folder, what the flags alone say.
+pub fn settings(folder: Option<&Path>, flags: &AppDefaults, env: &[(String, String)]) -> anyhow::Result<Settings> {
+    let (said, dotenv) = match folder {
+        Some(folder) => (manifest::read(folder)?, dotenv(folder)?),
+        None => (Manifest::default(), None),
+    };
+    let mut above = Manifest { egress: flags.egress.clone(), ..Manifest::default() };
+    override_with(&mut above, flags);
+    let layers =
+        Layers { app: Some(&above), manifest: &said, dotenv: dotenv.as_ref(), defaults: None, origin: Origin::Served };
+    let resolved = Settings::resolve(&layers, &Ceilings::default()).map_err(|errors| anyhow::anyhow!("{errors}"))?;
+    let Resolved { mut settings, warnings } = resolved;
+    for warning in warnings {
+        tracing::warn!("{warning}");
+    }
+    // What is said by hand is meant, whatever it is called.
+    settings.env.extend(env.iter().cloned());
+    Ok(settings)
 }
 
-impl Shared {
-    pub fn new() -> anyhow::Result<Self> {
-        let egress = hearth_egress::Config::new(resolve_url).build().context("the TLS roots cannot be loaded")?;
-        Ok(Self { egress, code_cache: Arc::new(CodeCache::new(CODE_CACHE)) })
+fn dotenv(folder: &Path) -> anyhow::Result<Option<Env>> {
+    let file = folder.join(".env");
+    match std::fs::read_to_string(&file) {
+        Ok(text) => parse_dotenv(&text, &file).map(Some).map_err(|errors| anyhow::anyhow!("{errors}")),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", file.display())),
     }
+}
 
-    pub fn app(&self, name: AppName, loader: Arc<dyn ModuleLoader>, options: &AppOptions) -> Arc<App> {
-        Arc::new(App {
-            owner: Owner::from(&name),
-            name,
-            loader,
-            limits: options.limits(),
-            env: options.env.clone(),
-            egress: Arc::new(self.egress.client(options.egress.clone())),
-            code_cache: self.code_cache.clone(),
-            pace: Pace::new(std::time::Instant::now()),
-        })
-    }
+pub fn app(commons: &Commons, name: AppName, loader: Arc<dyn ModuleLoader>, settings: &Settings) -> Arc<App> {
+    commons.app(Parts {
+        owner: Owner::from(&name),
+        name,
+        version: VersionName::new("latest"),
+        loader,
+        limits: hearth_cell::limits(settings),
+        env: settings.env.clone().into_iter().collect(),
+        egress: settings.egress.clone(),
+    })
 }
 
 /// A name for people: the file's folder, or the file itself where it lies at the root.
 pub fn name_of(folder: &Path, file: &Path) -> AppName {
     let name = folder.file_name().or_else(|| file.file_stem());
     AppName::new(name.map_or("app".into(), |name| name.to_string_lossy().into_owned()))
-}
-
-/// Redirects are resolved by the same parser that apps have.
-fn resolve_url(location: &str, base: &str) -> Option<String> {
-    ada_url::Url::parse(location, Some(base)).ok().map(|url| url.href().to_owned())
 }

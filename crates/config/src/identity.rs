@@ -45,6 +45,10 @@ pub fn package_identity(folder: &Path) -> PackageIdentity {
 }
 
 fn read(file: &Path) -> Result<Option<Package>, String> {
+    // A pipe of that name would never be read to its end.
+    if file.metadata().is_ok_and(|facts| !facts.is_file()) {
+        return Err("it is not a file".to_owned());
+    }
     let opened = match File::open(file) {
         Ok(opened) => opened,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),

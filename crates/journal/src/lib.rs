@@ -9,12 +9,14 @@
 
 mod layer;
 mod line;
+mod pen;
 mod ring;
 mod text;
 mod time;
 
 pub use layer::{Sink, install};
 pub use line::{Level, LogLine};
+pub use pen::Pen;
 pub use ring::Ring;
 pub use text::{Colours, Format};
 pub use time::{now, timestamp};

@@ -1,8 +1,10 @@
 //! A line as text for people, or as JSON for machines. One line of the log is one line of text, whatever is in it: an app
 //! can print line ends and escape sequences, and must neither forge lines nor steer a terminal.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::line::{Level, LogLine};
@@ -32,12 +34,38 @@ impl Format {
     }
 }
 
+/// The line as machines read it: its time as text.
+#[derive(Serialize)]
+struct Shown<'a> {
+    time: String,
+    level: Level,
+    target: &'a str,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    app: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<&'a str>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    fields: &'a BTreeMap<String, Value>,
+}
+
 fn json(line: &LogLine) -> String {
-    let mut value = serde_json::to_value(line).unwrap_or(Value::Null);
-    if let Some(time) = value.get_mut("time") {
-        *time = Value::from(timestamp(line.time));
-    }
-    format!("{value}\n")
+    let shown = Shown {
+        time: timestamp(line.time),
+        level: line.level,
+        target: &line.target,
+        message: &line.message,
+        app: line.app.as_deref(),
+        version: line.version.as_deref(),
+        request: line.request.as_deref(),
+        fields: &line.fields,
+    };
+    // Text and numbers can always be written.
+    let mut text = serde_json::to_string(&shown).unwrap_or_default();
+    text.push('\n');
+    text
 }
 
 /// `2026-11-16T00:10:35.123Z  INFO hearth::run: Listening on … app="tour"`
@@ -133,8 +161,8 @@ mod tests {
         let json = Format::Json.write(&line("hello"), Colours::Off);
         assert_eq!(
             json,
-            "{\"app\":\"tour\",\"fields\":{\"n\":1},\"level\":\"info\",\"message\":\"hello\",\"request\":\"a b\",\
-             \"target\":\"hearth::console\",\"time\":\"2025-11-05T00:00:00.123Z\"}\n"
+            "{\"time\":\"2025-11-05T00:00:00.123Z\",\"level\":\"info\",\"target\":\"hearth::console\",\"message\":\"hello\",\
+             \"app\":\"tour\",\"request\":\"a b\",\"fields\":{\"n\":1}}\n"
         );
     }
 

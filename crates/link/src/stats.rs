@@ -1,7 +1,7 @@
 //! What a cell counts. All numbers but the gauges only ever grow; control adds those of cells that are gone to those of the
 //! cells that are there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use hearth_core::{AppName, VersionName};
 use serde::{Deserialize, Serialize};
@@ -64,9 +64,11 @@ pub struct PoolStats {
 impl CellStats {
     /// Adds the numbers of a cell that is gone, or of one beside this: those that grow; and the gauges too.
     pub fn add(&mut self, other: &CellStats) {
+        let key = |app: &AppStats| (app.app.clone(), app.version.clone());
+        let places: HashMap<_, usize> = self.apps.iter().enumerate().map(|(at, app)| (key(app), at)).collect();
         for theirs in &other.apps {
-            match self.apps.iter_mut().find(|mine| mine.app == theirs.app && mine.version == theirs.version) {
-                Some(mine) => mine.add(theirs),
+            match places.get(&key(theirs)) {
+                Some(at) => self.apps[*at].add(theirs),
                 None => self.apps.push(theirs.clone()),
             }
         }

@@ -1,13 +1,14 @@
 //! A version of an app, as a cell serves it: everything is decided, nothing is looked up any more. Control makes these out
 //! of folders, manifests, the operator's configuration and the store.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use hearth_config::Settings;
 use hearth_core::{AppName, Owner, VersionName};
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct VersionSpec {
     pub app: AppName,
     pub version: VersionName,
@@ -38,4 +39,11 @@ pub enum Kind {
 pub enum Active {
     Yes,
     No,
+}
+
+impl fmt::Debug for VersionSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Its environment holds secrets.
+        f.debug_struct("VersionSpec").field("app", &self.app).field("version", &self.version).finish_non_exhaustive()
+    }
 }

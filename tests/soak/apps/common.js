@@ -8,9 +8,10 @@ export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 export const parameter = (request, name) => new URL(request.url).searchParams.get(name);
 export const way = (request) => Number(parameter(request, "way"));
 
-// Said in every answer: the app by its code, by its globals and by the url; the request by the url and by a header.
+// Said in every answer: the app by its code, by its globals and by the prefix that was asked for; the request by the url
+// and by a header.
 export function mark(request) {
-  const addressed = new URL(request.url).pathname.split("/")[1];
+  const addressed = request.headers.get("x-base").slice(1);
   return [NAME, globalThis.owner, addressed, parameter(request, "nonce"), request.headers.get("x-request-id")].join(" ");
 }
 

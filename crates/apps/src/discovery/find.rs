@@ -12,7 +12,7 @@ use super::problem::{Cause, Problem};
 use crate::versions::AppVersion;
 
 /// Files that make a folder an app, besides an entry.
-const MARKS: [&str; 2] = ["manifest.yaml", "package.json"];
+const MARKS: [&str; 3] = ["manifest.yaml", "manifest.yml", "package.json"];
 const ENTRIES: [&str; 5] = ["index.ts", "index.tsx", "index.js", "index.mjs", "index.html"];
 
 /// What was found. Collisions are still in it.

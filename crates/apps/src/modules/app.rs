@@ -9,7 +9,7 @@ use hearth_core::files::AppFiles;
 use hearth_core::module::{ImportStyle, ImportType, ModuleCode, ModuleError, ModuleId, ModuleLoader, ModuleSource};
 
 use super::compile::File;
-use super::files::Files;
+use super::files::{Files, is_environment};
 use super::format::{Format, Role};
 use super::jail::{self, Jail, Refusal};
 use super::resolve::Resolver;
@@ -139,6 +139,12 @@ impl AppModules {
     }
 
     fn bytes(&self, id: &ModuleId) -> Result<Vec<u8>, ModuleError> {
+        if is_environment(Path::new(id.as_str()).file_name()) {
+            return Err(unreadable(
+                id,
+                "it holds the environment, of which an app sees what is meant for it as `env`".into(),
+            ));
+        }
         self.jail.read(Path::new(id.as_str())).map_err(|refusal| match refusal {
             Refusal::Io(error) => unreadable(id, error.to_string()),
             Refusal::Outside { .. } => unreadable(id, "it lies outside the app's folder".into()),

@@ -52,7 +52,7 @@ impl AppFiles for Files {
 }
 
 /// `.env`, `.env.local`, `.env.production` and the like.
-fn is_environment(name: Option<&OsStr>) -> bool {
+pub(super) fn is_environment(name: Option<&OsStr>) -> bool {
     let Some(name) = name else { return false };
     name == ".env" || name.as_encoded_bytes().starts_with(b".env.")
 }

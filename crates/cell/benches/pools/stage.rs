@@ -58,6 +58,7 @@ pub fn rules(execution: Execution, workers: usize) -> AppRules {
         queue_timeout: Duration::from_secs(5),
         weight: 1,
         life: Life { uses: None, ttl: None, idle: None },
+        timings: Default::default(),
     }
 }
 

@@ -8,12 +8,14 @@ use hearth_core::Failure;
 use hearth_pool::Permit;
 use hearth_runtime::{App, Lane, Place, Worker};
 
+use crate::modes::roster::{Listed, Roster};
 use crate::spares::Blanks;
 
 /// Starts one-time workers, and counts them.
 pub(crate) struct Oneshots {
     blanks: Arc<Blanks>,
     lane: Lane,
+    roster: Roster,
     created: AtomicU64,
     destroyed: AtomicU64,
 }
@@ -25,16 +27,18 @@ pub(crate) struct OneshotStats {
 }
 
 impl Oneshots {
-    pub(crate) fn new(blanks: Arc<Blanks>, lane: Lane) -> Arc<Self> {
-        Arc::new(Self { blanks, lane, created: AtomicU64::new(0), destroyed: AtomicU64::new(0) })
+    pub(crate) fn new(blanks: Arc<Blanks>, lane: Lane, roster: Roster) -> Arc<Self> {
+        Arc::new(Self { blanks, lane, roster, created: AtomicU64::new(0), destroyed: AtomicU64::new(0) })
     }
 
     pub(crate) async fn start(self: &Arc<Self>, app: Arc<App>, permit: Permit) -> Result<Oneshot, Failure> {
         let blank = self.blanks.take(app.limits.heap);
         self.created.fetch_add(1, Ordering::Relaxed);
-        let mut oneshot = Oneshot { worker: None, permit: Some(permit), all: self.clone() };
+        let mut oneshot = Oneshot { worker: None, listed: None, permit: Some(permit), all: self.clone() };
         let place = Place::InlineOrLane(self.lane.clone());
-        oneshot.worker = Some(Worker::start_from(blank, app, place).await?);
+        let worker = Worker::start_from(blank, app, place).await?;
+        oneshot.listed = Some(self.roster.list(&worker));
+        oneshot.worker = Some(worker);
         Ok(oneshot)
     }
 
@@ -49,6 +53,7 @@ impl Oneshots {
 /// A worker for one event. Dropped, it goes when it has nothing more to do.
 pub(crate) struct Oneshot {
     worker: Option<Worker>,
+    listed: Option<Listed>,
     permit: Option<Permit>,
     all: Arc<Oneshots>,
 }
@@ -62,8 +67,10 @@ impl Oneshot {
 impl Drop for Oneshot {
     fn drop(&mut self) {
         let (worker, permit, all) = (self.worker.take(), self.permit.take(), self.all.clone());
+        let listed = self.listed.take();
         let bury = move |worker: Option<Worker>| {
             let lane = all.lane.clone();
+            drop(listed);
             lane.dispose(move || {
                 drop(worker);
                 all.destroyed.fetch_add(1, Ordering::Relaxed);
@@ -74,6 +81,7 @@ impl Drop for Oneshot {
             (Some(worker), Ok(runtime)) => {
                 runtime.spawn(async move {
                     worker.at_rest().await;
+                    worker.on_terminate().await;
                     bury(Some(worker));
                 });
             }

@@ -2,5 +2,6 @@
 //! becomes of the worker afterwards.
 
 pub(crate) mod fresh;
+pub(crate) mod roster;
 pub(crate) mod shared;
 pub(crate) mod warm;

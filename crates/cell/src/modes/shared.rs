@@ -3,15 +3,19 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use hearth_core::{ByteSize, Failure, Owner};
 use hearth_pool::{Affinity, Health, Keep, Lease, Load, Permit, Reason, Shelf};
 use hearth_runtime::{App, BLANK, Isolate, Lane, Platform, SharedIsolate, Snapshot, Worker};
 
+use crate::modes::roster::{Listed, Roster};
+
 pub(crate) struct IsolateKeeper {
     pub(crate) platform: Platform,
     pub(crate) snapshot: Snapshot,
     pub(crate) lane: Lane,
+    pub(crate) roster: Roster,
 }
 
 /// Isolates of one owner with one memory limit can stand in for each other.
@@ -24,6 +28,8 @@ pub(crate) struct IsolateKey {
 #[derive(Clone)]
 pub(crate) struct OwnerIsolate {
     isolate: SharedIsolate,
+    /// Where the contexts in it are listed.
+    roster: Roster,
     /// A limit was hit in it: it is not used again.
     spent: Arc<AtomicBool>,
 }
@@ -31,16 +37,29 @@ pub(crate) struct OwnerIsolate {
 /// A context for one event. Dropped, it goes when it has nothing more to do, and with it the lease of its isolate.
 pub(crate) struct Guest {
     worker: Option<Worker>,
+    listed: Option<Listed>,
     place: Option<(Lease<IsolateKeeper>, Permit)>,
 }
 
 impl Guest {
-    pub(crate) async fn start(shelf: &Shelf<IsolateKeeper>, app: Arc<App>, permit: Permit) -> Result<Self, Failure> {
-        let lease = shelf.acquire().await.map_err(super::warm::refusal)?;
-        let isolate = lease.isolate.clone();
-        let mut guest = Self { worker: None, place: Some((lease, permit)) };
+    /// Waits for an isolate of the owner's for `patience`.
+    pub(crate) async fn start(
+        shelf: &Shelf<IsolateKeeper>,
+        app: Arc<App>,
+        permit: Permit,
+        patience: Duration,
+    ) -> Result<Self, Failure> {
+        let lease = match tokio::time::timeout(patience, shelf.acquire()).await {
+            Ok(lease) => lease.map_err(super::warm::refusal)?,
+            Err(_) => return Err(Failure::Capacity { reason: "waited too long for an isolate" }),
+        };
+        let (isolate, roster) = (lease.isolate.clone(), lease.roster.clone());
+        let mut guest = Self { worker: None, listed: None, place: Some((lease, permit)) };
         match Worker::start_in(isolate, app).await {
-            Ok(worker) => guest.worker = Some(worker),
+            Ok(worker) => {
+                guest.listed = Some(roster.list(&worker));
+                guest.worker = Some(worker);
+            }
             Err(failure) => {
                 // The context is gone; whether the isolate is any good is not worth finding out.
                 guest.spend();
@@ -63,12 +82,13 @@ impl Guest {
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        let (worker, place) = (self.worker.take(), self.place.take());
+        let (worker, listed, place) = (self.worker.take(), self.listed.take(), self.place.take());
         let (Some(worker), Some((lease, permit))) = (worker, place) else { return };
         let leave = move |worker: Worker| {
             if worker.health() != hearth_runtime::Health::Ready {
                 lease.spent.store(true, Ordering::Relaxed);
             }
+            drop(listed);
             drop(worker);
             drop(lease);
             drop(permit);
@@ -77,6 +97,7 @@ impl Drop for Guest {
             Ok(runtime) => {
                 runtime.spawn(async move {
                     worker.at_rest().await;
+                    worker.on_terminate().await;
                     leave(worker);
                 });
             }
@@ -92,7 +113,7 @@ impl Keep for IsolateKeeper {
 
     async fn create(&self, key: &IsolateKey) -> Result<OwnerIsolate, Failure> {
         let isolate = SharedIsolate::new(Isolate::new(self.platform, &self.snapshot, key.heap));
-        Ok(OwnerIsolate { isolate, spent: Arc::default() })
+        Ok(OwnerIsolate { isolate, roster: self.roster.clone(), spent: Arc::default() })
     }
 
     fn health(&self, thing: &OwnerIsolate) -> Health {

@@ -40,9 +40,11 @@ pub(crate) fn refusal(error: AcquireError<Failure>) -> Failure {
     }
 }
 
-/// Keeps lease and permit for as long as the response's body goes on.
+/// Keeps lease and permit for as long as the response's body, or the WebSocket that it became, goes on.
 pub(crate) fn hold(mut response: Response, lease: Lease<Keeper>, permit: Permit) -> Response {
-    if let Body::Stream(stream) = response.body {
+    if let Some(socket) = &mut response.websocket {
+        socket.hold((lease, permit));
+    } else if let Body::Stream(stream) = response.body {
         response.body = Body::Stream(Box::new(Held { stream, _lease: lease, _permit: permit }));
     }
     response

@@ -14,6 +14,7 @@ fn wrong(text: &str) -> Vec<String> {
 
 const EVERYTHING: &str = r#"
 listen: [127.0.0.1:8080, "[::]:8080"]
+listen_tls: 0.0.0.0:443
 admin: 127.0.0.1:9090
 data: ./state
 domains: [localhost, apps.example.com]
@@ -61,6 +62,7 @@ fn every_key_is_read() {
     let config = parse(EVERYTHING).unwrap_or_else(|errors| panic!("{errors}"));
     let seconds = |n| Some(Duration::from_secs(n));
     assert_eq!(config.listen.as_ref().map(Vec::len), Some(2));
+    assert_eq!(config.listen_tls.as_ref().map(Vec::len), Some(1));
     assert_eq!(config.admin, Some(Admin::At("127.0.0.1:9090".parse().unwrap())));
     assert_eq!(config.data, Some("./state".into()));
     assert_eq!(config.domains.as_ref().map(|domains| domains[1].name()), Some("apps.example.com"));

@@ -201,3 +201,20 @@ fn errors_are_html_only_for_those_who_ask_for_it_first() {
         assert_eq!(parsed(&with(&format!("Accept: {accept}\r\n"))).prefers_html, html, "{accept}");
     }
 }
+
+#[test]
+fn a_websocket_is_asked_for_by_two_headers_in_a_get_of_http_1_1() {
+    let upgrade = |text: &str| parsed(text).upgrade;
+    let asked = "host: h\r\nconnection: keep-alive, Upgrade\r\nupgrade: WebSocket\r\n\r\n";
+    assert_eq!(upgrade(&format!("GET / HTTP/1.1\r\n{asked}")), Upgrade::WebSocket);
+    for text in [
+        format!("GET / HTTP/1.0\r\n{asked}"),
+        format!("POST / HTTP/1.1\r\n{asked}"),
+        format!("GET / HTTP/1.1\r\ncontent-length: 1\r\n{asked}"),
+        "GET / HTTP/1.1\r\nhost: h\r\nupgrade: websocket\r\n\r\n".to_owned(),
+        "GET / HTTP/1.1\r\nhost: h\r\nconnection: upgrade\r\n\r\n".to_owned(),
+        "GET / HTTP/1.1\r\nhost: h\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n".to_owned(),
+    ] {
+        assert_eq!(upgrade(&text), Upgrade::None, "{text}");
+    }
+}

@@ -115,9 +115,12 @@ fn undo_upload(db: &Connection, app: &AppName) -> Result<Option<Release>, Fault>
     let sql = "SELECT version FROM deployments WHERE app = ? ORDER BY id DESC LIMIT 1";
     let last = db.query_row(sql, [app.as_str()], |row| row.get::<_, String>(0)).optional()?;
     let Some(version) = last.map(VersionName::new) else { return Ok(None) };
-    let sql = "SELECT max(d.revision) FROM deployments d JOIN versions v USING (app, version)
-        WHERE app = ? AND version = ? AND d.revision < v.current";
-    let before: Option<i64> = db.query_row(sql, [app.as_str(), version.as_str()], |row| row.get(0))?;
+    // What it replaced may be gone by now.
+    let sql = "SELECT old.revision FROM versions v
+        JOIN deployments new ON new.app = v.app AND new.version = v.version AND new.revision = v.current
+        JOIN deployments old ON old.app = v.app AND old.version = v.version AND old.revision = new.replaced
+        WHERE v.app = ? AND v.version = ?";
+    let before = db.query_row(sql, [app.as_str(), version.as_str()], |row| row.get::<_, i64>(0)).optional()?;
     let Some(before) = before.map(revision) else { return Ok(None) };
     set_current(db, app, &version, before)?;
     Ok(Some(Release { version, revision: Some(before) }))

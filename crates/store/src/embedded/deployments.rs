@@ -133,8 +133,8 @@ fn record(
         params![app, version, number(revision)],
     )?;
     db.execute(
-        "INSERT INTO deployments (app, version, revision, owner, hash, folder, size, files, created_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO deployments (app, version, revision, owner, hash, folder, size, files, replaced, created_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             app,
             version,
@@ -144,6 +144,7 @@ fn record(
             folder.to_str().expect("names are checked, and ASCII"),
             i64::try_from(unpacked.size().bytes()).unwrap_or(i64::MAX),
             i64::try_from(unpacked.files()).unwrap_or(i64::MAX),
+            replaced.map(number),
             created_at,
         ],
     )?;

@@ -19,7 +19,7 @@ export default {
           env.KEY,
         ]);
       case "/elsewhere":
-        return Response.json([typeof process, typeof Deno, typeof Bun, typeof require, typeof importScripts]);
+        return Response.json([typeof process, typeof Deno, typeof Bun.env, typeof require, typeof importScripts]);
     }
   },
 };

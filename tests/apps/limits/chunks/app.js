@@ -6,7 +6,7 @@ export default {
     return new Response(new ReadableStream({
       async pull(controller) {
         await new Promise((resolve) => setTimeout(resolve, 1));
-        burn(60);
+        burn(150);
         controller.enqueue(new TextEncoder().encode("."));
         if (--left === 0) controller.close();
       },

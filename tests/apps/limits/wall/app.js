@@ -8,8 +8,8 @@ const ways = {
   async sleeps() {
     for (;;) await sleep(10);
   },
-  async sleeps_500_ms() {
-    await sleep(500);
+  async sleeps_1500_ms() {
+    await sleep(1500);
     return new Response("slept");
   },
   body: async (request) => new Response(await request.text()),

@@ -4,6 +4,8 @@ const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 export default {
   async fetch(request, env, ctx) {
     switch (new URL(request.url).pathname) {
+      case "/":
+        return new Response("at once");
       case "/wait":
         come.resolve("come");
         await sleep(300);

@@ -152,3 +152,16 @@ fn only_regular_files_are_read() {
         assert!(matches!(app.load(id), Err(ModuleError::Read { .. })), "{id}");
     }
 }
+
+#[test]
+fn the_environment_is_no_module() {
+    let app = App::new(&[("src/main.js", ""), (".env", "KEY=1"), ("src/.env.local", "KEY=2"), ("src/.envelope", "x")]);
+    symlink("../.env", app.path("src/linked.txt")).unwrap();
+    for id in ["/.env", "/src/.env.local"] {
+        let error = app.load_as(id, ImportType::Text).unwrap_err().to_string();
+        assert!(error.contains("holds the environment"), "{id}: {error}");
+    }
+    // A link is followed when it is resolved, so it is the real name that counts.
+    assert_eq!(app.import("./linked.txt", "/src/main.js"), "/.env");
+    assert!(app.load_as("/src/.envelope", ImportType::Text).is_ok());
+}

@@ -20,6 +20,8 @@ CREATE TABLE deployments (
     folder TEXT NOT NULL UNIQUE,
     size INTEGER NOT NULL,
     files INTEGER NOT NULL,
+    -- The revision that was current when this one came: what a roll-back returns to.
+    replaced INTEGER,
     created_at INTEGER NOT NULL,
     UNIQUE (app, version, revision)
 ) STRICT;

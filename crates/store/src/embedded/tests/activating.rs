@@ -76,6 +76,8 @@ fn without_activation_the_last_upload_is_undone() {
     assert_eq!(fixture.rollback(), Some(release("1.0.0", 1)));
     assert_eq!(fixture.rollback(), None);
     assert_eq!((fixture.current("1.0.0"), fixture.active()), (1, None), "nothing was activated by that");
+    fixture.upload("1.0.0", "four");
+    assert_eq!(fixture.rollback(), Some(release("1.0.0", 1)), "what it replaced, not what was undone before");
     fixture.upload("2.0.1", "first of its version");
     assert_eq!(fixture.rollback(), None, "it replaced nothing");
 }

@@ -3,11 +3,11 @@ let waiting;
 export default {
   fetch(request) {
     switch (new URL(request.url).pathname) {
-      case "/stream/echo":
+      case "/echo":
         return new Response(request.body);
-      case "/stream/wait":
+      case "/wait":
         return new Promise((resolve) => (waiting = resolve));
-      case "/stream/release":
+      case "/release":
         waiting?.(new Response("for the one that waited"));
         return new Response("released");
       default:

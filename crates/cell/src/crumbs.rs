@@ -1,0 +1,30 @@
+//! Where breadcrumbs are kept, so that a crash can be traced to its app.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use hearth_jail::breadcrumbs::{BreadcrumbError, Breadcrumbs};
+
+/// Threads that breadcrumbs are kept for.
+const THREADS: usize = 255;
+
+#[derive(Debug, thiserror::Error)]
+pub enum CrumbsError {
+    #[error("the file cannot be written: {0}")]
+    File(#[from] io::Error),
+    #[error(transparent)]
+    Page(#[from] BreadcrumbError),
+}
+
+/// From now on `file` says what each thread is running. What it said before, of a process that is gone, is beside it, with
+/// `.1` at the end of its name.
+pub fn keep_breadcrumbs(file: &Path) -> Result<(), CrumbsError> {
+    let mut before = file.as_os_str().to_owned();
+    before.push(".1");
+    // There may be none.
+    let _ = std::fs::rename(file, before);
+    let file = File::options().read(true).write(true).create(true).truncate(true).open(file)?;
+    hearth_runtime::set_breadcrumbs(Breadcrumbs::in_file(THREADS, &file)?);
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! The files of an app that are served without a worker: a page with all that lies beside it, or the folder before a worker.
+//! Neither is ever outside the app's folder, whatever links there are.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use hearth_config::{Auth, Settings};
+use hearth_link::VersionSpec;
+use hearth_site::{APP_FILES, Audience, BaseTag, Fallback, Inject, Site, SiteError, SiteRules};
+
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FilesError {
+    #[error(transparent)]
+    Site(#[from] SiteError),
+    #[error("the folder {} cannot be opened: {source}", folder.display())]
+    Folder { folder: PathBuf, source: io::Error },
+    #[error("the folder {} is a link that leads out of the app's folder", folder.display())]
+    LeadsOut { folder: PathBuf },
+}
+
+/// The folder of the page is the site; where that is the app's own, what makes it an app is not part of it.
+pub(super) fn page(spec: &VersionSpec, index: &Path) -> Result<Site, FilesError> {
+    let base = match spec.settings.inject_base {
+        Some(true) | None => BaseTag::Insert,
+        Some(false) => BaseTag::Leave,
+    };
+    let folder = inside(spec, index.parent().unwrap_or(Path::new("")))?;
+    Ok(Site::open(SiteRules {
+        index: index.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        fallback: Fallback::Spa,
+        inject: Inject { base, env: public_env(spec) },
+        hidden: APP_FILES.iter().map(|name| (*name).to_owned()).collect(),
+        audience: audience(&spec.settings),
+        ..SiteRules::new(folder)
+    })?)
+}
+
+/// The files before a worker are as they are, unless the app wants its pages to know where they are.
+pub(super) fn assets(spec: &VersionSpec, folder: &Path) -> Result<Site, FilesError> {
+    let inject = match spec.settings.inject_base {
+        Some(true) => Inject { base: BaseTag::Insert, env: public_env(spec) },
+        Some(false) | None => Inject::default(),
+    };
+    Ok(Site::open(SiteRules {
+        fallback: Fallback::Worker,
+        inject,
+        audience: audience(&spec.settings),
+        ..SiteRules::new(inside(spec, folder)?)
+    })?)
+}
+
+/// Where a folder of the app's really is.
+fn inside(spec: &VersionSpec, folder: &Path) -> Result<PathBuf, FilesError> {
+    let named = spec.folder.join(folder);
+    let real = |path: &Path| {
+        let failed = |source| FilesError::Folder { folder: path.to_owned(), source };
+        path.canonicalize().map_err(failed)
+    };
+    let (top, found) = (real(&spec.folder)?, real(&named)?);
+    if found.starts_with(&top) { Ok(found) } else { Err(FilesError::LeadsOut { folder: named }) }
+}
+
+/// What everybody may see. A secret never is, whatever its name: those are in the version's `env` alone.
+fn public_env(spec: &VersionSpec) -> Vec<(String, String)> {
+    let seen = |name: &str| spec.settings.env_prefix.iter().any(|prefix| name.starts_with(prefix.as_str()));
+    let public = spec.settings.env.iter().filter(|(name, _)| seen(name));
+    public.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+fn audience(settings: &Settings) -> Audience {
+    match settings.auth {
+        Auth::None => Audience::Public,
+        Auth::Token => Audience::Private,
+    }
+}

@@ -1,0 +1,18 @@
+//! Many apps on one front: which version a request is for, whether it may, and what answers it.
+//!
+//! ```text
+//! request -> table.rs: host and path to a version -> served.rs: rate, auth, static files, worker | site -> response
+//! ```
+//! The table is made whole and swapped whole; a request keeps what it began with. A version that is no longer in the table
+//! goes when the last request that has it has its answer.
+
+mod counters;
+mod files;
+mod front;
+mod guard;
+mod served;
+mod table;
+
+pub use counters::Registry;
+pub use front::Front;
+pub use table::Workshop;

@@ -1,0 +1,184 @@
+//! From a catalogue to a table: opens what is new, keeps what is the same, and lets go of what is gone.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use hearth_apps::AppModules;
+use hearth_apps::routes::{self, Entry, RouteProblem, RouteTable};
+use hearth_core::{AppName, VersionName};
+use hearth_link::{Active, Kind, Unserved, VersionSpec};
+
+use super::counters::{Counters, Registry};
+use super::files::{self, FilesError};
+use super::front::Front;
+use super::guard::Guard;
+use super::served::{Content, Served};
+use crate::cell::Cell;
+use crate::commons::{Commons, Parts};
+use crate::terms::{Terms, limits};
+
+/// What is served now.
+pub(super) struct Table {
+    pub(super) routes: RouteTable<Arc<Served>>,
+    by_version: HashMap<(AppName, VersionName), Arc<Served>>,
+}
+
+/// What all versions are served with.
+pub struct Workshop {
+    pub cell: Cell,
+    pub commons: Commons,
+    pub domains: Vec<String>,
+    pub terms: Terms,
+    pub registry: Arc<Registry>,
+    pub front: Front,
+    /// One catalogue after the other.
+    pub(super) at_work: Mutex<()>,
+    /// What was opened, and not read yet.
+    cold: Mutex<Vec<Weak<AppModules>>>,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum OpenError {
+    #[error(transparent)]
+    Module(#[from] hearth_core::module::ModuleError),
+    #[error(transparent)]
+    Files(#[from] FilesError),
+}
+
+// === impl Table ===
+
+impl Table {
+    pub(super) fn empty() -> Self {
+        let (routes, _) = RouteTable::build(Vec::new(), &[]);
+        Self { routes, by_version: HashMap::new() }
+    }
+}
+
+// === impl Workshop ===
+
+impl Workshop {
+    pub fn new(cell: Cell, commons: Commons, domains: Vec<String>, terms: Terms) -> Self {
+        Self {
+            cell,
+            commons,
+            domains,
+            terms,
+            registry: Arc::default(),
+            front: Front::new(),
+            at_work: Mutex::default(),
+            cold: Mutex::default(),
+        }
+    }
+
+    /// Serves these versions from now on. Opens what is new: takes its time, and must not run where requests are served. Says
+    /// what cannot be served; of that, nothing is.
+    pub fn serve(&self, versions: &[VersionSpec]) -> Vec<Unserved> {
+        let _one = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.front.table();
+        let mut problems = Vec::new();
+        let mut entries = Vec::new();
+        let mut by_version = HashMap::new();
+        for spec in versions.iter().cloned() {
+            let key = (spec.app.clone(), spec.version.clone());
+            let served = match self.keep_or_open(before.by_version.get(&key), spec) {
+                Ok(served) => served,
+                Err(error) => {
+                    let (app, version) = key;
+                    tracing::error!(
+                        app = app.as_str(),
+                        version = version.as_str(),
+                        "The app cannot be served: {error}"
+                    );
+                    problems.push(Unserved { app, version, message: error.to_string() });
+                    continue;
+                }
+            };
+            entries.extend(entry(&served));
+            by_version.insert(key, served);
+        }
+        let (routes, faults) = RouteTable::build(entries, &self.domains);
+        // What two apps claim was told by control, which makes the same table, but without domains.
+        for problem in faults.iter().filter(|problem| matches!(problem, RouteProblem::BadDomain(_))) {
+            tracing::warn!("{problem}");
+        }
+        self.front.swap(Table { routes, by_version });
+        problems
+    }
+
+    /// Reads and transpiles what was opened, so that a first request need not wait for it. It is served meanwhile.
+    pub fn warm(&self) {
+        let cold = std::mem::take(&mut *self.cold.lock().unwrap_or_else(PoisonError::into_inner));
+        for modules in cold.iter().filter_map(Weak::upgrade) {
+            // A fault in there is met again, and reported, when the first worker starts.
+            let _ = modules.warm();
+        }
+    }
+
+    /// A version, for events that are no requests. Who holds it keeps its workers from being retired.
+    pub fn served(&self, app: &AppName, version: &VersionName) -> Option<Arc<Served>> {
+        self.front.table().by_version.get(&(app.clone(), version.clone())).cloned()
+    }
+
+    /// What is the same stays as it is. Where only the way to it is another, its workers stay.
+    fn keep_or_open(&self, before: Option<&Arc<Served>>, spec: VersionSpec) -> Result<Arc<Served>, OpenError> {
+        let counters = self.registry.of(&spec.app, &spec.version);
+        let content = match before {
+            Some(served) if served.spec == spec => return Ok(served.clone()),
+            Some(served) if runs_the_same(&served.spec, &spec) => served.content.clone(),
+            _ => Arc::new(self.open(&spec, &counters)?),
+        };
+        Ok(Arc::new(Served {
+            body_limit: spec.settings.max_body_size,
+            guard: Guard::new(&spec.settings, &spec.tokens),
+            content,
+            counters,
+            registry: self.registry.clone(),
+            spec,
+        }))
+    }
+
+    fn open(&self, spec: &VersionSpec, counters: &Counters) -> Result<Content, OpenError> {
+        let entry = match &spec.kind {
+            Kind::Site { index } => return Ok(Content::Site(files::page(spec, index)?)),
+            Kind::Worker { entry } => entry,
+        };
+        let modules = Arc::new(AppModules::open(&spec.folder, entry)?);
+        let assets = spec.settings.static_folder.as_deref().map(|folder| files::assets(spec, folder)).transpose()?;
+        let app = self.commons.app(Parts {
+            name: spec.app.clone(),
+            version: spec.version.clone(),
+            owner: spec.owner.clone(),
+            loader: modules.clone(),
+            limits: limits(&spec.settings),
+            env: spec.env.clone(),
+            egress: spec.settings.egress.clone(),
+        });
+        self.cold.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&modules));
+        Ok(Content::Worker {
+            host: self.cell.host(app, &self.terms.rules(&spec.settings, counters.timings.clone())),
+            assets,
+        })
+    }
+}
+
+/// `None` where the version has no name that a table can have, which control lets nobody choose.
+fn entry(served: &Arc<Served>) -> Option<Entry<Arc<Served>>> {
+    let spec = &served.spec;
+    let version = spec.version.as_str().parse().ok()?;
+    Some(Entry {
+        name: spec.app.clone(),
+        version,
+        hosts: spec.hosts.clone(),
+        active: match spec.active {
+            Active::Yes => routes::Active::Yes,
+            Active::No => routes::Active::No,
+        },
+        value: served.clone(),
+    })
+}
+
+/// Whether two differ in nothing but who is led to them and let in.
+fn runs_the_same(one: &VersionSpec, other: &VersionSpec) -> bool {
+    let VersionSpec { active, hosts, tokens, .. } = other.clone();
+    VersionSpec { active, hosts, tokens, ..one.clone() } == *other
+}

@@ -1,0 +1,72 @@
+//! From an app's settings to the terms on which it is served.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hearth_config::{Lifetime, Settings};
+use hearth_core::{ByteSize, Limits};
+use hearth_pool::Life;
+
+use crate::execution::Execution;
+use crate::host::AppRules;
+use crate::timings::Timings;
+
+/// What the server gives to every app.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    pub threads: usize,
+    /// Requests of one owner that may wait.
+    pub queue: usize,
+    /// How long they may wait.
+    pub queue_timeout: Duration,
+}
+
+impl Terms {
+    pub fn rules(&self, settings: &Settings, timings: Arc<Timings>) -> AppRules {
+        let threads = u16::try_from(self.threads).unwrap_or(u16::MAX);
+        AppRules {
+            execution: execution(settings),
+            workers: usize::from(settings.workers(threads)),
+            queue: self.queue,
+            queue_timeout: self.queue_timeout,
+            weight: 1,
+            life: Life {
+                uses: settings.max_requests,
+                ttl: match settings.lifetime {
+                    Lifetime::Limited(ttl) => Some(ttl),
+                    Lifetime::Unlimited | Lifetime::Ephemeral => None,
+                },
+                idle: Some(settings.idle_timeout).filter(|idle| !idle.is_zero()),
+            },
+            timings,
+        }
+    }
+}
+
+/// What the engine keeps. `cpu` and `timeout` also hold for waitUntil; module evaluation has at least its default. An app
+/// that should be small has half the heap, which V8 keeps clean at the price of time.
+pub fn limits(settings: &Settings) -> Limits {
+    let (limits, defaults) = (settings.limits(), Limits::default());
+    let at_least = |own: Duration, default: Duration| if own.is_zero() { own } else { own.max(default) };
+    Limits {
+        heap: if settings.low_memory { ByteSize(limits.heap.bytes() / 2) } else { limits.heap },
+        module_cpu: at_least(limits.cpu, defaults.module_cpu),
+        module_wall: at_least(limits.wall, defaults.module_wall),
+        wait_until_cpu: limits.cpu,
+        wait_until_wall: limits.wall,
+        ..limits
+    }
+}
+
+fn execution(settings: &Settings) -> Execution {
+    use hearth_config::Execution as Wanted;
+    match (settings.execution, settings.lifetime) {
+        // A fresh context for each request.
+        (Wanted::Auto | Wanted::Pooled | Wanted::Pinned, Lifetime::Ephemeral) => Execution::Shared,
+        (Wanted::Auto, _) => Execution::Auto,
+        (Wanted::Pooled, _) => Execution::Pooled,
+        (Wanted::Pinned, _) => Execution::Pinned,
+        (Wanted::Oneshot, _) => Execution::Oneshot,
+        (Wanted::Shared, _) => Execution::Shared,
+    }
+}

@@ -1,0 +1,11 @@
+//! How long requests of an app waited, and how long its workers took to start.
+
+use hearth_link::Histogram;
+
+#[derive(Debug, Default)]
+pub struct Timings {
+    /// Of those that had to wait in their owner's line.
+    pub queue_wait: Histogram,
+    /// From the decision to start a worker until its modules are evaluated.
+    pub cold_start: Histogram,
+}

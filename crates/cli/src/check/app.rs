@@ -1,0 +1,184 @@
+//! One app: what its manifest and `.env` say, whether its entry and files are there, and whether its modules can be loaded.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use hearth_apps::versions::AppVersion;
+use hearth_config::{
+    Env, Layers, Manifest, OperatorConfig, Origin, Resolved, Settings, package_identity, parse_dotenv,
+};
+use hearth_core::AppName;
+use serde_json::{Value, json};
+
+use super::finding::Finding;
+use super::graph;
+use crate::manifest;
+
+/// In this order, as `hearth serve` looks for them.
+pub const ENTRIES: [&str; 9] = [
+    "index.ts",
+    "index.tsx",
+    "index.js",
+    "index.mjs",
+    "index.html",
+    "src/index.ts",
+    "src/index.tsx",
+    "src/index.js",
+    "src/index.mjs",
+];
+const LOCK_FILES: [&str; 3] = ["package-lock.json", "npm-shrinkwrap.json", "bun.lock"];
+
+/// An app that was looked at.
+#[derive(Debug)]
+pub struct Checked {
+    pub name: AppName,
+    pub version: AppVersion,
+    pub folder: PathBuf,
+}
+
+impl Checked {
+    pub fn json(&self) -> Value {
+        let folder = self.folder.display().to_string();
+        json!({ "name": self.name.as_str(), "version": self.version.to_string(), "folder": folder })
+    }
+}
+
+/// Looks at the app in `folder`, whose folder says that it is called `name` and perhaps which version it is.
+pub fn check(
+    folder: &Path,
+    name: &AppName,
+    version: Option<AppVersion>,
+    operator: &OperatorConfig,
+    findings: &mut Vec<Finding>,
+) -> Checked {
+    let mut app = App { folder, name: name.clone(), findings };
+    let manifest = app.manifest();
+    let dotenv = app.dotenv();
+    let package = package_identity(folder);
+    if let Some(warning) = &package.warning {
+        app.findings.push(Finding::of_warning(name, warning));
+    }
+    let said = manifest.as_ref().and_then(|manifest| manifest.version.clone()).or(package.version);
+    let said = said.and_then(|version| version.as_str().parse().ok());
+    if let Some(manifest) = &manifest {
+        app.name = manifest.name.clone().unwrap_or(app.name);
+        let layers = Layers {
+            app: operator.apps.get(&app.name),
+            manifest,
+            dotenv: dotenv.as_ref(),
+            defaults: Some(&operator.defaults),
+            origin: Origin::Served,
+        };
+        match Settings::resolve(&layers, &operator.ceilings) {
+            Ok(Resolved { settings, warnings }) => {
+                app.findings.extend(warnings.iter().map(|warning| Finding::of_warning(&app.name, warning)));
+                app.files(manifest, &settings);
+            }
+            Err(errors) => {
+                app.findings.extend(errors.iter().map(|error| Finding::of_config(Some(&app.name), error)));
+            }
+        }
+    }
+    Checked { name: app.name, version: version.or(said).unwrap_or(AppVersion::Latest), folder: folder.to_owned() }
+}
+
+struct App<'a> {
+    folder: &'a Path,
+    name: AppName,
+    findings: &'a mut Vec<Finding>,
+}
+
+// === impl App ===
+
+impl App<'_> {
+    /// `None` where it cannot be understood: then nothing is known of what follows from it either.
+    fn manifest(&mut self) -> Option<Manifest> {
+        for name in manifest::FILES {
+            let file = self.folder.join(name);
+            let Some(text) = self.text(&file) else { continue };
+            return Manifest::parse(&text?, &file).map_err(|errors| self.config(&errors)).ok();
+        }
+        Some(Manifest::default())
+    }
+
+    fn dotenv(&mut self) -> Option<Env> {
+        let file = self.folder.join(".env");
+        let text = self.text(&file)??;
+        parse_dotenv(&text, &file).map_err(|errors| self.config(&errors)).ok()
+    }
+
+    /// `None` where there is no such file, `Some(None)` where it cannot be read.
+    fn text(&mut self, file: &Path) -> Option<Option<String>> {
+        match std::fs::read_to_string(file) {
+            Ok(text) => Some(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => {
+                self.error(file, format!("cannot be read: {error}"));
+                Some(None)
+            }
+        }
+    }
+
+    /// What the settings name must be there.
+    fn files(&mut self, manifest: &Manifest, settings: &Settings) {
+        if let Some(folder) = &settings.static_folder {
+            if !self.folder.join(folder).is_dir() {
+                self.manifest_error(manifest, "static", format!("there is no folder {}", folder.display()));
+            }
+        }
+        let installs = settings.auto_install;
+        if installs && !LOCK_FILES.iter().any(|name| self.folder.join(name).is_file()) {
+            let message = "needs a lock file: add package-lock.json (npm install) or bun.lock (bun install)";
+            self.manifest_error(manifest, "autoInstall", message.to_owned());
+        }
+        let Some(entry) = self.entry(manifest, settings) else { return };
+        let ending = entry.extension().unwrap_or_default().to_ascii_lowercase();
+        if ending == "html" || ending == "htm" {
+            return;
+        }
+        let is_installed = self.folder.join("node_modules").is_dir();
+        match graph::check(self.folder, &entry) {
+            Some(_) if installs && !is_installed => {
+                let message = "its modules were not all checked: its dependencies are installed when it is served";
+                let finding = Finding::warning(&self.folder.join(&entry), message.to_owned());
+                self.findings.push(finding.of_app(&self.name));
+            }
+            Some(finding) => self.findings.push(finding.of_app(&self.name)),
+            None => {}
+        }
+    }
+
+    fn entry(&mut self, manifest: &Manifest, settings: &Settings) -> Option<PathBuf> {
+        match &settings.entrypoint {
+            Some(entry) if self.folder.join(entry).is_file() => Some(entry.clone()),
+            Some(entry) => {
+                self.manifest_error(manifest, "entrypoint", format!("there is no file {}", entry.display()));
+                None
+            }
+            None => {
+                let found = ENTRIES.iter().find(|entry| self.folder.join(entry).is_file()).map(PathBuf::from);
+                if found.is_none() {
+                    let message = "has no entry: add an index.ts, index.js or index.html, or say `entrypoint:` in its manifest.yaml";
+                    self.error(self.folder, message.to_owned());
+                }
+                found
+            }
+        }
+    }
+
+    fn error(&mut self, file: &Path, message: String) {
+        self.findings.push(Finding::error(file, message).of_app(&self.name));
+    }
+
+    fn config(&mut self, errors: &hearth_config::ConfigErrors) {
+        self.findings.extend(errors.iter().map(|error| Finding::of_config(Some(&self.name), error)));
+    }
+
+    /// About a key of the manifest; the folder is named where another file says it.
+    fn manifest_error(&mut self, manifest: &Manifest, key: &str, message: String) {
+        let place = manifest.place(key);
+        let file = if place.position.is_some() { place.file.as_path() } else { self.folder };
+        let finding = Finding::error(file, format!("{key}: {message}")).at(place.position);
+        self.findings.push(finding.of_app(&self.name));
+    }
+}

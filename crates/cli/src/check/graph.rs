@@ -1,0 +1,83 @@
+//! The modules of an app: whether all that its entry needs is there and can be read. The first fault ends the search.
+
+use std::path::{Path, PathBuf};
+
+use hearth_apps::AppModules;
+use hearth_config::Position;
+use hearth_core::module::ModuleError;
+
+use super::finding::Finding;
+
+pub fn check(folder: &Path, entry: &Path) -> Option<Finding> {
+    let checked = AppModules::open(folder, entry).and_then(|modules| modules.warm());
+    checked.err().map(|error| finding(folder, entry, &error))
+}
+
+fn finding(folder: &Path, entry: &Path, error: &ModuleError) -> Finding {
+    match error {
+        ModuleError::Syntax { id, message } => {
+            let (position, what) = taken_apart(id, message);
+            Finding::error(&file(folder, id), what).at(position)
+        }
+        ModuleError::NotFound { specifier, from, .. } | ModuleError::Outside { specifier, from, .. } => {
+            let from = file(folder, from);
+            if !from.is_file() {
+                return Finding::error(&folder.join(entry), error.to_string());
+            }
+            let text = std::fs::read_to_string(&from).unwrap_or_default();
+            Finding::error(&from, error.to_string()).at(written(&text, specifier))
+        }
+        ModuleError::Read { id, .. } | ModuleError::WrongType { id, .. } => {
+            Finding::error(&file(folder, id), error.to_string())
+        }
+    }
+}
+
+/// The file of a module.
+fn file(folder: &Path, id: &str) -> PathBuf {
+    folder.join(id.trim_start_matches('/'))
+}
+
+/// A syntax error's message begins with the module, line and column, and ends with a frame: the place, and what is between.
+fn taken_apart(id: &str, message: &str) -> (Option<Position>, String) {
+    let first = message.lines().next().unwrap_or_default();
+    let Some(rest) = first.strip_prefix(id).and_then(|rest| rest.strip_prefix(':')) else {
+        return (None, message.to_owned());
+    };
+    let mut parts = rest.splitn(3, ':');
+    let mut number = || parts.next()?.parse().ok();
+    match (number(), number(), parts.next()) {
+        (Some(line), Some(column), Some(what)) => (Some(Position { line, column }), what.trim_start().to_owned()),
+        _ => (None, rest.trim_start().to_owned()),
+    }
+}
+
+/// Where a specifier stands first, in quotes. It may stand elsewhere, too; the message names it in any case.
+fn written(text: &str, specifier: &str) -> Option<Position> {
+    text.lines().enumerate().find_map(|(at, line)| {
+        let quoted = ['"', '\'', '`'].map(|quote| line.find(&format!("{quote}{specifier}{quote}")));
+        let offset = quoted.into_iter().flatten().min()?;
+        Some(Position { line: at + 1, column: line[..offset].chars().count() + 1 })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_taken_apart() {
+        let message = "/src/a.ts:3:14: Expected `,` but found: `b`\n  3 | f(a b)\n    |     ^";
+        let expected = (Some(Position { line: 3, column: 14 }), "Expected `,` but found: `b`".to_owned());
+        assert_eq!(taken_apart("/src/a.ts", message), expected);
+        assert_eq!(taken_apart("/a.ts", "/a.ts: cannot be parsed"), (None, "cannot be parsed".to_owned()));
+        assert_eq!(taken_apart("/a.ts", "something else"), (None, "something else".to_owned()));
+    }
+
+    #[test]
+    fn specifiers_are_found_where_they_are_written() {
+        let text = "// ./a\nimport a from './b';\nö(\"./a\")";
+        assert_eq!(written(text, "./a"), Some(Position { line: 3, column: 3 }));
+        assert_eq!(written(text, "./c"), None);
+    }
+}

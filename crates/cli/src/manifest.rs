@@ -1,0 +1,30 @@
+//! The manifest in an app's folder, for commands that need to know what the app says about itself.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use hearth_config::{ConfigErrors, Manifest};
+
+/// The first that is there counts.
+pub const FILES: [&str; 2] = ["manifest.yaml", "manifest.yml"];
+
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    #[error("{0}")]
+    Config(#[from] ConfigErrors),
+    #[error("cannot read {}: {source}", file.display())]
+    Io { file: PathBuf, source: io::Error },
+}
+
+/// An empty one where there is no file.
+pub fn read(folder: &Path) -> Result<Manifest, ManifestError> {
+    for name in FILES {
+        let file = folder.join(name);
+        match std::fs::read_to_string(&file) {
+            Ok(text) => return Ok(Manifest::parse(&text, &file)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => return Err(ManifestError::Io { file, source }),
+        }
+    }
+    Ok(Manifest::default())
+}

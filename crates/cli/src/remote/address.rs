@@ -1,0 +1,107 @@
+//! Where the admin API is: `ADDRESS:PORT`, a name with a port, or a URL.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The port that `hearth serve` listens on for administration.
+const PORT: u16 = 9090;
+
+/// A host and a port, as they stand in a `Host` header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdminAddress {
+    /// An IPv6 address has its brackets.
+    host: String,
+    port: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    #[error(
+        "the admin API speaks plain http, which should not leave the machine: make a tunnel, such as \
+         `ssh -L 9090:127.0.0.1:9090 HOST`, and use 127.0.0.1:9090"
+    )]
+    Https,
+    #[error("the server was told to have no admin API: without one it cannot be asked")]
+    Off,
+    #[error("{0:?} is no address: write ADDRESS:PORT, such as 127.0.0.1:9090, or http://ADDRESS:PORT")]
+    Malformed(String),
+}
+
+// === impl AdminAddress ===
+
+impl AdminAddress {
+    /// Without the brackets of an IPv6 address.
+    pub fn host(&self) -> &str {
+        self.host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(&self.host)
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+impl FromStr for AdminAddress {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        let malformed = || AddressError::Malformed(text.to_owned());
+        let (rest, default) = match text.split_once("://") {
+            Some((scheme, _)) if scheme.eq_ignore_ascii_case("https") => return Err(AddressError::Https),
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (rest.strip_suffix('/').unwrap_or(rest), 80),
+            Some(_) => return Err(malformed()),
+            None if text == "off" => return Err(AddressError::Off),
+            None => (text, PORT),
+        };
+        let (host, port) = match rest.rfind(':') {
+            Some(at) if !rest[at..].contains(']') => (&rest[..at], rest[at + 1..].parse().map_err(|_| malformed())?),
+            _ => (rest, default),
+        };
+        let is_address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let is_good = match is_address {
+            Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
+            None => !host.is_empty() && host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b)),
+        };
+        if is_good && port != 0 { Ok(Self { host: host.to_owned(), port }) } else { Err(malformed()) }
+    }
+}
+
+impl fmt::Display for AdminAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_as_people_write_them() {
+        for (text, host, port) in [
+            ("127.0.0.1:9090", "127.0.0.1", 9090),
+            ("127.0.0.1", "127.0.0.1", 9090),
+            ("localhost:1", "localhost", 1),
+            ("[::1]:9090", "::1", 9090),
+            ("[::1]", "::1", 9090),
+            ("http://10.0.0.1:8000/", "10.0.0.1", 8000),
+            ("HTTP://admin.example", "admin.example", 80),
+        ] {
+            let address: AdminAddress = text.parse().unwrap();
+            assert_eq!((address.host(), address.port()), (host, port), "{text}");
+        }
+        assert_eq!("[::1]".parse::<AdminAddress>().unwrap().to_string(), "[::1]:9090");
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused() {
+        let parse = |text: &str| text.parse::<AdminAddress>().unwrap_err();
+        assert_eq!(parse("https://x"), AddressError::Https);
+        assert_eq!(parse("off"), AddressError::Off);
+        for text in
+            ["", ":9090", "a:b", "a:70000", "a:0", "::1", "[x]:1", "ftp://a", "http://a/b", "a b", "a\r\nb:1", "u@h:1"]
+        {
+            assert_eq!(parse(text), AddressError::Malformed(text.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Answers of the admin API, as far as they are shown to people. Fields that a newer server adds are passed over.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Catalogue {
+    pub(super) apps: Vec<App>,
+    pub(super) problems: Vec<Problem>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct App {
+    pub(super) name: String,
+    pub(super) owner: String,
+    pub(super) active: Option<String>,
+    pub(super) versions: Vec<Version>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Version {
+    pub(super) version: String,
+    #[serde(default)]
+    pub(super) active: bool,
+    pub(super) kind: String,
+    pub(super) state: State,
+    pub(super) error: Option<String>,
+    #[serde(default)]
+    pub(super) warnings: Vec<String>,
+    pub(super) folder: String,
+    pub(super) source: String,
+    pub(super) revision: Option<u64>,
+    pub(super) revisions: Option<u64>,
+    #[serde(default)]
+    pub(super) hosts: Vec<String>,
+    #[serde(default)]
+    pub(super) crons: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum State {
+    Served,
+    Installing,
+    Failed,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Problem {
+    pub(super) app: Option<String>,
+    pub(super) version: Option<String>,
+    pub(super) message: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Uploaded {
+    pub(super) name: String,
+    pub(super) version: String,
+    pub(super) revision: u64,
+    pub(super) files: u64,
+    pub(super) size: u64,
+    pub(super) active: Option<String>,
+    pub(super) state: State,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Activated {
+    pub(super) name: String,
+    pub(super) active: String,
+    pub(super) revision: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Deleted {
+    pub(super) name: String,
+    pub(super) deleted: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Worker {
+    pub(super) id: String,
+    pub(super) app: String,
+    pub(super) version: String,
+    pub(super) status: String,
+    pub(super) age_ms: u64,
+    pub(super) idle_ms: u64,
+    pub(super) request_count: u64,
+    pub(super) error_count: u64,
+    pub(super) avg_response_time_ms: f64,
+    pub(super) memory_bytes: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Pool {
+    pub(super) total: u64,
+    pub(super) cached: u64,
+    pub(super) capacity: u64,
+    pub(super) hits: u64,
+    pub(super) misses: u64,
+    pub(super) created: u64,
+    pub(super) live: u64,
+    pub(super) evictions: u64,
+    pub(super) running: u64,
+    pub(super) queued: u64,
+    pub(super) spares: Spares,
+    pub(super) memory: Memory,
+    pub(super) owners: BTreeMap<String, OwnerPool>,
+    #[serde(default)]
+    pub(super) stuck: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Spares {
+    pub(super) wanted: u64,
+    pub(super) ready: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Memory {
+    pub(super) heaps: u64,
+    pub(super) heaps_budget: u64,
+    pub(super) buffers: u64,
+    pub(super) budget: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct OwnerPool {
+    pub(super) running: u64,
+    pub(super) queued: u64,
+    pub(super) entered: u64,
+    pub(super) refused: BTreeMap<String, u64>,
+    pub(super) cached: u64,
+    pub(super) hits: u64,
+    pub(super) misses: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Metrics {
+    pub(super) active_workers: u64,
+    pub(super) avg_response_time_ms: f64,
+    pub(super) evictions: u64,
+    pub(super) hit_rate: f64,
+    #[serde(rename = "memoryUsageMB")]
+    pub(super) memory_usage_mb: f64,
+    pub(super) requests_per_second: f64,
+    pub(super) total_requests: u64,
+    pub(super) total_workers_created: u64,
+    pub(super) total_workers_failed: u64,
+    pub(super) total_workers_retired: u64,
+    pub(super) uptime_ms: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Crashes {
+    pub(super) crashes: Vec<Crash>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Crash {
+    pub(super) time: u64,
+    pub(super) cell: u64,
+    pub(super) status: String,
+    #[serde(default)]
+    pub(super) last_words: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Lines {
+    pub(super) lines: Vec<hearth_journal::LogLine>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Secrets {
+    pub(super) secrets: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Tokens {
+    pub(super) tokens: Vec<Token>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Token {
+    pub(super) id: String,
+    pub(super) label: String,
+    pub(super) created_at: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct NewToken {
+    pub(super) id: String,
+    pub(super) token: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct TaskResult {
+    pub(super) success: bool,
+    #[serde(default)]
+    pub(super) data: serde_json::Value,
+    pub(super) error: Option<String>,
+}

@@ -1,0 +1,66 @@
+use std::path::Path;
+
+use super::*;
+
+fn options(path: &Path) -> DeployOptions {
+    DeployOptions { path: path.to_owned(), name: None, version: None, owner: None, no_activate: false, wait: false }
+}
+
+fn packed(options: &DeployOptions) -> Result<(String, String), RemoteError> {
+    let parcel = parcel(options, &mut Progress::new())?;
+    assert!(parcel.length > 0);
+    assert_eq!(parcel.archive.metadata().unwrap().len(), parcel.length);
+    Ok((parcel.name, parcel.version))
+}
+
+#[test]
+fn names_and_versions_are_those_that_are_said_nearest() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("shop");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("index.ts"), "").unwrap();
+    assert!(matches!(packed(&options(&folder)), Err(RemoteError::NoVersion { .. })));
+    let named = |name: &str, version: &str| (name.to_owned(), version.to_owned());
+    let said = DeployOptions { version: Some("3.0.0".into()), ..options(&folder) };
+    assert_eq!(packed(&said).unwrap(), named("shop", "3.0.0"));
+    std::fs::write(folder.join("package.json"), r#"{"name": "@a/shop", "version": "1.0.0"}"#).unwrap();
+    assert_eq!(packed(&options(&folder)).unwrap(), named("@a/shop", "1.0.0"));
+    std::fs::write(folder.join("manifest.yaml"), "name: store\nversion: 2.0.0\n").unwrap();
+    assert_eq!(packed(&options(&folder)).unwrap(), named("store", "2.0.0"));
+    let said = DeployOptions { name: Some("other".into()), ..options(&folder) };
+    assert_eq!(packed(&said).unwrap(), named("other", "2.0.0"));
+    std::fs::write(folder.join("manifest.yaml"), "nmae: store\n").unwrap();
+    assert!(matches!(packed(&options(&folder)), Err(RemoteError::Manifest(_))));
+}
+
+#[test]
+fn archives_are_sent_as_they_are() {
+    let temp = tempfile::tempdir().unwrap();
+    let file = temp.path().join("app.TGZ");
+    std::fs::write(&file, "whatever").unwrap();
+    assert!(matches!(packed(&options(&file)), Err(RemoteError::NoName { .. })));
+    let said = DeployOptions { name: Some("a".into()), version: Some("1.0.0".into()), ..options(&file) };
+    assert_eq!(packed(&said).unwrap(), ("a".to_owned(), "1.0.0".to_owned()));
+    let other = temp.path().join("app.txt");
+    std::fs::write(&other, "whatever").unwrap();
+    assert!(matches!(packed(&options(&other)), Err(RemoteError::NoArchive { .. })));
+    assert!(matches!(packed(&options(&temp.path().join("nowhere"))), Err(RemoteError::File { .. })));
+}
+
+#[test]
+fn what_became_of_it_is_told() {
+    let uploaded = |active: &str| Uploaded {
+        name: "shop".into(),
+        version: "1.1.0".into(),
+        revision: 2,
+        files: 1,
+        size: 2048,
+        active: Some(active.into()),
+        state: State::Served,
+    };
+    let told = |active, outcome| told(&uploaded(active), &outcome, Style::Plain);
+    assert_eq!(told("1.0.0", Outcome::Active), "shop@1.1.0 (revision 2, 1 file, 2.0 kB) is active: /shop/");
+    assert!(told("1.0.0", Outcome::Uploaded).ends_with("is served: /shop@1.1.0/; /shop/ is still 1.0.0"));
+    assert!(told("1.1.0", Outcome::Uploaded).ends_with("is served: /shop@1.1.0/"));
+    assert!(told("1.0.0", Outcome::Installing).contains("hearth activate shop 1.1.0"));
+}

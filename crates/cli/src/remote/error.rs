@@ -1,0 +1,131 @@
+//! What can go wrong, and the one place where it becomes an exit code that scripts can use.
+
+use std::io;
+use std::path::PathBuf;
+
+use hearth_store::{PackError, StoreError};
+
+use super::address::AdminAddress;
+use crate::manifest::ManifestError;
+use crate::terminal::PromptError;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    Done = 0,
+    Failed = 1,
+    /// Also what clap ends with.
+    Usage = 2,
+    Unreachable = 3,
+    /// The server does not let us.
+    Refused = 4,
+    NotFound = 5,
+    /// It cannot be done as it was asked.
+    Invalid = 6,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum RemoteError {
+    #[error(
+        "no server answers at {address} ({source}): start one with `hearth serve`, or say where it is with --admin"
+    )]
+    Unreachable { address: AdminAddress, source: io::Error },
+    #[error("the connection to {address} was lost: {source}")]
+    Lost { address: AdminAddress, source: io::Error },
+    #[error("what answers at {address} is not Hearth's admin API ({what}): say where that is with --admin")]
+    Foreign { address: AdminAddress, what: &'static str },
+    #[error(
+        "there is no admin token in {}: say where the server keeps its state with --data, or give the token with \
+         HEARTH_ADMIN_TOKEN",
+        data.display()
+    )]
+    NoToken { data: PathBuf },
+    #[error(
+        "{address} does not take the admin token: give the right one with HEARTH_ADMIN_TOKEN, or say where that server \
+         keeps its state with --data"
+    )]
+    WrongToken { address: AdminAddress },
+    #[error("{code}: {message}")]
+    Answer { status: u16, code: String, message: String },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    #[error(transparent)]
+    Pack(#[from] PackError),
+    #[error("cannot {action} {}: {source}", path.display())]
+    File { action: &'static str, path: PathBuf, source: io::Error },
+    #[error("{} is neither a folder nor a .tgz or .zip", path.display())]
+    NoArchive { path: PathBuf },
+    #[error("what is in {} has no name: say it with --name", path.display())]
+    NoName { path: PathBuf },
+    #[error(
+        "what is in {} has no version: say it with --version, or as `version:` in manifest.yaml or package.json",
+        path.display()
+    )]
+    NoVersion { path: PathBuf },
+    #[error("{app}@{version} was uploaded and cannot be served: {message}")]
+    Unserved { app: String, version: String, message: String },
+
+    #[error("the task failed: {0}")]
+    Task(String),
+    #[error("this needs --yes, since nobody is there to be asked")]
+    Unasked,
+    #[error("nothing was done")]
+    Declined,
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
+    #[error("standard input cannot be read: {0}")]
+    Input(io::Error),
+    #[error("standard input is longer than {limit}")]
+    InputTooLong { limit: hearth_core::ByteSize },
+    #[error("standard output cannot be written: {0}")]
+    Output(io::Error),
+    /// Nobody reads what is written any more.
+    #[error("nobody reads the output")]
+    Unread,
+}
+
+impl RemoteError {
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Unreachable { .. } => Exit::Unreachable,
+            Self::NoToken { .. } | Self::WrongToken { .. } => Exit::Refused,
+            Self::Answer { status, .. } => match status {
+                401 | 403 => Exit::Refused,
+                404 => Exit::NotFound,
+                400..=499 => Exit::Invalid,
+                _ => Exit::Failed,
+            },
+            Self::Unasked | Self::NoName { .. } | Self::NoVersion { .. } | Self::NoArchive { .. } => Exit::Usage,
+            Self::Unserved { .. } => Exit::Invalid,
+            Self::Lost { .. }
+            | Self::Foreign { .. }
+            | Self::Store(_)
+            | Self::Manifest(_)
+            | Self::Pack(_)
+            | Self::File { .. }
+            | Self::Task(_)
+            | Self::Declined
+            | Self::Prompt(_)
+            | Self::Input(_)
+            | Self::InputTooLong { .. }
+            | Self::Output(_)
+            | Self::Unread => Exit::Failed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_have_exit_codes_by_their_status() {
+        let exit = |status| RemoteError::Answer { status, code: String::new(), message: String::new() }.exit() as u8;
+        let exits = [400, 401, 403, 404, 409, 413, 422, 500, 503].map(exit);
+        assert_eq!(exits, [6, 4, 4, 5, 6, 6, 6, 1, 1]);
+    }
+}

@@ -1,0 +1,94 @@
+//! Commands that ask a running server, over its admin API. What can be asked is `hearth_control::action::Action`, which is
+//! also what the server reads: nothing here knows a path of its own.
+//!
+//! | file | |
+//! |---|---|
+//! | `options.rs` | what can be said on the command line |
+//! | `address.rs`, `server.rs` | where the server is, and how it is asked |
+//! | `wire.rs`, `events.rs` | HTTP/1.1 and server-sent events, as far as they are needed here |
+//! | `error.rs` | what can go wrong, and the exit code of each |
+//! | `output.rs`, `progress.rs` | what is written: for people, or JSON |
+//! | `answers.rs` | the API's answers |
+//! | `apps.rs`, `deploy.rs`, `keys.rs`, `logs.rs`, `state.rs`, `task.rs` | the commands |
+
+mod address;
+mod answers;
+mod apps;
+mod deploy;
+mod error;
+mod events;
+mod keys;
+mod logs;
+mod options;
+mod output;
+mod progress;
+mod server;
+mod state;
+mod task;
+mod wire;
+
+use std::process::ExitCode;
+
+pub use error::{Exit, RemoteError};
+pub use options::RemoteCommand;
+
+use options::{RemoteOptions, SecretsCommand, To, TokensCommand};
+use output::{Format, Output};
+use server::Server;
+
+use crate::terminal::escape_lines;
+
+/// A server, and where its answers go.
+struct Session {
+    server: Server,
+    output: Output,
+}
+
+/// Asks, and says what came of it.
+pub fn run(command: RemoteCommand) -> ExitCode {
+    let exit = match carry_out(command) {
+        Ok(()) => Exit::Done,
+        // Who read our output has had enough of it: `hearth logs | head`.
+        Err(RemoteError::Unread) => Exit::Done,
+        Err(error) => {
+            eprintln!("hearth: {}", escape_lines(&error.to_string()));
+            error.exit()
+        }
+    };
+    ExitCode::from(exit as u8)
+}
+
+fn carry_out(command: RemoteCommand) -> Result<(), RemoteError> {
+    match command {
+        RemoteCommand::Apps(To { what, server }) => apps::show(&server.session(), what),
+        RemoteCommand::Deploy(To { what, server }) => deploy::deploy(&server.session(), &what),
+        RemoteCommand::Activate(To { what, server }) => apps::activate(&server.session(), what),
+        RemoteCommand::Rollback(To { what, server }) => apps::roll_back(&server.session(), what.name),
+        RemoteCommand::Delete(To { what, server }) => apps::delete(&server.session(), what),
+        RemoteCommand::Workers(server) => state::workers(&server.session()),
+        RemoteCommand::Pool(server) => state::pool(&server.session()),
+        RemoteCommand::Metrics(To { what, server }) => state::metrics(&server.session(), &what),
+        RemoteCommand::Crashes(server) => state::crashes(&server.session()),
+        RemoteCommand::Logs(To { what, server }) => logs::logs(&server.session(), what),
+        RemoteCommand::Events(server) => logs::events(&server.session()),
+        RemoteCommand::Secrets(To { what, server }) => match what.command {
+            SecretsCommand::List { app } => keys::secrets(&server.session(), app),
+            SecretsCommand::Set { app, key, value } => keys::set_secret(&server.session(), app, key, value),
+            SecretsCommand::Delete { app, key } => keys::delete_secret(&server.session(), app, key),
+        },
+        RemoteCommand::Tokens(To { what, server }) => match what.command {
+            TokensCommand::List { app } => keys::tokens(&server.session(), app),
+            TokensCommand::Add { app, label } => keys::add_token(&server.session(), app, label),
+            TokensCommand::Delete { app, id } => keys::delete_token(&server.session(), app, id),
+        },
+        RemoteCommand::Task(To { what, server }) => task::task(&server.session(), what),
+        RemoteCommand::Drain(To { what, server }) => state::drain(&server.session(), &what),
+    }
+}
+
+impl RemoteOptions {
+    fn session(self) -> Session {
+        let output = Output::new(if self.json { Format::Json } else { Format::Text });
+        Session { server: Server::new(self.admin, self.admin_token, self.data), output }
+    }
+}

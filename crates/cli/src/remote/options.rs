@@ -1,0 +1,204 @@
+//! What can be said to commands that ask a server.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::address::AdminAddress;
+
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no server answers, 4 it does not let you in, 5 there is \
+                          no such thing, 6 it cannot be done as asked.";
+
+#[derive(Debug, Subcommand)]
+pub enum RemoteCommand {
+    /// List the apps of a server, or show one.
+    Apps(To<AppsOptions>),
+    /// Upload an app and make it the active version.
+    Deploy(To<DeployOptions>),
+    /// Make a version the one that the app's bare name means.
+    Activate(To<ActivateOptions>),
+    /// Go back to what was active before.
+    Rollback(To<RollbackOptions>),
+    /// Delete what was uploaded of an app.
+    Delete(To<DeleteOptions>),
+    /// List the workers.
+    Workers(RemoteOptions),
+    /// Show the pool: workers, isolates, memory.
+    Pool(RemoteOptions),
+    /// Show the server in a few numbers.
+    Metrics(To<MetricsOptions>),
+    /// List the cells that were lost, the newest first.
+    Crashes(RemoteOptions),
+    /// Show the log.
+    Logs(To<LogsOptions>),
+    /// Show what happened lately, and what happens from now on, until Ctrl-C.
+    Events(RemoteOptions),
+    /// Secrets of an app: kept encrypted, and seen by its `env` only.
+    Secrets(To<SecretsOptions>),
+    /// Tokens that an app with `auth: token` takes.
+    Tokens(To<TokensOptions>),
+    /// Send a task to an app and print its result.
+    Task(To<TaskOptions>),
+    /// End the server, when what is in flight is finished.
+    Drain(To<DrainOptions>),
+}
+
+/// What is asked, and of which server.
+#[derive(Debug, Args)]
+pub struct To<T: Args> {
+    #[command(flatten)]
+    pub what: T,
+    #[command(flatten)]
+    pub server: RemoteOptions,
+}
+
+/// Which server.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Server", after_help = EXIT_CODES)]
+pub struct RemoteOptions {
+    /// Where the admin API listens.
+    #[arg(
+        long,
+        env = "HEARTH_ADMIN",
+        default_value = "127.0.0.1:9090",
+        value_name = "ADDRESS:PORT|URL",
+        global = true
+    )]
+    pub admin: AdminAddress,
+    /// The admin API's token [default: that in DATA/admin.token].
+    #[arg(long, env = "HEARTH_ADMIN_TOKEN", hide_env_values = true, value_name = "TOKEN", global = true)]
+    pub admin_token: Option<String>,
+    /// Where the server keeps its state, if it is on this machine.
+    #[arg(long, env = "HEARTH_DATA", default_value = ".hearth", value_name = "DIR", global = true)]
+    pub data: PathBuf,
+    /// Print JSON, for programs.
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct AppsOptions {
+    /// One app, with all of its versions.
+    pub name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct DeployOptions {
+    /// The app's folder, or a .tgz or .zip of one.
+    #[arg(default_value = ".", value_name = "DIR|FILE")]
+    pub path: PathBuf,
+    /// What it is called [default: what manifest.yaml or package.json says, else the folder's name].
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Its version [default: what manifest.yaml or package.json says].
+    #[arg(long)]
+    pub version: Option<String>,
+    /// Whose app it is [default: its own].
+    #[arg(long)]
+    pub owner: Option<String>,
+    /// Upload it, and leave the active version as it is.
+    #[arg(long)]
+    pub no_activate: bool,
+    /// Wait until its dependencies are installed (autoInstall).
+    #[arg(long)]
+    pub wait: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ActivateOptions {
+    pub name: String,
+    pub version: String,
+}
+
+#[derive(Debug, Args)]
+pub struct RollbackOptions {
+    pub name: String,
+}
+
+#[derive(Debug, Args)]
+pub struct DeleteOptions {
+    pub name: String,
+    /// One version [default: all that were uploaded].
+    #[arg(long)]
+    pub version: Option<String>,
+    /// Do not ask.
+    #[arg(long, short)]
+    pub yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct MetricsOptions {
+    /// All numbers, as Prometheus reads them.
+    #[arg(long, conflicts_with = "json")]
+    pub prometheus: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct LogsOptions {
+    /// Lines about one app.
+    pub name: Option<String>,
+    /// Go on, until Ctrl-C.
+    #[arg(long, short)]
+    pub follow: bool,
+    /// How many lines of what was.
+    #[arg(long, short = 'n', default_value_t = hearth_control::action::DEFAULT_LINES, value_name = "N")]
+    pub lines: usize,
+}
+
+#[derive(Debug, Args)]
+pub struct SecretsOptions {
+    #[command(subcommand)]
+    pub command: SecretsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SecretsCommand {
+    /// List the names of an app's secrets.
+    List { app: String },
+    /// Set a secret: its value is asked for, or read from standard input.
+    Set {
+        app: String,
+        key: String,
+        /// The value. Other people of this machine may see it while the command runs: standard input is safer.
+        #[arg(long)]
+        value: Option<String>,
+    },
+    /// Delete a secret.
+    Delete { app: String, key: String },
+}
+
+#[derive(Debug, Args)]
+pub struct TokensOptions {
+    #[command(subcommand)]
+    pub command: TokensCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum TokensCommand {
+    /// List an app's tokens.
+    List { app: String },
+    /// Make a token and print it, this once.
+    Add {
+        app: String,
+        /// What it is for.
+        #[arg(long, default_value = "")]
+        label: String,
+    },
+    /// Delete a token: nobody gets in with it any more.
+    Delete { app: String, id: String },
+}
+
+#[derive(Debug, Args)]
+pub struct TaskOptions {
+    /// The app.
+    pub name: String,
+    /// JSON that the task gets as its payload; - reads it from standard input.
+    pub payload: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct DrainOptions {
+    /// Do not ask.
+    #[arg(long, short)]
+    pub yes: bool,
+}

@@ -1,0 +1,26 @@
+// States as a sign and a word: a colour helps who sees it and is never all there is.
+
+import { el } from "./dom.js";
+
+const STATES = {
+  served: ["good", "●"],
+  installing: ["warn", "◌"],
+  failed: ["bad", "✕"],
+  done: ["good", "●"],
+  active: ["good", "●"],
+  idle: ["plain", "◐"],
+  ephemeral: ["plain", "◇"],
+  offline: ["bad", "○"],
+  error: ["bad", "✕"],
+  warn: ["warn", "▲"],
+  info: ["plain", "●"],
+};
+
+export function badge(state) {
+  const [kind, sign] = STATES[state] ?? ["plain", "●"];
+  return el("span", { class: `badge ${kind}` }, el("span", { "aria-hidden": "true" }, `${sign} `), state);
+}
+
+export function tag(text) {
+  return el("span", { class: "badge hot" }, text);
+}

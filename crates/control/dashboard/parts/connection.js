@@ -1,0 +1,18 @@
+// Whether the server answers. Lost: the last call got no answer at all. Polls go on, and the first answer ends it.
+
+class Connection extends EventTarget {
+  #state = "live";
+
+  get state() {
+    return this.#state;
+  }
+
+  /** `live` or `lost`. */
+  set state(state) {
+    if (state === this.#state) return;
+    this.#state = state;
+    this.dispatchEvent(new Event("change"));
+  }
+}
+
+export const connection = new Connection();

@@ -1,0 +1,31 @@
+// The server's numbers every two seconds, whatever view is shown, and those of the last minutes for the charts.
+
+import { get } from "./api.js";
+import { poll } from "./poll.js";
+
+const EVERY = 2;
+const KEPT = 5 * 60_000;
+
+class Live extends EventTarget {
+  /** The newest last: `{ time, ...}` as /admin/metrics has it. */
+  samples = [];
+
+  get last() {
+    return this.samples.at(-1);
+  }
+
+  start(signal) {
+    this.samples = [];
+    poll(signal, EVERY, async () => {
+      try {
+        const sample = { time: Date.now(), ...(await get("/admin/metrics", signal)) };
+        this.samples = [...this.samples.filter(({ time }) => time > sample.time - KEPT), sample];
+        this.dispatchEvent(new Event("sample"));
+      } catch {
+        // Said by the banner or the login; the next one may come.
+      }
+    });
+  }
+}
+
+export const live = new Live();

@@ -1,0 +1,13 @@
+// What apps write may hold anything: colours for terminals, characters that turn the text's direction around, or none that
+// can be seen. Here they are spelled out, so that a line shows what is in it and cannot pretend to be another.
+
+const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
+const HIDDEN = /[\u0080-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+const LONGEST = 8000;
+
+export function visible(text) {
+  const short = text.length > LONGEST ? `${text.slice(0, LONGEST)}… (${text.length - LONGEST} more)` : text;
+  return short
+    .replace(CONTROL, (sign) => `\\x${sign.charCodeAt(0).toString(16).padStart(2, "0")}`)
+    .replace(HIDDEN, (sign) => `<U+${sign.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}>`);
+}

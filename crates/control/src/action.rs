@@ -1,0 +1,258 @@
+//! Everything that can be asked of a running server, as one type: the admin API reads it from a request, the command line
+//! writes it into one, and control carries it out. So none of the three can do what the others cannot.
+
+use hearth_core::Method;
+
+use crate::admin::path::{Query, decode, encode};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    Pool,
+    Workers,
+    Metrics,
+    Prometheus,
+    Crashes,
+    Apps,
+    App {
+        name: String,
+    },
+    /// The archive is the request's body, and is read elsewhere.
+    Upload {
+        name: String,
+        version: String,
+        owner: Option<String>,
+    },
+    Activate {
+        name: String,
+        version: String,
+    },
+    Rollback {
+        name: String,
+    },
+    /// Without a version: all that were uploaded.
+    Delete {
+        name: String,
+        version: Option<String>,
+    },
+    Task {
+        name: String,
+        payload: String,
+    },
+    Secrets {
+        name: String,
+    },
+    SetSecret {
+        name: String,
+        key: String,
+        value: String,
+    },
+    DeleteSecret {
+        name: String,
+        key: String,
+    },
+    Tokens {
+        name: String,
+    },
+    AddToken {
+        name: String,
+        label: String,
+    },
+    DeleteToken {
+        name: String,
+        id: String,
+    },
+    Logs {
+        app: Option<String>,
+        lines: usize,
+        follow: Follow,
+    },
+    Events,
+    Drain,
+}
+
+/// Whether an answer goes on when all that is there has been said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follow {
+    Yes,
+    No,
+}
+
+/// A request of the admin API: `/path?query`, and what goes with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    pub method: Method,
+    pub path: String,
+    pub body: Option<String>,
+}
+
+/// Why a request is none of these.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoAction {
+    #[error("there is no {0} in the admin API; GET /openapi.json lists what there is")]
+    Path(String),
+    #[error("{method} is not possible here: use {allow}")]
+    Method { method: String, allow: &'static str },
+    #[error("the parameter `{0}` is missing: add ?{0}=… to the address")]
+    Missing(&'static str),
+    #[error("{0:?} cannot be decoded: write a percent sign as %25")]
+    Undecodable(String),
+    #[error("there is no parameter `{0}` here")]
+    Unknown(String),
+    #[error("the parameter `{name}` is {value:?}: {wanted}")]
+    Bad { name: &'static str, value: String, wanted: &'static str },
+}
+
+/// Lines of the log that are given to who does not say how many.
+pub const DEFAULT_LINES: usize = 100;
+
+impl Action {
+    /// Reads a request. `path` is without the query; `body` is there where [`wants_body`](Self::wants_body) says so.
+    pub fn read(method: &Method, path: &str, query: &Query, body: &str) -> Result<Self, NoAction> {
+        let no_path = || NoAction::Path(path.to_owned());
+        let rest = match path {
+            "/metrics" => return only(method, &[(Method::Get, Self::Prometheus)], "GET"),
+            _ => path.strip_prefix("/admin/").ok_or_else(no_path)?,
+        };
+        match rest {
+            "pool" => only(method, &[(Method::Get, Self::Pool)], "GET"),
+            "workers" => only(method, &[(Method::Get, Self::Workers)], "GET"),
+            "metrics" => only(method, &[(Method::Get, Self::Metrics)], "GET"),
+            "crashes" => only(method, &[(Method::Get, Self::Crashes)], "GET"),
+            "events" => only(method, &[(Method::Get, Self::Events)], "GET"),
+            "logs" => only(method, &[(Method::Get, logs(query)?)], "GET"),
+            "drain" => only(method, &[(Method::Post, Self::Drain)], "POST"),
+            "apps" if *method == Method::Post => Ok(Self::Upload {
+                name: query.need("name")?,
+                version: query.need("version")?,
+                owner: query.get("owner"),
+            }),
+            "apps" => only(method, &[(Method::Get, Self::Apps)], "GET, POST"),
+            _ => {
+                let below = rest.strip_prefix("apps/").ok_or_else(no_path)?;
+                let (name, below) = app_name(below).ok_or_else(no_path)?;
+                Self::of_app(method, name, below, query, body).unwrap_or_else(|| Err(no_path()))
+            }
+        }
+    }
+
+    fn of_app(method: &Method, name: String, below: &str, query: &Query, body: &str) -> Option<Result<Self, NoAction>> {
+        let (what, item) = below.split_once('/').unwrap_or((below, ""));
+        let item = decode(item)?;
+        Some(match (what, item.as_str()) {
+            // Without a version all go, so a misspelt one must not be overlooked.
+            ("", "") if *method == Method::Delete => {
+                query.only(&["version"]).map(|()| Self::Delete { name, version: query.get("version") })
+            }
+            ("", "") => only(method, &[(Method::Get, Self::App { name })], "GET, DELETE"),
+            ("activate", "") if *method == Method::Post => {
+                query.need("version").map(|version| Self::Activate { name, version })
+            }
+            ("activate", "") => only(method, &[], "POST"),
+            ("rollback", "") => only(method, &[(Method::Post, Self::Rollback { name })], "POST"),
+            ("task", "") => only(method, &[(Method::Post, Self::Task { name, payload: body.to_owned() })], "POST"),
+            ("secrets", "") => only(method, &[(Method::Get, Self::Secrets { name })], "GET"),
+            ("secrets", key) => {
+                let (key, value) = (key.to_owned(), body.to_owned());
+                let set = Self::SetSecret { name: name.clone(), key: key.clone(), value };
+                only(method, &[(Method::Put, set), (Method::Delete, Self::DeleteSecret { name, key })], "PUT, DELETE")
+            }
+            ("tokens", "") => {
+                let label = query.get("label").unwrap_or_default();
+                let add = Self::AddToken { name: name.clone(), label };
+                only(method, &[(Method::Get, Self::Tokens { name }), (Method::Post, add)], "GET, POST")
+            }
+            ("tokens", id) => {
+                only(method, &[(Method::Delete, Self::DeleteToken { name, id: id.to_owned() })], "DELETE")
+            }
+            _ => return None,
+        })
+    }
+
+    /// The request that means this.
+    pub fn call(&self) -> Call {
+        let app = |name: &str, rest: &str| format!("/admin/apps/{}{rest}", encode(name));
+        let (method, path, body) = match self {
+            Self::Pool => (Method::Get, "/admin/pool".to_owned(), None),
+            Self::Workers => (Method::Get, "/admin/workers".to_owned(), None),
+            Self::Metrics => (Method::Get, "/admin/metrics".to_owned(), None),
+            Self::Prometheus => (Method::Get, "/metrics".to_owned(), None),
+            Self::Crashes => (Method::Get, "/admin/crashes".to_owned(), None),
+            Self::Events => (Method::Get, "/admin/events".to_owned(), None),
+            Self::Drain => (Method::Post, "/admin/drain".to_owned(), None),
+            Self::Apps => (Method::Get, "/admin/apps".to_owned(), None),
+            Self::App { name } => (Method::Get, app(name, ""), None),
+            Self::Upload { name, version, owner } => {
+                let owner = owner.as_ref().map_or(String::new(), |owner| format!("&owner={}", encode(owner)));
+                let path = format!("/admin/apps?name={}&version={}{owner}", encode(name), encode(version));
+                (Method::Post, path, None)
+            }
+            Self::Activate { name, version } => {
+                (Method::Post, app(name, &format!("/activate?version={}", encode(version))), None)
+            }
+            Self::Rollback { name } => (Method::Post, app(name, "/rollback"), None),
+            Self::Delete { name, version: None } => (Method::Delete, app(name, ""), None),
+            Self::Delete { name, version: Some(version) } => {
+                (Method::Delete, app(name, &format!("?version={}", encode(version))), None)
+            }
+            Self::Task { name, payload } => (Method::Post, app(name, "/task"), Some(payload.clone())),
+            Self::Secrets { name } => (Method::Get, app(name, "/secrets"), None),
+            Self::SetSecret { name, key, value } => {
+                (Method::Put, app(name, &format!("/secrets/{}", encode(key))), Some(value.clone()))
+            }
+            Self::DeleteSecret { name, key } => (Method::Delete, app(name, &format!("/secrets/{}", encode(key))), None),
+            Self::Tokens { name } => (Method::Get, app(name, "/tokens"), None),
+            Self::AddToken { name, label } => {
+                (Method::Post, app(name, &format!("/tokens?label={}", encode(label))), None)
+            }
+            Self::DeleteToken { name, id } => (Method::Delete, app(name, &format!("/tokens/{}", encode(id))), None),
+            Self::Logs { app, lines, follow } => {
+                let app = app.as_ref().map_or(String::new(), |app| format!("&app={}", encode(app)));
+                let follow = if *follow == Follow::Yes { "&follow=true" } else { "" };
+                (Method::Get, format!("/admin/logs?lines={lines}{app}{follow}"), None)
+            }
+        };
+        Call { method, path, body }
+    }
+
+    /// Whether the request's body is part of it, to be read whole.
+    pub fn wants_body(&self) -> bool {
+        matches!(self, Self::Task { .. } | Self::SetSecret { .. })
+    }
+}
+
+/// The action of that method. HEAD is GET without the body.
+fn only(method: &Method, actions: &[(Method, Action)], allow: &'static str) -> Result<Action, NoAction> {
+    let method = if *method == Method::Head { &Method::Get } else { method };
+    let found = actions.iter().find(|(one, _)| one == method).map(|(_, action)| action.clone());
+    found.ok_or_else(|| NoAction::Method { method: method.as_str().to_owned(), allow })
+}
+
+fn logs(query: &Query) -> Result<Action, NoAction> {
+    let bad = |name, value: &str, wanted| NoAction::Bad { name, value: value.to_owned(), wanted };
+    let lines = match query.get("lines") {
+        Some(text) => text.parse().map_err(|_| bad("lines", &text, "use a number"))?,
+        None => DEFAULT_LINES,
+    };
+    let follow = match query.get("follow").as_deref() {
+        None | Some("false" | "0") => Follow::No,
+        Some("" | "true" | "1") => Follow::Yes,
+        Some(other) => return Err(bad("follow", other, "use true or false")),
+    };
+    Ok(Action::Logs { app: query.get("app"), lines, follow })
+}
+
+/// The name that a path below `/admin/apps/` begins with, and what follows. The slash of a scoped name may be written as
+/// it is or as `%2F`.
+fn app_name(path: &str) -> Option<(String, &str)> {
+    let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+    let name = decode(first)?;
+    if name.starts_with('@') && !name.contains('/') {
+        let (second, rest) = rest.split_once('/').unwrap_or((rest, ""));
+        return Some((format!("{name}/{}", decode(second)?), rest));
+    }
+    (!name.is_empty()).then_some((name, rest))
+}
+
+#[cfg(test)]
+#[path = "action/tests.rs"]
+mod tests;

@@ -1,0 +1,86 @@
+use super::*;
+
+fn all() -> Vec<Action> {
+    let name = || "@scope/a b%2F?".to_owned();
+    vec![
+        Action::Pool,
+        Action::Workers,
+        Action::Metrics,
+        Action::Prometheus,
+        Action::Crashes,
+        Action::Apps,
+        Action::App { name: "plain".to_owned() },
+        Action::App { name: name() },
+        Action::Upload { name: name(), version: "1.0.0+b".to_owned(), owner: Some("o&p".to_owned()) },
+        Action::Upload { name: name(), version: "1.0.0".to_owned(), owner: None },
+        Action::Activate { name: name(), version: "1.0.0".to_owned() },
+        Action::Rollback { name: name() },
+        Action::Delete { name: name(), version: Some("1".to_owned()) },
+        Action::Delete { name: name(), version: None },
+        Action::Task { name: name(), payload: "{\"a\":1}".to_owned() },
+        Action::Secrets { name: name() },
+        Action::SetSecret { name: name(), key: "KEY".to_owned(), value: "v".to_owned() },
+        Action::DeleteSecret { name: name(), key: "K/Y".to_owned() },
+        Action::Tokens { name: name() },
+        Action::AddToken { name: name(), label: "for ci".to_owned() },
+        Action::DeleteToken { name: name(), id: "7".to_owned() },
+        Action::Logs { app: Some(name()), lines: 5, follow: Follow::Yes },
+        Action::Logs { app: None, lines: 100, follow: Follow::No },
+        Action::Events,
+        Action::Drain,
+    ]
+}
+
+#[test]
+fn what_the_command_line_writes_the_admin_api_reads() {
+    for action in all() {
+        let call = action.call();
+        let (path, query) = call.path.split_once('?').unwrap_or((&call.path, ""));
+        let read = Action::read(
+            &call.method,
+            path,
+            &Query::parse(query).expect("it can be decoded"),
+            call.body.as_deref().unwrap_or_default(),
+        );
+        assert_eq!(read, Ok(action), "{call:?}");
+    }
+}
+
+#[test]
+fn a_scoped_name_may_be_written_either_way() {
+    for path in ["/admin/apps/@scope/name/rollback", "/admin/apps/%40scope%2Fname/rollback"] {
+        let read = Action::read(&Method::Post, path, &Query::parse("").expect("it is empty"), "");
+        assert_eq!(read, Ok(Action::Rollback { name: "@scope/name".to_owned() }), "{path}");
+    }
+}
+
+#[test]
+fn what_is_no_action_says_why() {
+    let read = |method: Method, address: &str| {
+        let (path, query) = address.split_once('?').unwrap_or((address, ""));
+        Action::read(&method, path, &Query::parse(query).expect("it can be decoded"), "")
+            .expect_err("it is none")
+            .to_string()
+    };
+    for (method, address, text) in [
+        (Method::Get, "/admin/nothing", "there is no /admin/nothing"),
+        (Method::Get, "/elsewhere", "there is no /elsewhere"),
+        (Method::Post, "/admin/pool", "use GET"),
+        (Method::Get, "/admin/drain", "use POST"),
+        (Method::Post, "/admin/apps?name=a", "`version` is missing"),
+        (Method::Post, "/admin/apps/a/activate", "`version` is missing"),
+        (Method::Get, "/admin/apps/a/secrets/B", "use PUT, DELETE"),
+        (Method::Get, "/admin/logs?lines=many", "use a number"),
+        (Method::Get, "/admin/apps/%ff", "there is no"),
+        (Method::Delete, "/admin/apps/a?versoin=1", "no parameter `versoin`"),
+    ] {
+        let said = read(method, address);
+        assert!(said.contains(text), "{address}: {said}");
+    }
+}
+
+#[test]
+fn a_query_that_cannot_be_decoded_is_not_left_out() {
+    let error = Query::parse("version=9.9.9%").expect_err("a percent sign alone");
+    assert!(error.to_string().contains("%25"), "{error}");
+}

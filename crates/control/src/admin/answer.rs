@@ -1,0 +1,73 @@
+//! Answers of the admin API: JSON, text, pages, and the one place where its errors become responses.
+
+use bytes::Bytes;
+use hearth_core::{Body, Headers, Response};
+use serde::Serialize;
+
+use crate::action::NoAction;
+use crate::control::ActionError;
+
+pub(super) fn json(status: u16, value: &impl Serialize) -> Response {
+    match serde_json::to_vec(value) {
+        Ok(body) => respond(status, "application/json", body),
+        Err(failure) => error(500, "internal", &failure.to_string()),
+    }
+}
+
+pub(super) fn text(status: u16, kind: &str, text: impl Into<Bytes>) -> Response {
+    respond(status, kind, text)
+}
+
+pub(super) fn stream(body: Body) -> Response {
+    let mut response = respond(200, "text/event-stream", Bytes::new());
+    response.body = body;
+    response
+}
+
+pub(super) fn error(status: u16, code: &str, message: &str) -> Response {
+    let value = serde_json::json!({ "error": { "code": code, "message": message } });
+    respond(status, "application/json", value.to_string())
+}
+
+fn respond(status: u16, kind: &str, body: impl Into<Bytes>) -> Response {
+    let mut headers = Headers::with_capacity(4, 128);
+    headers.push(b"content-type", kind.as_bytes());
+    headers.push(b"cache-control", b"no-store");
+    headers.push(b"x-content-type-options", b"nosniff");
+    Response { status, reason: None, headers, body: Body::from(body.into()), websocket: None }
+}
+
+/// What a request that is no action is answered with.
+pub(super) fn no_action(why: &NoAction) -> Response {
+    let message = why.to_string();
+    match why {
+        NoAction::Path(_) => error(404, "not_found", &message),
+        NoAction::Method { allow, .. } => {
+            let mut response = error(405, "method_not_allowed", &message);
+            response.headers.push(b"allow", allow.as_bytes());
+            response
+        }
+        NoAction::Missing(_) | NoAction::Undecodable(_) | NoAction::Unknown(_) | NoAction::Bad { .. } => {
+            error(400, "invalid_argument", &message)
+        }
+    }
+}
+
+/// What an action that failed is answered with.
+pub(super) fn failed(failure: &ActionError) -> Response {
+    let (status, code) = match failure {
+        ActionError::NoApp(_) => (404, "no_app"),
+        ActionError::NoVersion { .. } => (404, "no_version"),
+        ActionError::NothingBefore(_) => (409, "nothing_to_roll_back"),
+        ActionError::NotUploaded { .. } => (409, "not_uploaded"),
+        ActionError::NoWorker(_) => (409, "no_worker"),
+        ActionError::Invalid(_) => (400, "invalid_argument"),
+        ActionError::Upload(_) | ActionError::Manifest(_) => (422, "bad_upload"),
+        ActionError::TooLarge { .. } => (413, "body_too_large"),
+        ActionError::NotFound(_) => (404, "not_found"),
+        ActionError::Unserved(_) => (422, "not_served"),
+        ActionError::Cell(_) => (503, "no_cell"),
+        ActionError::Store(_) | ActionError::Io(_) => (500, "internal"),
+    };
+    error(status, code, &failure.to_string())
+}

@@ -1,0 +1,214 @@
+//! The admin API, on a listener of its own: who administers is decided by the token alone.
+//!
+//! | file | |
+//! |---|---|
+//! | `door.rs` | who is let in |
+//! | `answer.rs` | answers, and the one place where errors become them |
+//! | `follow.rs` | logs and events as they come |
+//! | `path.rs` | paths and queries |
+//! | `../../openapi.json` | what there is, for programs |
+//! | `pages.rs`, `../../dashboard/` | what there is, for people |
+
+mod answer;
+mod door;
+mod follow;
+mod pages;
+pub mod path;
+
+use std::sync::Arc;
+
+use hearth_core::{Body, BodyError, ByteSize, Dispatch, Failure, Method, Request, Response};
+
+use self::door::{Door, Entrance};
+use self::path::Query;
+use crate::action::{Action, Follow};
+use crate::control::{ActionError, Answer, Control};
+use crate::metrics::prometheus;
+
+/// Bodies other than archives.
+const LARGEST_BODY: ByteSize = ByteSize::mb(1);
+/// Archives: what is in them has limits of its own.
+pub const LARGEST_UPLOAD: ByteSize = ByteSize::mb(256);
+const OPENAPI: &str = include_str!("../../openapi.json");
+
+pub struct Admin {
+    control: Control,
+    door: Door,
+}
+
+impl Admin {
+    pub fn new(control: Control, token: &str) -> Self {
+        Self { control, door: Door::new(token.to_owned()) }
+    }
+
+    async fn answer(&self, mut request: Request) -> Response {
+        let url = std::mem::take(&mut request.url);
+        let (path, query) = split(&url);
+        match (&request.method, path) {
+            (_, "/health/live") => return answer::text(200, "text/plain; charset=utf-8", "ok\n"),
+            (_, "/health/ready") if self.control.is_ready() => {
+                return answer::text(200, "text/plain; charset=utf-8", "ok\n");
+            }
+            (_, "/health/ready") => {
+                let why = if self.control.is_draining() { "draining\n" } else { "no cell serves yet\n" };
+                return answer::text(503, "text/plain; charset=utf-8", why);
+            }
+            (Method::Post, "/admin/login") => return self.log_in(request).await,
+            (Method::Post, "/admin/logout") => {
+                let mut response = answer::json(200, &serde_json::json!({ "in": false }));
+                response.headers.push(b"set-cookie", self.door.log_out(&request.headers).as_bytes());
+                return response;
+            }
+            (Method::Get | Method::Head, path) => {
+                if let Some(page) = pages::page(path) {
+                    return page;
+                }
+            }
+            _ => {}
+        }
+        match self.door.entrance(&request.headers) {
+            Entrance::Open => {}
+            Entrance::Closed => {
+                let mut response =
+                    answer::error(401, "unauthorized", "send the admin token as Authorization: Bearer TOKEN");
+                response.headers.push(b"www-authenticate", b"Bearer");
+                return response;
+            }
+            Entrance::Foreign => return foreign(),
+        }
+        if let (Method::Get | Method::Head, "/openapi.json") = (&request.method, path) {
+            return answer::text(200, "application/json", OPENAPI);
+        }
+        match Query::parse(query) {
+            Ok(query) => self.act(&request.method, path, &query, request.body).await,
+            Err(why) => answer::no_action(&why),
+        }
+    }
+
+    async fn act(&self, method: &Method, path: &str, query: &Query, body: Body) -> Response {
+        let action = match Action::read(method, path, query, "") {
+            Ok(action) => action,
+            Err(why) => return answer::no_action(&why),
+        };
+        if let Action::Upload { name, version, owner } = action {
+            let control = self.control.clone();
+            return match to_the_end(async move { control.upload(name, version, owner, body).await }).await {
+                Ok(value) => answer::json(201, &value),
+                Err(failure) => answer::failed(&failure),
+            };
+        }
+        let action = if action.wants_body() {
+            match text_of(body).await {
+                Ok(text) => Action::read(method, path, query, &text),
+                Err(response) => return response,
+            }
+        } else {
+            Ok(action)
+        };
+        let action = match action {
+            Ok(action) => action,
+            Err(why) => return answer::no_action(&why),
+        };
+        let control = self.control.clone();
+        match to_the_end(async move { control.carry_out(action).await }).await {
+            Ok(Answer::Json(value)) => answer::json(200, &value),
+            Ok(Answer::Created(value)) => answer::json(201, &value),
+            Ok(Answer::Accepted(value)) => answer::json(202, &value),
+            Ok(Answer::Prometheus(text)) => answer::text(200, prometheus::CONTENT_TYPE, text),
+            Ok(Answer::Logs { app, lines, follow }) => self.logs(app, lines, follow),
+            Ok(Answer::Events) => {
+                let (first, rest) = self.control.events().follow();
+                answer::stream(follow::follow(self.control.clone(), "event", first, rest, |_| true))
+            }
+            Err(failure) => answer::failed(&failure),
+        }
+    }
+
+    fn logs(&self, app: Option<String>, lines: usize, follow: Follow) -> Response {
+        let journal = self.control.journal();
+        let wanted = move |line: &hearth_journal::LogLine| app.is_none() || line.app == app;
+        match follow {
+            Follow::No => answer::json(200, &serde_json::json!({ "lines": journal.last(lines, &wanted) })),
+            Follow::Yes => {
+                let (last, rest) = journal.follow(lines, &wanted);
+                let first = last.into_iter().map(Arc::new).collect();
+                answer::stream(follow::follow(self.control.clone(), "line", first, rest, wanted))
+            }
+        }
+    }
+
+    async fn log_in(&self, request: Request) -> Response {
+        let headers = request.headers;
+        let token = match text_of(request.body).await {
+            Ok(token) => token,
+            Err(response) => return response,
+        };
+        match self.door.log_in(&headers, &token) {
+            Ok(cookie) => {
+                let mut response = answer::json(200, &serde_json::json!({ "in": true }));
+                response.headers.push(b"set-cookie", cookie.as_bytes());
+                response
+            }
+            Err(Entrance::Foreign) => foreign(),
+            Err(_) => answer::error(401, "unauthorized", "that is not the admin token; DATA/admin.token has it"),
+        }
+    }
+}
+
+impl Dispatch for Admin {
+    async fn dispatch(&self, request: Request) -> Result<Response, Failure> {
+        Ok(self.answer(request).await)
+    }
+}
+
+/// What was begun is finished, whether or not the client waits for it: half a deploy is worse than none.
+async fn to_the_end<T: Send + 'static>(
+    work: impl Future<Output = Result<T, ActionError>> + Send + 'static,
+) -> Result<T, ActionError> {
+    let failed = |error: tokio::task::JoinError| ActionError::Io(format!("it did not come to its end: {error}"));
+    tokio::spawn(work).await.map_err(failed)?
+}
+
+async fn text_of(mut body: Body) -> Result<String, Response> {
+    let mut bytes = Vec::new();
+    while let Some(piece) = body.next().await {
+        match piece {
+            Ok(piece) => bytes.extend_from_slice(&piece),
+            Err(BodyError::TooLarge { .. }) => return Err(too_large()),
+            Err(error) => return Err(answer::error(400, "invalid_argument", &error.to_string())),
+        }
+        if bytes.len() as u64 > LARGEST_BODY.bytes() {
+            return Err(too_large());
+        }
+    }
+    String::from_utf8(bytes).map_err(|_| answer::error(400, "invalid_argument", "the body is not UTF-8"))
+}
+
+fn foreign() -> Response {
+    let message = "a browser may come from the dashboard's own pages only, at a number or localhost";
+    answer::error(403, "foreign_origin", message)
+}
+
+fn too_large() -> Response {
+    answer::error(413, "body_too_large", &format!("the body is longer than {LARGEST_BODY}"))
+}
+
+/// Path and query of an absolute url.
+fn split(url: &str) -> (&str, &str) {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let path = rest.find(['/', '?']).map_or("/", |at| &rest[at..]);
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    (if path.is_empty() { "/" } else { path }, query)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_taken_apart() {
+        assert_eq!(split("http://h:1/admin/pool?x=/y"), ("/admin/pool", "x=/y"));
+        assert_eq!(split("http://h"), ("/", ""));
+        assert_eq!(split("http://h?a"), ("/", "a"));
+    }
+}

@@ -1,0 +1,129 @@
+//! From folders and uploads to versions that a cell can serve.
+//!
+//! ```text
+//! served folders ─ discovery ─┐
+//!                             ├─ reading.rs: manifest, .env, entry ─ assemble.rs: who is active ─> Catalogue
+//! uploads ────────── store ───┘
+//! ```
+//! Nothing here fails as a whole: an app that cannot be served is a problem beside those that can.
+
+mod active;
+mod assemble;
+mod reading;
+mod view;
+
+use std::collections::HashMap;
+
+use hearth_core::{AppName, VersionName};
+use hearth_link::{Active, VersionSpec};
+
+pub(crate) use active::Conflicts;
+pub(crate) use assemble::{Sources, assemble};
+pub(crate) use reading::{ReadError, read};
+
+/// All that is served, and all that is not.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Catalogue {
+    pub(crate) versions: Vec<Version>,
+    pub(crate) problems: Vec<Problem>,
+    /// What somebody said that a bare name means.
+    pub(crate) activated: HashMap<AppName, VersionName>,
+}
+
+/// A version of an app, however it came here.
+#[derive(Clone, Debug)]
+pub(crate) struct Version {
+    pub(crate) spec: VersionSpec,
+    pub(crate) provenance: Provenance,
+    pub(crate) state: State,
+    pub(crate) warnings: Vec<String>,
+    /// What is served in its place while it is being installed.
+    pub(crate) stand_in: Option<VersionSpec>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Provenance {
+    Served,
+    Uploaded { revision: u64, revisions: usize },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Served,
+    /// Its dependencies are being installed: it is not served yet.
+    Installing,
+    /// It cannot be served, and why.
+    Failed(String),
+}
+
+/// Something that looks like an app and is none that can be served.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub(crate) struct Problem {
+    /// The app's name, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) app: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) version: Option<String>,
+    pub(crate) message: String,
+}
+
+impl Catalogue {
+    /// What cells are told to serve.
+    pub(crate) fn specs(&self) -> Vec<VersionSpec> {
+        self.versions.iter().filter_map(Version::served).cloned().collect()
+    }
+
+    pub(crate) fn of_app<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a Version> + use<'a> {
+        let name = name.to_owned();
+        self.versions.iter().filter(move |version| version.spec.app.as_str() == name)
+    }
+
+    /// What the bare name means.
+    pub(crate) fn active(&self, name: &str) -> Option<&Version> {
+        self.of_app(name).find(|version| version.spec.active == Active::Yes)
+    }
+
+    pub(crate) fn find(&self, app: &AppName, version: &VersionName) -> Option<&Version> {
+        self.versions.iter().find(|one| one.spec.app == *app && one.spec.version == *version)
+    }
+
+    /// All versions by name, for who looks up many.
+    pub(crate) fn index(&self) -> HashMap<(&AppName, &VersionName), &Version> {
+        self.versions.iter().map(|version| ((&version.spec.app, &version.spec.version), version)).collect()
+    }
+
+    pub(crate) fn find_mut(&mut self, app: &AppName, version: &VersionName) -> Option<&mut Version> {
+        self.versions.iter_mut().find(|one| one.spec.app == *app && one.spec.version == *version)
+    }
+
+    pub(crate) fn app_count(&self) -> usize {
+        let mut names: Vec<&AppName> = self.versions.iter().map(|version| &version.spec.app).collect();
+        names.sort();
+        names.dedup();
+        names.len()
+    }
+
+    /// How much cannot be served.
+    pub(crate) fn problem_count(&self) -> usize {
+        let failed = self.versions.iter().filter(|version| matches!(version.state, State::Failed(_))).count();
+        self.problems.len() + failed
+    }
+}
+
+impl Version {
+    /// What is served under its name, if anything is.
+    pub(crate) fn served(&self) -> Option<&VersionSpec> {
+        match self.state {
+            State::Served => Some(&self.spec),
+            State::Installing => self.stand_in.as_ref(),
+            State::Failed(_) => None,
+        }
+    }
+
+    fn set_active(&mut self, active: Active) {
+        self.spec.active = active;
+        if let Some(stand_in) = &mut self.stand_in {
+            stand_in.active = active;
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! What a running server can be asked to do, done.
+//!
+//! | file | |
+//! |---|---|
+//! | `control/refresh.rs` | looking at all there is, and serving it: every change goes through it |
+//! | `control/deploy.rs` | uploads, activation, roll-back, deletion |
+//! | `control/keys.rs` | secrets and tokens |
+//! | `control/crashes.rs` | cells that were lost |
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use hearth_config::OperatorConfig;
+use hearth_core::{AppName, Body, ByteSize, Owner, VersionName};
+use hearth_link::{Ask, EventOutcome, Kind, Reply, VersionSpec};
+use hearth_store::{Embedded, StoreError, UploadError};
+use serde_json::{Value, json};
+use tokio::sync::{Notify, watch};
+
+use crate::action::{Action, Follow};
+use crate::catalogue::{Catalogue, ReadError};
+use crate::cells::{AskError, Cells};
+use crate::event::Events;
+use crate::install::Installer;
+use crate::journal::Journal;
+use crate::metrics::{Overview, Pace, prometheus};
+
+mod crashes;
+mod deploy;
+mod keys;
+mod refresh;
+
+pub(crate) use crashes::Crashes;
+
+/// Clones are the same control.
+#[derive(Clone)]
+pub struct Control {
+    pub(crate) shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) cells: Cells,
+    pub(crate) store: Arc<Embedded>,
+    pub(crate) operator: Arc<OperatorConfig>,
+    pub(crate) roots: Vec<PathBuf>,
+    pub(crate) journal: Journal,
+    pub(crate) events: Events,
+    pub(crate) installer: Installer,
+    pub(crate) crashes: Crashes,
+    pub(crate) pace: Pace,
+    pub(crate) started: Instant,
+    pub(crate) catalogue: watch::Sender<Arc<Catalogue>>,
+    /// What cells were told to serve last. Locked while it changes: one look at all there is after the other.
+    told: tokio::sync::Mutex<Option<Vec<VersionSpec>>>,
+    draining: watch::Sender<bool>,
+    /// Somebody should look again.
+    pub(crate) stale: Notify,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ActionError {
+    #[error("there is no app {0}")]
+    NoApp(String),
+    #[error("{app} has no version {version}")]
+    NoVersion { app: String, version: String },
+    #[error("{0} has nothing to go back to: nothing was activated or uploaded before")]
+    NothingBefore(String),
+    #[error("{app}@{version} lies in a folder that the server serves: remove it there")]
+    NotUploaded { app: String, version: String },
+    #[error("{0} is a page without a worker: there is nobody who could do a task")]
+    NoWorker(String),
+    #[error("{0}")]
+    Invalid(String),
+    #[error(transparent)]
+    Upload(#[from] UploadError),
+    #[error("{0}")]
+    Manifest(String),
+    #[error("the body is longer than {limit}")]
+    TooLarge { limit: ByteSize },
+    #[error("{0}")]
+    NotFound(String),
+    #[error("it cannot be served: {0}")]
+    Unserved(String),
+    #[error(transparent)]
+    Cell(#[from] AskError),
+    #[error(transparent)]
+    Store(StoreError),
+    #[error("{0}")]
+    Io(String),
+}
+
+/// What came of an action.
+pub enum Answer {
+    Json(Value),
+    /// Something new is there now.
+    Created(Value),
+    /// It goes on by itself.
+    Accepted(Value),
+    Prometheus(String),
+    /// Lines of the log, and whether more follow.
+    Logs {
+        app: Option<String>,
+        lines: usize,
+        follow: Follow,
+    },
+    Events,
+}
+
+/// What is there to begin with.
+pub struct Beginning {
+    pub cells: Cells,
+    pub store: Arc<Embedded>,
+    pub operator: Arc<OperatorConfig>,
+    pub roots: Vec<PathBuf>,
+    pub journal: Journal,
+    pub events: Events,
+    pub(crate) crashes: Crashes,
+}
+
+impl Control {
+    pub(crate) fn new(beginning: Beginning) -> Self {
+        let Beginning { cells, store, operator, roots, journal, events, crashes } = beginning;
+        let shared = Shared {
+            cells,
+            store,
+            operator,
+            roots,
+            journal,
+            events,
+            installer: Installer::default(),
+            crashes,
+            pace: Pace::default(),
+            started: Instant::now(),
+            catalogue: watch::Sender::new(Arc::default()),
+            told: tokio::sync::Mutex::default(),
+            draining: watch::Sender::new(false),
+            stale: Notify::new(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    pub async fn carry_out(&self, action: Action) -> Result<Answer, ActionError> {
+        let shared = &self.shared;
+        let catalogue = shared.catalogue.borrow().clone();
+        Ok(match action {
+            Action::Pool => match shared.cells.ask(Ask::Pool).await? {
+                Reply::Pool(report) => Answer::Json(report),
+                _ => return Err(AskError::Lost.into()),
+            },
+            Action::Workers => match shared.cells.ask(Ask::Workers).await? {
+                Reply::Workers(workers) => Answer::Json(Value::Array(workers)),
+                _ => return Err(AskError::Lost.into()),
+            },
+            Action::Metrics => {
+                let stats = shared.cells.fresh_stats().await;
+                let overview = Overview::new(&stats, shared.pace.per_second(), shared.started.elapsed());
+                Answer::Json(to_value(&overview)?)
+            }
+            Action::Prometheus => {
+                let stats = shared.cells.fresh_stats().await;
+                let own = prometheus::Own {
+                    uptime: shared.started.elapsed(),
+                    apps: catalogue.app_count(),
+                    versions: catalogue.versions.len(),
+                    problems: catalogue.problem_count(),
+                    cells_lost: shared.crashes.count(),
+                };
+                Answer::Prometheus(prometheus::write(&stats, &own))
+            }
+            Action::Crashes => Answer::Json(json!({ "crashes": shared.crashes.all() })),
+            Action::Apps => Answer::Json(to_value(&catalogue.view())?),
+            Action::App { name } => match catalogue.view_of(&name) {
+                Some(view) => Answer::Json(to_value(&view)?),
+                None => return Err(ActionError::NoApp(name)),
+            },
+            Action::Activate { name, version } => Answer::Json(self.activate(name, version).await?),
+            Action::Rollback { name } => Answer::Json(self.roll_back(name).await?),
+            Action::Delete { name, version } => Answer::Json(self.delete(name, version).await?),
+            Action::Upload { .. } => return Err(ActionError::Invalid("the archive is missing".into())),
+            Action::Task { name, payload } => Answer::Json(self.task(name, payload).await?),
+            Action::Secrets { name } => Answer::Json(self.secrets(name).await?),
+            Action::SetSecret { name, key, value } => Answer::Json(self.set_secret(name, key, value).await?),
+            Action::DeleteSecret { name, key } => Answer::Json(self.delete_secret(name, key).await?),
+            Action::Tokens { name } => Answer::Json(self.tokens(name).await?),
+            Action::AddToken { name, label } => Answer::Created(self.add_token(name, label).await?),
+            Action::DeleteToken { name, id } => Answer::Json(self.delete_token(name, id).await?),
+            Action::Logs { app, lines, follow } => Answer::Logs { app, lines, follow },
+            Action::Events => Answer::Events,
+            Action::Drain => {
+                self.drain();
+                Answer::Accepted(json!({ "draining": true }))
+            }
+        })
+    }
+
+    /// Uploads an archive. It is served when this returns.
+    pub async fn upload(
+        &self,
+        name: String,
+        version: String,
+        owner: Option<String>,
+        archive: Body,
+    ) -> Result<Value, ActionError> {
+        deploy::upload(self, AppName::new(name), VersionName::new(version), owner.map(Owner::new), archive).await
+    }
+
+    /// Ends the server, as SIGTERM does.
+    pub fn drain(&self) {
+        self.shared.draining.send_if_modified(|draining| !std::mem::replace(draining, true));
+    }
+
+    pub fn is_draining(&self) -> bool {
+        *self.shared.draining.borrow()
+    }
+
+    /// Ready when somebody wants the server to end.
+    pub async fn drained(&self) {
+        // The sender is as alive as this.
+        let _ = self.shared.draining.subscribe().wait_for(|draining| *draining).await;
+    }
+
+    pub fn is_ready(&self) -> bool {
+        !self.is_draining() && self.shared.cells.is_serving()
+    }
+
+    pub fn journal(&self) -> &Journal {
+        &self.shared.journal
+    }
+
+    pub fn events(&self) -> &Events {
+        &self.shared.events
+    }
+
+    pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
+        self.shared.catalogue.borrow().clone()
+    }
+
+    async fn task(&self, name: String, payload: String) -> Result<Value, ActionError> {
+        let payload = Some(payload).filter(|payload| !payload.trim().is_empty());
+        if let Some(text) = &payload {
+            let bad = |error| ActionError::Invalid(format!("the payload is not JSON: {error}"));
+            serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(bad)?;
+        }
+        let catalogue = self.catalogue();
+        let active = catalogue.active(&name).ok_or_else(|| ActionError::NoApp(name.clone()))?;
+        if let Kind::Site { .. } = active.spec.kind {
+            return Err(ActionError::NoWorker(name));
+        }
+        let time = hearth_journal::now();
+        let ask = Ask::Task {
+            app: active.spec.app.clone(),
+            version: active.spec.version.clone(),
+            id: format!("task-{time}"),
+            payload,
+            attempt: 1,
+            time,
+        };
+        let Reply::Event(outcome) = self.shared.cells.ask(ask).await? else { return Err(AskError::Lost.into()) };
+        Ok(match outcome {
+            EventOutcome::Succeeded { data } => {
+                let data = data.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(Value::Null);
+                json!({ "success": true, "data": data })
+            }
+            EventOutcome::Failed { message } => json!({ "success": false, "error": message }),
+            EventOutcome::Refused { code, message } => json!({ "success": false, "code": code, "error": message }),
+            EventOutcome::NoSuchApp => return Err(ActionError::NoApp(name)),
+        })
+    }
+}
+
+/// Runs what blocks where that may be done.
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ActionError> {
+    let failed = |error: tokio::task::JoinError| ActionError::Io(format!("the work did not come to its end: {error}"));
+    tokio::task::spawn_blocking(work).await.map_err(failed)
+}
+
+fn to_value(value: &impl serde::Serialize) -> Result<Value, ActionError> {
+    serde_json::to_value(value).map_err(|error| ActionError::Io(error.to_string()))
+}
+
+impl From<StoreError> for ActionError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NoVersion { app, version } => {
+                Self::NoVersion { app: app.to_string(), version: version.to_string() }
+            }
+            StoreError::NoSecret { .. } | StoreError::NoToken { .. } => Self::NotFound(error.to_string()),
+            StoreError::Secret(_) | StoreError::AppName { .. } | StoreError::VersionName { .. } => {
+                Self::Invalid(error.to_string())
+            }
+            other => Self::Store(other),
+        }
+    }
+}
+
+impl From<ReadError> for ActionError {
+    fn from(error: ReadError) -> Self {
+        Self::Manifest(error.to_string())
+    }
+}

@@ -1,0 +1,211 @@
+//! Uploads, activation, roll-back, deletion. An upload is checked as far as can be without running it before anything
+//! changes; what it replaces stays, to be gone back to.
+
+use hearth_apps::AppModules;
+use hearth_config::Origin;
+use hearth_core::{AppName, Body, BodyError, Owner, VersionName};
+use hearth_link::Kind;
+use hearth_store::{Activations, Deployments, NewDeployment, Unpacked, UploadLimits};
+use serde_json::{Value, json};
+
+use super::{ActionError, Control, blocking};
+use crate::catalogue::{Provenance, State, read};
+use crate::event::What;
+
+pub(super) async fn upload(
+    control: &Control,
+    app: AppName,
+    version: VersionName,
+    owner: Option<Owner>,
+    archive: Body,
+) -> Result<Value, ActionError> {
+    let version = canonical(version)?;
+    let owner = owner.unwrap_or_else(|| Owner::from(&app));
+    check_names(&app, &owner)?;
+    let covered = control.catalogue().find(&app, &version).is_some_and(|found| found.provenance == Provenance::Served);
+    if covered {
+        return Err(ActionError::NotUploaded { app: app.to_string(), version: version.to_string() });
+    }
+    let unpacked = receive(control, archive).await?;
+    let (shared, name) = (control.shared.clone(), app.clone());
+    let new = NewDeployment { app: app.clone(), version: version.clone(), owner };
+    let published = blocking(move || -> Result<_, ActionError> {
+        check(&unpacked, &new, &shared.operator)?;
+        Ok(shared.store.publish(unpacked, new)?)
+    })
+    .await??;
+    control.refresh().await?;
+    let (revision, number) = (published.revision.0, version.to_string());
+    control.shared.events.tell(What::Uploaded { app: name.to_string(), version: number.clone(), revision });
+    tracing::info!(app = name.as_str(), version = number, revision, "Uploaded");
+    let catalogue = control.catalogue();
+    let state = catalogue.find(&name, &version).map(|version| version.state.clone());
+    let active = catalogue.active(name.as_str()).map(|version| version.spec.version.to_string());
+    Ok(json!({
+        "name": name.as_str(),
+        "version": number,
+        "revision": revision,
+        "hash": published.hash.to_string(),
+        "files": published.files,
+        "size": published.size.bytes(),
+        "active": active,
+        "state": match state {
+            Some(State::Served) => "served",
+            Some(State::Installing) => "installing",
+            Some(State::Failed(_)) | None => "failed",
+        },
+    }))
+}
+
+async fn receive(control: &Control, mut archive: Body) -> Result<Unpacked, ActionError> {
+    let store = control.shared.store.clone();
+    let mut spool = blocking(move || store.uploads().spool(&UploadLimits::default())).await??;
+    while let Some(piece) = archive.next().await {
+        let piece = piece.map_err(|error| match error {
+            BodyError::TooLarge { limit } => ActionError::TooLarge { limit: hearth_core::ByteSize(limit) },
+            other => ActionError::Invalid(format!("the archive did not come whole: {other}")),
+        })?;
+        spool = blocking(move || spool.write(&piece).map(|()| spool)).await??;
+    }
+    Ok(blocking(move || spool.unpack()).await??)
+}
+
+/// Whether it can be served, as far as can be told without running it.
+fn check(
+    unpacked: &Unpacked,
+    new: &NewDeployment,
+    operator: &hearth_config::OperatorConfig,
+) -> Result<(), ActionError> {
+    let folder = unpacked.folder();
+    let origin = Origin::Uploaded { owner: Some(new.owner.clone()) };
+    // The folder is about to be moved: its name would tell nobody anything.
+    let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let shorten = |message: String| {
+        let names = [whole.display().to_string(), folder.display().to_string()];
+        names
+            .iter()
+            .fold(message, |message, name| message.replace(&format!("{name}/"), "").replace(name, "the archive"))
+    };
+    let reading =
+        read(folder, &new.app, operator, origin).map_err(|error| ActionError::Manifest(shorten(error.to_string())))?;
+    if let (Kind::Worker { entry }, false) = (&reading.kind, reading.settings.auto_install) {
+        let checked = AppModules::open(folder, entry).and_then(|modules| modules.warm());
+        checked.map_err(|error| ActionError::Manifest(shorten(error.to_string())))?;
+    }
+    Ok(())
+}
+
+/// As in manifests. What else a name may not be, the store says: it becomes a folder's.
+fn check_names(app: &AppName, owner: &Owner) -> Result<(), ActionError> {
+    if app.as_str().starts_with('_') {
+        let message = format!("{:?} cannot be the name of an app: begin it with a letter or a digit", app.as_str());
+        return Err(ActionError::Invalid(message));
+    }
+    let is_visible = |byte: u8| byte.is_ascii_graphic();
+    if !(1..=128).contains(&owner.as_str().len()) || !owner.as_str().bytes().all(is_visible) {
+        let message = "the parameter `owner` is no owner: use up to 128 visible ASCII characters, without spaces";
+        return Err(ActionError::Invalid(message.into()));
+    }
+    Ok(())
+}
+
+/// `v1` is `1.0.0`, here as in the names of folders.
+fn canonical(version: VersionName) -> Result<VersionName, ActionError> {
+    let parsed = version.as_str().parse::<hearth_apps::versions::AppVersion>();
+    parsed.map(|version| VersionName::from(&version)).map_err(|error| ActionError::Invalid(error.to_string()))
+}
+
+impl Control {
+    pub(super) async fn activate(&self, name: String, version: String) -> Result<Value, ActionError> {
+        let (app, wanted) = (AppName::new(name.clone()), canonical(VersionName::new(version.clone()))?);
+        if self.catalogue().find(&app, &wanted).is_none() {
+            // It may have come in this moment.
+            self.refresh().await?;
+        }
+        let catalogue = self.catalogue();
+        match catalogue.find(&app, &wanted).map(|found| &found.state) {
+            Some(State::Served) => {}
+            Some(State::Installing) => {
+                return Err(ActionError::Unserved("its dependencies are being installed".into()));
+            }
+            Some(State::Failed(message)) => return Err(ActionError::Unserved(message.clone())),
+            None if catalogue.of_app(&name).next().is_some() => {
+                return Err(ActionError::NoVersion { app: name, version });
+            }
+            None => return Err(ActionError::NoApp(name)),
+        }
+        let number = wanted.to_string();
+        let meant =
+            catalogue.active(&name).map(|version| version.spec.version.clone()).filter(|meant| *meant != wanted);
+        self.stored(move |store| {
+            // What the name meant before anybody said so is something to go back to as well.
+            if let (None, Some(meant)) = (store.active(&app)?, meant) {
+                store.activate(&app, &meant)?;
+            }
+            store.activate(&app, &wanted)
+        })
+        .await?;
+        self.refresh().await?;
+        self.shared.events.tell(What::Activated { app: name.clone(), version: number.clone() });
+        tracing::info!(app = name, version = number, "Activated");
+        Ok(json!({ "name": name, "active": number }))
+    }
+
+    pub(super) async fn roll_back(&self, name: String) -> Result<Value, ActionError> {
+        if self.catalogue().of_app(&name).next().is_none() {
+            return Err(ActionError::NoApp(name));
+        }
+        let app = AppName::new(name.clone());
+        let Some(release) = self.stored(move |store| store.rollback(&app)).await? else {
+            return Err(ActionError::NothingBefore(name));
+        };
+        self.refresh().await?;
+        let number = release.version.to_string();
+        self.shared.events.tell(What::RolledBack { app: name.clone(), version: number.clone() });
+        tracing::info!(app = name, version = number, "Rolled back");
+        Ok(json!({ "name": name, "active": number, "revision": release.revision.map(|revision| revision.0) }))
+    }
+
+    /// Without a version: all that were uploaded of the app.
+    pub(super) async fn delete(&self, name: String, version: Option<String>) -> Result<Value, ActionError> {
+        let app = AppName::new(name.clone());
+        let catalogue = self.catalogue();
+        let wanted = version.map(|version| canonical(VersionName::new(version))).transpose()?;
+        if let Some(wanted) = &wanted {
+            let found = catalogue.find(&app, wanted).map(|found| &found.provenance);
+            if found == Some(&Provenance::Served) {
+                return Err(ActionError::NotUploaded { app: name, version: wanted.to_string() });
+            }
+        }
+        let (of, only) = (app.clone(), wanted.clone());
+        let deleted = self
+            .stored(move |store| {
+                let mut versions: Vec<VersionName> =
+                    store.deployments()?.into_iter().filter(|one| one.app == of).map(|one| one.version).collect();
+                versions.dedup();
+                let chosen = match only {
+                    Some(version) => vec![version],
+                    None => versions,
+                };
+                for version in &chosen {
+                    store.delete_version(&of, version)?;
+                }
+                Ok(chosen)
+            })
+            .await?;
+        if deleted.is_empty() {
+            let served = catalogue.of_app(&name).next().map(|version| version.spec.version.to_string());
+            return Err(match served {
+                Some(version) => ActionError::NotUploaded { app: name, version },
+                None => ActionError::NoApp(name),
+            });
+        }
+        self.refresh().await?;
+        self.shared
+            .events
+            .tell(What::Deleted { app: name.clone(), version: wanted.map(|version| version.to_string()) });
+        let versions: Vec<&str> = deleted.iter().map(VersionName::as_str).collect();
+        tracing::info!(app = name, ?versions, "Deleted");
+        Ok(json!({ "name": name, "deleted": versions }))
+    }
+}

@@ -1,0 +1,119 @@
+//! Looking at all there is, and serving it. Everything that changes what is served goes through here: look, tell the cells,
+//! and only then say that it is done. One look after the other.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use hearth_link::Unserved;
+
+use super::{ActionError, Control, Shared, blocking};
+use crate::catalogue::{Catalogue, Conflicts, Sources, State, Version, assemble};
+use crate::event::What;
+
+/// What the log calls this: who follows a server's log waits for its lines.
+const TARGET: &str = "hearth::catalogue";
+
+impl Control {
+    /// Looks at all there is, and serves it. Ready when it is served.
+    pub async fn refresh(&self) -> Result<(), ActionError> {
+        let mut told = self.shared.told.lock().await;
+        let (shared, before) = (self.shared.clone(), self.catalogue());
+        let known = before.clone();
+        let mut catalogue = blocking(move || {
+            let Shared { store, operator, roots, installer, .. } = &*shared;
+            assemble(&Sources { store, operator, roots, installer, before: &known })
+        })
+        .await?
+        .map_err(ActionError::Store)?;
+        self.shared.installer.start_wanted(self, &catalogue);
+        self.report_problems(&before, &catalogue);
+        let specs = catalogue.specs();
+        if told.as_ref() == Some(&specs) {
+            carry_over(&mut catalogue, &before);
+        } else {
+            // If this fails nobody knows what is served: then the next look tells it again.
+            *told = None;
+            let unserved = self.shared.cells.serve(specs.clone()).await?;
+            note(&mut catalogue, &unserved);
+            *told = Some(specs);
+        }
+        // What the cell refused answers to no name.
+        catalogue.mark_active(Conflicts::Known);
+        let (apps, versions) = (catalogue.app_count(), catalogue.versions.len());
+        let problems = catalogue.problem_count();
+        let is_news = before.specs() != catalogue.specs() || before.problem_count() != problems;
+        self.shared.catalogue.send_replace(Arc::new(catalogue));
+        if is_news {
+            tracing::info!(target: TARGET, apps, versions, problems, "Serving");
+            self.shared.events.tell(What::CatalogueChanged { apps, versions, problems });
+        }
+        self.sweep(before).await;
+        Ok(())
+    }
+
+    /// Names in `hearth.yaml` that no app has: often a slip.
+    pub(crate) fn warn_of_strangers(&self) {
+        let catalogue = self.catalogue();
+        for name in self.shared.operator.apps.keys().filter(|name| catalogue.of_app(name.as_str()).next().is_none()) {
+            tracing::warn!(target: TARGET, "hearth.yaml: apps.{name}: there is no such app yet");
+        }
+    }
+
+    /// Each problem is logged when it is new.
+    fn report_problems(&self, before: &Catalogue, now: &Catalogue) {
+        for problem in now.problems.iter().filter(|problem| !before.problems.contains(problem)) {
+            let (app, version) = (problem.app.as_deref(), problem.version.as_deref());
+            tracing::error!(target: TARGET, app, version, "{}", problem.message);
+        }
+        let index = before.index();
+        for version in &now.versions {
+            let old = index.get(&(&version.spec.app, &version.spec.version));
+            let (app, number) = (version.spec.app.as_str(), version.spec.version.as_str());
+            for warning in version.warnings.iter().filter(|one| old.is_none_or(|old| !old.warnings.contains(one))) {
+                tracing::warn!(target: TARGET, app, version = number, "{warning}");
+            }
+        }
+    }
+
+    /// Removes uploads that nobody can come back to and no cell serves. What was served until now may still be read from,
+    /// by requests in flight: it goes at the next look.
+    async fn sweep(&self, before: Arc<Catalogue>) {
+        let (shared, now) = (self.shared.clone(), self.catalogue());
+        let swept = blocking(move || {
+            let folders = |catalogue: &Catalogue| -> Vec<PathBuf> {
+                let served = |version: &Version| version.stand_in.as_ref().map(|spec| spec.folder.clone());
+                let all = catalogue.versions.iter();
+                all.flat_map(|version| [Some(version.spec.folder.clone()), served(version)]).flatten().collect()
+            };
+            let in_use = [folders(&before), folders(&now)].concat();
+            hearth_store::Deployments::sweep_folders(&*shared.store, &in_use)
+        });
+        match swept.await {
+            Ok(Ok(removed)) => removed.iter().for_each(|folder| tracing::debug!(?folder, "Removed")),
+            Ok(Err(error)) => tracing::warn!(target: TARGET, %error, "Old uploads could not be removed"),
+            Err(error) => tracing::warn!(target: TARGET, %error, "Old uploads could not be removed"),
+        }
+    }
+}
+
+/// What the cell could not serve.
+fn note(catalogue: &mut Catalogue, unserved: &[Unserved]) {
+    for Unserved { app, version, message } in unserved {
+        if let Some(version) = catalogue.find_mut(app, version) {
+            version.state = State::Failed(message.clone());
+        }
+    }
+}
+
+/// The cell was not asked again: what it could not serve it cannot serve now.
+fn carry_over(catalogue: &mut Catalogue, before: &Catalogue) {
+    let index = before.index();
+    for version in &mut catalogue.versions {
+        if let Some(old) = index.get(&(&version.spec.app, &version.spec.version)) {
+            // The specs are the same, or the cell would have been asked.
+            if let (State::Failed(_), State::Served) = (&old.state, &version.state) {
+                version.state = old.state.clone();
+            }
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! `autoInstall`: dependencies from the lock file, exactly, without any install script, before a version goes live. Done
+//! here and not in a cell, since a cell can neither write files nor start programs.
+//!
+//! States of a folder: nobody has looked -> `Running -> Done | Failed`; a folder whose lock file changed is looked at anew.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+use tokio::process::Command;
+use tokio::sync::Semaphore;
+
+use crate::catalogue::{Catalogue, State};
+use crate::control::Control;
+use crate::event::What;
+
+/// An install that takes longer hangs.
+const LONGEST: Duration = Duration::from_secs(15 * 60);
+/// In `node_modules`, written last.
+const MARK: &str = ".hearth-lock";
+/// Lines of an installer's last words that are shown.
+const LAST_WORDS: usize = 20;
+/// All that an installer sees of the environment: an app's `.npmrc` can send any variable to any host.
+const VARIABLES: [&str; 18] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LANG",
+    "LC_ALL",
+    "TMPDIR",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "XDG_CACHE_HOME",
+    "npm_config_registry",
+    "npm_config_cache",
+];
+
+/// Clones are the same installer.
+#[derive(Clone)]
+pub(crate) struct Installer {
+    folders: Arc<Mutex<HashMap<PathBuf, Install>>>,
+    /// One at a time: they want all of the machine.
+    one: Arc<Semaphore>,
+}
+
+struct Install {
+    /// What the lock file held.
+    lock_file: Option<String>,
+    progress: Progress,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    Wanted,
+    Running,
+    Done,
+    Failed(String),
+}
+
+/// Who installs, by the lock file that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tool {
+    Npm,
+    Bun,
+}
+
+impl Default for Installer {
+    fn default() -> Self {
+        Self { folders: Arc::default(), one: Arc::new(Semaphore::new(1)) }
+    }
+}
+
+impl Installer {
+    /// How far the folder is, from now on.
+    pub(crate) fn progress(&self, folder: &Path) -> Progress {
+        let Some((_, lock_file)) = Tool::of(folder) else {
+            return Progress::Failed(
+                "autoInstall needs a lock file: add package-lock.json (npm install) or bun.lock (bun install)".into(),
+            );
+        };
+        let changed = fingerprint(&lock_file);
+        let mut folders = self.lock();
+        let install = folders
+            .entry(folder.to_owned())
+            .or_insert(Install { lock_file: changed.clone(), progress: Progress::Wanted });
+        if install.lock_file != changed && install.progress != Progress::Running {
+            *install = Install { lock_file: changed, progress: Progress::Wanted };
+        }
+        if install.progress == Progress::Wanted && install.lock_file.is_some() && mark(folder) == install.lock_file {
+            install.progress = Progress::Done;
+        }
+        install.progress.clone()
+    }
+
+    /// What failed is tried again at the next look.
+    pub(crate) fn try_again(&self) {
+        for install in self.lock().values_mut().filter(|install| matches!(install.progress, Progress::Failed(_))) {
+            install.progress = Progress::Wanted;
+        }
+    }
+
+    /// Begins what the catalogue waits for.
+    pub(crate) fn start_wanted(&self, control: &Control, catalogue: &Catalogue) {
+        for version in catalogue.versions.iter().filter(|version| version.state == State::Installing) {
+            let folder = version.spec.folder.clone();
+            match self.lock().get_mut(&folder) {
+                Some(install) if install.progress == Progress::Wanted => install.progress = Progress::Running,
+                _ => continue,
+            }
+            let (app, version) = (version.spec.app.to_string(), version.spec.version.to_string());
+            tracing::info!(app, version, "Installing dependencies");
+            control.shared.events.tell(What::Installing { app: app.clone(), version: version.clone() });
+            let (control, installer) = (control.clone(), self.clone());
+            tokio::spawn(async move {
+                let done = installer.install(&folder).await;
+                match &done {
+                    Progress::Failed(message) => {
+                        tracing::error!(app, version, "Dependencies could not be installed: {message}");
+                        control.shared.events.tell(What::InstallFailed { app, version, message: message.clone() });
+                    }
+                    _ => tracing::info!(app, version, "Dependencies are installed"),
+                }
+                if let Some(install) = installer.lock().get_mut(&folder) {
+                    install.progress = done;
+                }
+                control.shared.stale.notify_one();
+            });
+        }
+    }
+
+    async fn install(&self, folder: &Path) -> Progress {
+        // The semaphore is never closed.
+        let _one = self.one.acquire().await;
+        let Some((tool, lock_file)) = Tool::of(folder) else { return Progress::Failed("the lock file is gone".into()) };
+        // Before it begins: what changes meanwhile is not what was installed.
+        let installed = fingerprint(&lock_file);
+        let mut command = tool.command();
+        command
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        match tokio::time::timeout(LONGEST, command.output()).await {
+            Ok(Ok(output)) if output.status.success() => {
+                // Without the mark it is installed again at the next start, which does no harm.
+                let modules = folder.join("node_modules");
+                let _ = std::fs::create_dir_all(&modules);
+                let _ = std::fs::write(modules.join(MARK), installed.unwrap_or_default());
+                Progress::Done
+            }
+            Ok(Ok(output)) => {
+                let words = String::from_utf8_lossy(&output.stderr).into_owned();
+                let lines: Vec<&str> = words.lines().filter(|line| !line.trim().is_empty()).collect();
+                let last = lines[lines.len().saturating_sub(LAST_WORDS)..].join("\n");
+                Progress::Failed(format!("{} ended with {}: {last}", tool.name(), output.status))
+            }
+            Ok(Err(error)) => Progress::Failed(format!("{} cannot be started: {error}", tool.name())),
+            Err(_) => Progress::Failed(format!("{} took longer than {LONGEST:?}", tool.name())),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Install>> {
+        // Nothing that can panic runs under this lock.
+        self.folders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Tool {
+    fn of(folder: &Path) -> Option<(Self, PathBuf)> {
+        let files = [("package-lock.json", Self::Npm), ("npm-shrinkwrap.json", Self::Npm), ("bun.lock", Self::Bun)];
+        let mut there = files.into_iter().map(|(name, tool)| (tool, folder.join(name)));
+        there.find(|(_, file)| file.is_file())
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Npm => "npm",
+            Self::Bun => "bun",
+        }
+    }
+
+    /// Exactly what the lock file says, and no script of anybody's. What an app's `.npmrc` could name as its git would be
+    /// one too.
+    fn command(self) -> Command {
+        let mut command = Command::new(self.name());
+        command.env_clear().envs(VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        match self {
+            Self::Npm => command.args(["ci", "--ignore-scripts", "--git=git", "--no-audit", "--no-fund", "--omit=dev"]),
+            Self::Bun => command.args(["install", "--frozen-lockfile", "--ignore-scripts", "--production"]),
+        };
+        command
+    }
+}
+
+/// Which lock file the packages that are there came from; none where an install did not come to its end.
+fn mark(folder: &Path) -> Option<String> {
+    std::fs::read_to_string(folder.join("node_modules").join(MARK)).ok()
+}
+
+fn fingerprint(lock_file: &Path) -> Option<String> {
+    let text = std::fs::read(lock_file).ok()?;
+    Some(Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -1,0 +1,230 @@
+//! Commands that ask a running server: what they print, and the exit codes that scripts go by.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::folder::{Folder, says};
+use crate::program::Program;
+use crate::server::{Ended, Server, TOKEN, run};
+
+/// Runs a command against the server.
+fn ask(server: &Server, arguments: &[&str]) -> Ended {
+    run(&[arguments, &["--admin", &server.admin(), "--admin-token", TOKEN]].concat())
+}
+
+/// What a command prints that must succeed.
+#[track_caller]
+fn told(server: &Server, arguments: &[&str]) -> String {
+    let ended = ask(server, arguments);
+    assert!(ended.status.success(), "{arguments:?}: {}{}; the log:\n{}", ended.stdout, ended.stderr, server.log());
+    ended.stdout
+}
+
+#[track_caller]
+fn told_json(server: &Server, arguments: &[&str]) -> Value {
+    let text = told(server, &[arguments, &["--json"]].concat());
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{arguments:?}: {error}: {text}"))
+}
+
+/// Ends with this exit code, nothing on standard output, and all of `parts` in what it says.
+#[track_caller]
+fn assert_ends(ended: &Ended, exit: i32, parts: &[&str]) {
+    assert_eq!((ended.status.code(), ended.stdout.as_str()), (Some(exit), ""), "{}", ended.stderr);
+    for part in parts {
+        assert!(ended.stderr.contains(part), "no {part:?} in {}", ended.stderr);
+    }
+}
+
+/// An app to be deployed, and a server that has none.
+fn nothing(name: &str) -> (Folder, Server) {
+    let folder = Folder::with(name, &[("shop/index.js", &says("one")), ("served/.keep", "")]);
+    let server = Server::start(&["serve", folder.of("served").to_str().unwrap()], &[]);
+    (folder, server)
+}
+
+#[test]
+fn an_app_is_deployed_changed_and_taken_back() {
+    let (folder, server) = nothing("cli-deploy");
+    assert_eq!(told(&server, &["apps"]), "no apps\n");
+    let shop = folder.of("shop");
+    let shop = shop.to_str().unwrap();
+    assert_ends(&ask(&server, &["deploy", shop]), 2, &["no version", "--version"]);
+    let text = told(&server, &["deploy", shop, "--version", "1.0.0", "--owner", "me"]);
+    assert!(text.starts_with("shop@1.0.0 (revision 1, 1 file, ") && text.ends_with(") is active: /shop/\n"), "{text}");
+    server.expect("/shop/", "one");
+
+    folder.say("shop", "two");
+    folder.write("shop/manifest.yaml", "version: 2.0.0\n");
+    let text = told(&server, &["deploy", shop, "--no-activate"]);
+    assert!(text.contains("is served: /shop@2.0.0/; /shop/ is still 1.0.0"), "{text}");
+    server.expect("/shop/", "one");
+    server.expect("/shop@2/", "two");
+    assert_eq!(told(&server, &["activate", "shop", "2"]), "shop@2.0.0 is active\n");
+    server.expect("/shop/", "two");
+    assert_eq!(told(&server, &["rollback", "shop"]), "shop@1.0.0 (revision 1) is active again\n");
+    server.expect("/shop/", "one");
+
+    let apps = told(&server, &["apps"]);
+    let expected = "\
+NAME  ACTIVE  VERSIONS      STATE   SOURCE  OWNER
+shop  1.0.0   1.0.0, 2.0.0  served  upload  ";
+    assert!(apps.starts_with(expected), "{apps}");
+    assert!(told(&server, &["apps", "shop"]).contains("\n2.0.0    -       worker  served  upload  1 of 1"));
+    assert_eq!(told_json(&server, &["apps", "shop"])["active"], "1.0.0");
+
+    assert_ends(&ask(&server, &["delete", "shop"]), 2, &["--yes"]);
+    assert_eq!(told(&server, &["delete", "shop", "--version", "2.0.0", "--yes"]), "deleted shop: 2.0.0\n");
+    assert_eq!(told_json(&server, &["delete", "shop", "--yes"])["deleted"][0], "1.0.0");
+    server.get("/shop/").assert_error(404, "no_app", &[]);
+}
+
+#[test]
+fn what_cannot_be_served_is_refused_and_shown() {
+    let (folder, server) = nothing("cli-refused");
+    let shop = folder.of("shop");
+    let deploy = || ask(&server, &["deploy", shop.to_str().unwrap(), "--version", "1.0.0"]);
+    folder.write("shop/index.js", "let a = ;");
+    assert_ends(&deploy(), 6, &["bad_upload", "/index.js:1:9: ", "  1 | let a = ;\n    |         ^"]);
+    folder.write("shop/manifest.yaml", "timout: 5s");
+    assert_ends(&deploy(), 1, &["manifest.yaml:1:1: timout: unknown key: did you mean timeout?"]);
+    assert_eq!(told_json(&server, &["apps"])["apps"], Value::Array(Vec::new()));
+    assert_ends(&ask(&server, &["deploy", "/nowhere"]), 1, &["/nowhere"]);
+}
+
+#[test]
+fn exit_codes_say_what_went_wrong() {
+    let (_folder, server) = nothing("cli-exits");
+    // Nobody listens there.
+    let gone = run(&["apps", "--admin", "127.0.0.1:1", "--admin-token", TOKEN]);
+    assert_ends(&gone, 3, &["no server answers at 127.0.0.1:1", "hearth serve", "--admin"]);
+    let admin = server.admin();
+    assert_ends(&run(&["apps", "--admin", &admin, "--admin-token", "wrong"]), 4, &["token", "HEARTH_ADMIN_TOKEN"]);
+    let nowhere = run(&["apps", "--admin", &admin, "--data", "/nowhere"]);
+    assert_ends(&nowhere, 4, &["no admin token in /nowhere", "--data"]);
+    assert_ends(&ask(&server, &["apps", "nobody"]), 5, &["no_app", "nobody"]);
+    assert_ends(&ask(&server, &["secrets", "list", "nobody"]), 5, &["no_app"]);
+    assert_ends(&ask(&server, &["activate", "shop", "not a version"]), 6, &["not a version"]);
+    assert_ends(&run(&["apps", "--admin", "https://example.com"]), 2, &["--admin", "ssh -L"]);
+    assert_ends(&ask(&server, &["drain"]), 2, &["--yes"]);
+    // The other listener of the same server is none of the admin API's.
+    let public = run(&["pool", "--admin", server.address(), "--admin-token", TOKEN]);
+    assert_ends(&public, 5, &["no_app"]);
+}
+
+#[test]
+fn the_token_is_found_where_the_server_keeps_it() {
+    let folder = Folder::with("cli-token", &[("apps/hello/index.js", &says("hello"))]);
+    let (apps, data) = (folder.of("apps"), folder.of("data"));
+    let (apps, data) = (apps.to_str().unwrap(), data.to_str().unwrap());
+    let server = Program::start(
+        "cli-token",
+        &["serve", apps, "--data", data, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"],
+    );
+    let admin = server.address("Admin API on http://");
+    let ended = run(&["apps", "--admin", &format!("http://{admin}/"), "--data", data]);
+    assert!(ended.status.success() && ended.stdout.contains("hello"), "{}{}", ended.stdout, ended.stderr);
+}
+
+#[test]
+fn secrets_go_one_way() {
+    let app = "export default { fetch: (request, env) => new Response(env.API_KEY ?? 'none') };";
+    let folder = Folder::with("cli-secrets", &[("vault/index.js", app)]);
+    let server = folder.serve(&[]);
+    server.expect("/vault/", "none");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth"));
+    command.args(["secrets", "set", "vault", "API_KEY", "--admin", &server.admin()]).env("HEARTH_ADMIN_TOKEN", TOKEN);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"quiet as a mouse\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert!(output.status.success() && said == "set API_KEY of vault\n", "{said}");
+    server.expect("/vault/", "quiet as a mouse");
+    assert_eq!(told(&server, &["secrets", "list", "vault"]), "API_KEY\n");
+    told(&server, &["secrets", "set", "vault", "API_KEY", "--value", "another"]);
+    server.expect("/vault/", "another");
+    told(&server, &["secrets", "delete", "vault", "API_KEY"]);
+    server.expect("/vault/", "none");
+    assert_ends(&ask(&server, &["secrets", "delete", "vault", "API_KEY"]), 5, &["API_KEY"]);
+}
+
+#[test]
+fn tokens_are_shown_once() {
+    let folder =
+        Folder::with("cli-tokens", &[("club/index.js", &says("welcome")), ("club/manifest.yaml", "auth: token\n")]);
+    let server = folder.serve(&[]);
+    assert_eq!(server.get("/club/").status, 401);
+    let ended = ask(&server, &["tokens", "add", "club", "--label", "me"]);
+    assert!(ended.status.success(), "{}", ended.stderr);
+    let bearer = format!("Bearer {}", ended.stdout.trim_end());
+    let mut client = server.connect();
+    client.start("GET", "/club/", &[("authorization", &bearer)]);
+    assert_eq!(client.reply().text(), "welcome");
+    let listed = told(&server, &["tokens", "list", "club"]);
+    assert!(listed.contains("me") && !listed.contains(ended.stdout.trim_end()), "{listed}");
+    let id = told_json(&server, &["tokens", "list", "club"])["tokens"][0]["id"].as_str().unwrap().to_owned();
+    told(&server, &["tokens", "delete", "club", &id]);
+    assert_eq!(told(&server, &["tokens", "list", "club"]), "no tokens\n");
+}
+
+#[test]
+fn tasks_answer_or_fail() {
+    let app = "export default { task({ payload }) { if (payload === 'bad') throw new Error('no such work'); \
+               return { did: payload }; } };";
+    let folder = Folder::with("cli-task", &[("work/index.js", app)]);
+    let server = folder.serve(&[]);
+    assert_eq!(told(&server, &["task", "work", r#"["a"]"#]), "{\n  \"did\": [\n    \"a\"\n  ]\n}\n");
+    assert_ends(&ask(&server, &["task", "work", r#""bad""#]), 1, &["the task failed", "no such work"]);
+    assert_ends(&ask(&server, &["task", "work", "{"]), 6, &["not JSON"]);
+}
+
+#[test]
+fn the_server_is_seen_from_all_sides() {
+    let app = "console.log('one\\u001b[2J\\ntwo'); export default { fetch: () => new Response('hello') };";
+    let folder = Folder::with("cli-state", &[("hello/index.js", app)]);
+    let server = folder.serve(&["--workers", "1"]);
+    server.expect("/hello/", "hello");
+    server.wait_log("two");
+    let workers = told(&server, &["workers"]);
+    assert!(workers.lines().nth(1).unwrap().starts_with("hello  latest "), "{workers}");
+    assert!(told(&server, &["pool"]).starts_with("workers     "));
+    assert!(told(&server, &["metrics"]).contains("\nrequests       "));
+    assert!(told_json(&server, &["metrics"])["totalRequests"].is_u64());
+    assert!(told(&server, &["metrics", "--prometheus"]).contains("\nhearth_apps 1\n"));
+    assert_eq!(told(&server, &["crashes"]), "no crashes\n");
+    let logs = told(&server, &["logs", "hello"]);
+    assert!(logs.contains("one\\u{1b}[2J\\ntwo") && !logs.contains('\u{1b}'), "{logs}");
+    assert_eq!(told_json(&server, &["logs", "hello", "-n", "1"])["lines"][0]["app"], "hello");
+}
+
+#[test]
+fn logs_and_events_are_followed_until_the_server_ends() {
+    let app =
+        "export default { fetch: (request) => { console.log(`asked ${request.url}`); return new Response(''); } };";
+    let folder = Folder::with("cli-follow", &[("hello/index.js", app)]);
+    let mut server = folder.serve(&[]);
+    let admin = server.admin();
+    let follow = |name: &str, command: &[&str]| {
+        Program::start(name, &[command, &["--admin", &admin, "--admin-token", TOKEN]].concat())
+    };
+    server.get("/hello/first");
+    server.wait_log("/first");
+    let mut logs = follow("cli-follow-logs", &["logs", "hello", "--follow"]);
+    let mut lines = follow("cli-follow-lines", &["logs", "hello", "-f", "--json"]);
+    let mut events = follow("cli-follow-events", &["events"]);
+    logs.wait_output("/first");
+    lines.wait_output("/first");
+    events.wait_output("catalogue_changed");
+    server.get("/hello/second");
+    logs.wait_output("/second");
+    let line: Value = serde_json::from_str(&lines.wait_output("/second")).unwrap();
+    assert_eq!(line["app"], "hello");
+    folder.say("more", "more");
+    events.wait_output("apps=2");
+    ask(&server, &["drain", "--yes"]);
+    for program in [&mut logs, &mut lines, &mut events] {
+        program.wait();
+    }
+    assert!(server.wait().0.success());
+}

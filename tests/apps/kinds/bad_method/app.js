@@ -1,0 +1,1 @@
+export default { routes: { "/wrong": { get: () => new Response("no") } } };

@@ -1,0 +1,3 @@
+const response = new Response("read already");
+await response.text();
+export default { routes: { "/read": response } };

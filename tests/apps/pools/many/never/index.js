@@ -1,0 +1,2 @@
+// Waits for nothing, and not for long: its manifest says so.
+export default { fetch: () => new Promise(() => {}) };

@@ -1,0 +1,3 @@
+export const prerender = true;
+// Written as about/index.html.
+export const trailingSlash = "always";

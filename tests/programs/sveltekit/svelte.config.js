@@ -1,0 +1,3 @@
+import adapter from "./adapter.js";
+
+export default { kit: { adapter: adapter() } };
