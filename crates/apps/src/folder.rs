@@ -1,9 +1,25 @@
-//! Which folder an app is, when all that is known is one of its files (`hearth run FILE`).
+//! Which files make a folder an app, and which folder an app is when all that is known is one of its files (`hearth run FILE`).
 //!
 //! The folder matters for more than tidiness: it is the border that no module graph crosses, so it must be neither a
 //! file's own folder when packages lie further up, nor ever a guess beyond the first mark found.
 
 use std::path::{Path, PathBuf};
+
+/// What an app says about itself: the first that is there counts.
+pub const MANIFESTS: [&str; 2] = ["manifest.yaml", "manifest.yml"];
+
+/// Where an app begins, unless its manifest says otherwise: the first that is there counts.
+pub const ENTRIES: [&str; 9] = [
+    "index.ts",
+    "index.tsx",
+    "index.js",
+    "index.mjs",
+    "index.html",
+    "src/index.ts",
+    "src/index.tsx",
+    "src/index.js",
+    "src/index.mjs",
+];
 
 /// Files that mark an app's folder.
 const MARKS: [&str; 2] = ["manifest.yaml", "package.json"];

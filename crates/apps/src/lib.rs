@@ -12,5 +12,5 @@ pub mod routes;
 pub mod versions;
 pub mod watch;
 
-pub use folder::app_folder;
+pub use folder::{ENTRIES, MANIFESTS, app_folder};
 pub use modules::AppModules;

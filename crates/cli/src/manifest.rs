@@ -3,10 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use hearth_apps::MANIFESTS;
 use hearth_config::{ConfigErrors, Manifest};
-
-/// The first that is there counts.
-pub const FILES: [&str; 2] = ["manifest.yaml", "manifest.yml"];
 
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
@@ -18,7 +16,7 @@ pub enum ManifestError {
 
 /// An empty one where there is no file.
 pub fn read(folder: &Path) -> Result<Manifest, ManifestError> {
-    for name in FILES {
+    for name in MANIFESTS {
         let file = folder.join(name);
         match std::fs::read_to_string(&file) {
             Ok(text) => return Ok(Manifest::parse(&text, &file)?),

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use hearth_apps::versions::AppVersion;
+use hearth_apps::{ENTRIES, MANIFESTS};
 use hearth_config::{
     Env, Layers, Manifest, OperatorConfig, Origin, Resolved, Settings, package_identity, parse_dotenv,
 };
@@ -12,20 +13,7 @@ use serde_json::{Value, json};
 
 use super::finding::Finding;
 use super::graph;
-use crate::manifest;
 
-/// In this order, as `hearth serve` looks for them.
-pub const ENTRIES: [&str; 9] = [
-    "index.ts",
-    "index.tsx",
-    "index.js",
-    "index.mjs",
-    "index.html",
-    "src/index.ts",
-    "src/index.tsx",
-    "src/index.js",
-    "src/index.mjs",
-];
 const LOCK_FILES: [&str; 3] = ["package-lock.json", "npm-shrinkwrap.json", "bun.lock"];
 
 /// An app that was looked at.
@@ -93,7 +81,7 @@ struct App<'a> {
 impl App<'_> {
     /// `None` where it cannot be understood: then nothing is known of what follows from it either.
     fn manifest(&mut self) -> Option<Manifest> {
-        for name in manifest::FILES {
+        for name in MANIFESTS {
             let file = self.folder.join(name);
             let Some(text) = self.text(&file) else { continue };
             return Manifest::parse(&text?, &file).map_err(|errors| self.config(&errors)).ok();

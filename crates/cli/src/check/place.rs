@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use hearth_apps::discovery::check_name;
+use hearth_apps::{ENTRIES, MANIFESTS};
 use hearth_core::AppName;
 
-use super::app::ENTRIES;
 use super::finding::Finding;
-use crate::manifest;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Place {
@@ -28,7 +27,7 @@ impl Place {
 
 /// Whether the folder itself is an app, as discovery sees it.
 pub fn is_app(folder: &Path) -> bool {
-    let marks = manifest::FILES.iter().chain(&ENTRIES).chain(&["package.json"]);
+    let marks = MANIFESTS.iter().chain(&ENTRIES).chain(&["package.json"]);
     marks.into_iter().any(|name| folder.join(name).is_file())
 }
 

@@ -4,25 +4,13 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use hearth_apps::{ENTRIES, MANIFESTS};
 use hearth_config::{
     ConfigErrors, Env, Layers, Manifest, OperatorConfig, Origin, Resolved, Settings, package_identity, parse_dotenv,
 };
 use hearth_core::{AppName, VersionName};
 use hearth_link::Kind;
 
-/// In this order, as the manifest's reference says.
-const ENTRIES: [&str; 9] = [
-    "index.ts",
-    "index.tsx",
-    "index.js",
-    "index.mjs",
-    "index.html",
-    "src/index.ts",
-    "src/index.tsx",
-    "src/index.js",
-    "src/index.mjs",
-];
-const MANIFESTS: [&str; 2] = ["manifest.yaml", "manifest.yml"];
 /// Longer files are no manifests.
 const LARGEST: u64 = 2 << 20;
 
