@@ -1,31 +1,37 @@
 //! Breadcrumbs: a shared page that says at any moment which app and request each thread is running, so that a crash can
 //! be traced to its app by whoever holds the page too (another process, or the next one).
 //!
-//! Layout, 4 KiB per 31 threads, all fields native-endian:
+//! Layout, one record of 512 bytes per thread behind a head of the same size, all fields native-endian:
 //!
 //! ```text
-//!   0   magic "HRTHCRM1"      8   number of records (u64)     16..128 reserved
-//! 128 * (1 + n)               record n:
-//!       0   request id (u64, atomic); 0: the thread runs nothing
-//!       8   length of the name (u64, atomic)
-//!      16   the app's name, at most 112 bytes, cut at a character boundary
+//!   0   magic "HRTHCRM2"      8   number of records (u64)
+//!  16   the thread that crashed (its number in the kernel, u64, atomic); 0: none
+//! 512 * (1 + n)               record n:
+//!       0   request id + 1 (u64, atomic); 0: the thread runs nothing
+//!       8   the thread's number in the kernel (u64)
+//!      16   what it is doing (u64)
+//!      24   lengths: app, version, owner, client's id of the request (four times u16)
+//!      32   the four of them, one after the other
 //! ```
 //!
-//! A record has one writer, its thread. The name is written before the request id (release), and the id is set to 0
-//! before the name changes, so a reader that sees an id sees the name that goes with it. After a crash nothing changes
-//! any more, and the page is exact.
+//! A record has one writer, its thread. The names are written before the request id (release), and the id is set to 0
+//! before they change, so a reader that sees an id sees the names that go with it. After a crash nothing changes any more,
+//! and the page is exact.
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-const MAGIC: &[u8; 8] = b"HRTHCRM1";
-const RECORD: usize = 128;
-const NAME: usize = 112;
+const MAGIC: &[u8; 8] = b"HRTHCRM2";
+const RECORD: usize = 512;
+const CRASHED: usize = 16;
+const NAMES: usize = 32;
+/// The longest of each; what is longer is cut, at a character boundary.
+const LONGEST: [usize; 4] = [160, 64, 160, 64];
 
 /// The page, mapped. Records are handed out once each and never taken back: threads that run JavaScript are few.
 pub struct Breadcrumbs {
@@ -38,6 +44,31 @@ pub struct Breadcrumbs {
 pub struct Crumb {
     page: Arc<Breadcrumbs>,
     index: usize,
+    /// Whose names are there.
+    subject: u64,
+}
+
+/// Whose code runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Who<'a> {
+    pub app: &'a str,
+    pub version: &'a str,
+    pub owner: &'a str,
+}
+
+/// What a thread does for a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Doing {
+    /// Evaluating modules.
+    Loading = 1,
+    /// What module evaluation left running.
+    Outside,
+    Handling,
+    /// After the response's head.
+    Streaming,
+    /// What was given to `waitUntil`.
+    Draining,
 }
 
 /// What a thread was running.
@@ -45,7 +76,28 @@ pub struct Crumb {
 pub struct Running {
     pub thread: usize,
     pub app: String,
+    pub version: String,
+    pub owner: String,
     pub request: u64,
+    /// The client's name for it, as far as it is known.
+    pub request_text: Option<String>,
+    pub doing: Option<Doing>,
+    pub crashed: Crashed,
+}
+
+/// Whether it is the thread that brought the process down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crashed {
+    Yes,
+    No,
+}
+
+/// What a page says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trail {
+    pub running: Vec<Running>,
+    /// The thread that crashed, in the kernel's count.
+    pub crashed: Option<u64>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +115,17 @@ pub enum BreadcrumbError {
 unsafe impl Send for Breadcrumbs {}
 // SAFETY: as above.
 unsafe impl Sync for Breadcrumbs {}
+
+/// A page that belongs to no file system: whoever has the descriptor has the page.
+pub fn nameless_page() -> io::Result<File> {
+    // SAFETY: demands a text that ends with a zero, which it is; the result is checked.
+    let fd = unsafe { libc::memfd_create(c"hearth-breadcrumbs".as_ptr(), libc::MFD_CLOEXEC) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: demands a descriptor that nobody else owns: it was made just now.
+    Ok(unsafe { File::from_raw_fd(fd) })
+}
 
 impl Breadcrumbs {
     /// A page of this process's own.
@@ -98,10 +161,39 @@ impl Breadcrumbs {
         Ok(Arc::new(page))
     }
 
-    /// The next free record; none when there are more threads than the page was made for.
+    /// The next free record, for the calling thread; none when there are more threads than the page was made for.
     pub fn claim(self: &Arc<Self>) -> Option<Crumb> {
         let index = self.taken.fetch_add(1, Ordering::Relaxed);
-        (index < self.records).then(|| Crumb { page: self.clone(), index })
+        if index >= self.records {
+            return None;
+        }
+        self.word(RECORD * (index + 1) + 8).store(this_thread(), Ordering::Release);
+        Some(Crumb { page: self.clone(), index, subject: 0 })
+    }
+
+    /// The calling thread has crashed; the first that says so is the one. Safe in a signal handler.
+    pub(crate) fn mark_crash(&self) {
+        let _ = self.word(CRASHED).compare_exchange(0, this_thread(), Ordering::AcqRel, Ordering::Relaxed);
+    }
+
+    /// The client's name for what the calling thread runs. Safe in a signal handler.
+    pub(crate) fn note_request(&self, text: &[u8]) {
+        let (thread, records) = (this_thread(), (1..=self.records).map(|n| RECORD * n));
+        let Some(record) = records.into_iter().find(|at| self.word(at + 8).load(Ordering::Relaxed) == thread) else {
+            return;
+        };
+        let lengths = self.word(record + 24).load(Ordering::Relaxed);
+        let before: usize = (0..3).map(|n| (lengths >> (16 * n)) as usize & 0xffff).sum();
+        let length = text.len().min(LONGEST[3]);
+        if NAMES + before + length > RECORD {
+            return;
+        }
+        // SAFETY: it ends within the record (checked above), whose only writer is the calling thread.
+        unsafe {
+            let to = self.base.as_ptr().add(record + NAMES + before);
+            std::ptr::copy_nonoverlapping(text.as_ptr(), to, length);
+        }
+        self.word(record + 24).store((lengths & 0xffff_ffff_ffff) | (length as u64) << 48, Ordering::Release);
     }
 
     fn word(&self, offset: usize) -> &AtomicU64 {
@@ -119,23 +211,26 @@ impl Drop for Breadcrumbs {
     }
 }
 
+/// The calling thread's number in the kernel.
+fn this_thread() -> u64 {
+    // SAFETY: demands nothing.
+    u64::from(unsafe { libc::gettid() }.unsigned_abs())
+}
+
 // === impl Crumb ===
 
 impl Crumb {
-    /// This thread now runs `request` of `app`.
-    pub fn set(&mut self, app: &str, request: u64) {
+    /// This thread now runs `request`, of whom `subject` stands for: the names are asked for when it is another than
+    /// before. Never 0, and never given to anybody else.
+    pub fn set<'a>(&mut self, subject: u64, who: impl FnOnce() -> Who<'a>, request: u64, doing: Doing) {
         let record = RECORD * (self.index + 1);
-        self.page.word(record).store(0, Ordering::Release);
-        let mut length = app.len().min(NAME);
-        while !app.is_char_boundary(length) {
-            length -= 1;
+        if self.subject != subject {
+            self.page.word(record).store(0, Ordering::Release);
+            let Who { app, version, owner } = who();
+            self.write([app, version, owner, ""]);
+            self.subject = subject;
         }
-        self.page.word(record + 8).store(length as u64, Ordering::Release);
-        // SAFETY: the record has NAME bytes for the name behind its two words, `length` is at most that, and this is the
-        // record's only writer (`&mut self`, one Crumb per record).
-        unsafe {
-            std::ptr::copy_nonoverlapping(app.as_ptr(), self.page.base.as_ptr().add(record + 16), length);
-        }
+        self.page.word(record + 16).store(doing as u64, Ordering::Relaxed);
         self.page.word(record).store(request.wrapping_add(1), Ordering::Release);
     }
 
@@ -143,32 +238,85 @@ impl Crumb {
     pub fn clear(&mut self) {
         self.page.word(RECORD * (self.index + 1)).store(0, Ordering::Release);
     }
+
+    fn write(&self, names: [&str; 4]) {
+        let record = RECORD * (self.index + 1);
+        let (mut lengths, mut at) = (0_u64, record + NAMES);
+        for (n, (name, longest)) in names.into_iter().zip(LONGEST).enumerate() {
+            let mut length = name.len().min(longest);
+            while !name.is_char_boundary(length) {
+                length -= 1;
+            }
+            // SAFETY: the four longest names together fit behind the record's words, none is longer than its share, and
+            // this is the record's only writer (one Crumb per record, and a thread writes to its own).
+            unsafe { std::ptr::copy_nonoverlapping(name.as_ptr(), self.page.base.as_ptr().add(at), length) };
+            lengths |= (length as u64) << (16 * n);
+            at += length;
+        }
+        self.page.word(record + 24).store(lengths, Ordering::Release);
+    }
+}
+
+// === impl Doing ===
+
+impl Doing {
+    fn of(word: u64) -> Option<Self> {
+        [Self::Loading, Self::Outside, Self::Handling, Self::Streaming, Self::Draining]
+            .into_iter()
+            .find(|doing| *doing as u64 == word)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Loading => "loading",
+            Self::Outside => "outside",
+            Self::Handling => "handling",
+            Self::Streaming => "streaming",
+            Self::Draining => "wait_until",
+        }
+    }
 }
 
 /// Reads a page that another process left in a file: what each of its threads was running.
-pub fn read(path: &Path) -> Result<Vec<Running>, BreadcrumbError> {
+pub fn read(path: &Path) -> Result<Trail, BreadcrumbError> {
     let mut bytes = Vec::new();
     File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(BreadcrumbError::Read)?;
     parse(&bytes)
 }
 
 /// The same, of bytes that may be anything.
-pub fn parse(bytes: &[u8]) -> Result<Vec<Running>, BreadcrumbError> {
+pub fn parse(bytes: &[u8]) -> Result<Trail, BreadcrumbError> {
     if bytes.len() < RECORD || &bytes[..8] != MAGIC {
         return Err(BreadcrumbError::NotBreadcrumbs);
     }
     let word = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+    let crashed = Some(word(CRASHED)).filter(|thread| *thread != 0);
     let mut running = Vec::new();
     for (thread, record) in bytes.chunks_exact(RECORD).skip(1).enumerate() {
         let at = RECORD * (thread + 1);
         let request = word(at);
-        if request != 0 {
-            let length = (word(at + 8) as usize).min(NAME);
-            let app = String::from_utf8_lossy(&record[16..16 + length]).into_owned();
-            running.push(Running { thread, app, request: request - 1 });
+        if request == 0 {
+            continue;
         }
+        let (lengths, mut rest) = (word(at + 24), &record[NAMES..]);
+        let [app, version, owner, text] = [0, 1, 2, 3].map(|n: usize| {
+            let length = ((lengths >> (16 * n)) as usize & 0xffff).min(LONGEST[n]).min(rest.len());
+            let (name, after) = rest.split_at(length);
+            rest = after;
+            String::from_utf8_lossy(name).into_owned()
+        });
+        running.push(Running {
+            thread,
+            app,
+            version,
+            owner,
+            request: request - 1,
+            request_text: Some(text).filter(|text| !text.is_empty()),
+            doing: Doing::of(word(at + 16)),
+            crashed: if crashed == Some(word(at + 8)) { Crashed::Yes } else { Crashed::No },
+        });
     }
-    Ok(running)
+    Ok(Trail { running, crashed })
 }
 
 #[cfg(test)]
@@ -176,31 +324,45 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Running>, BreadcrumbError> {
 mod tests {
     use super::*;
 
+    fn who(app: &str) -> Who<'_> {
+        Who { app, version: "1.0.0", owner: "somebody" }
+    }
+
     #[test]
     fn what_a_thread_runs_can_be_read_from_the_file() {
         let path = std::env::temp_dir().join(format!("hearth-crumbs-{}", std::process::id()));
         let file = File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
         let page = Breadcrumbs::in_file(2, &file).unwrap();
         let mut first = page.claim().unwrap();
-        let mut second = page.claim().unwrap();
+        let long = "é".repeat(100);
+        let mut second = std::thread::scope(|scope| scope.spawn(|| page.claim().unwrap()).join().unwrap());
         assert!(page.claim().is_none());
-        first.set("shop", 7);
-        second.set(&"é".repeat(100), 8);
-        let running = read(&path).unwrap();
-        assert_eq!(running[0], Running { thread: 0, app: "shop".into(), request: 7 });
-        assert_eq!(running[1].app, "é".repeat(56));
-        first.clear();
+        first.set(1, || who("shop"), 7, Doing::Handling);
+        second.set(2, || who(&long), 8, Doing::Draining);
+        page.mark_crash();
+        page.note_request(b"the-clients-own");
+        let trail = read(&path).unwrap();
+        let shop = &trail.running[0];
+        assert_eq!((&*shop.app, &*shop.version, &*shop.owner, shop.request), ("shop", "1.0.0", "somebody", 7));
+        assert_eq!((shop.doing, shop.crashed), (Some(Doing::Handling), Crashed::Yes));
+        assert_eq!(shop.request_text.as_deref(), Some("the-clients-own"));
+        let other = &trail.running[1];
+        assert_eq!((&*other.app, &*other.owner, other.crashed), (&*"é".repeat(80), "somebody", Crashed::No));
+        first.set(1, || panic!("the names are there"), 9, Doing::Streaming);
         second.clear();
-        assert_eq!(read(&path).unwrap(), []);
+        let running = read(&path).unwrap().running;
+        assert_eq!((running.len(), &*running[0].app, running[0].request), (1, "shop", 9));
+        first.clear();
+        assert_eq!(read(&path).unwrap().running, []);
         std::fs::remove_file(&path).unwrap();
     }
 
     #[test]
     fn garbage_is_refused() {
         assert!(parse(b"").is_err());
-        assert!(parse(&[0; 256]).is_err());
-        let mut page = vec![0xff; 300];
+        assert!(parse(&[0; 1024]).is_err());
+        let mut page = vec![0xff; 1100];
         page[..8].copy_from_slice(MAGIC);
-        assert_eq!(parse(&page).unwrap().len(), 1);
+        assert_eq!(parse(&page).unwrap().running.len(), 1);
     }
 }

@@ -62,9 +62,7 @@ impl<K: Keep> Drop for Lease<K> {
         let last = row.put_back(self.slot, &self.rack, &mut later);
         let needs_creation = row.needs_creation();
         drop(row);
-        if !later.is_empty() {
-            stock.carry_out(later);
-        }
+        stock.carry_out(later);
         if needs_creation {
             stock.provide(&self.rack);
         } else if last && stock.is_hungry() {

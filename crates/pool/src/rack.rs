@@ -53,9 +53,13 @@ pub(crate) enum Place {
     Given,
 }
 
-/// What is to be done when all locks are released; `Stock::carry_out` does it.
+/// What is to be done when all locks are released; `Stock::carry_out` does it. Mostly nothing, which costs nothing.
 #[must_use = "somebody waits for this"]
 pub(crate) struct Later<K: Keep> {
+    work: Option<Box<Work<K>>>,
+}
+
+pub(crate) struct Work<K: Keep> {
     pub(crate) answers: Vec<(oneshot::Sender<Answer<K>>, Answer<K>)>,
     pub(crate) leavings: Vec<Leaving<K>>,
     /// Things that nobody has used for too long, to be told so.
@@ -101,18 +105,23 @@ impl<K: Keep> Leaving<K> {
 
 impl<K: Keep> Later<K> {
     pub(crate) fn new() -> Self {
-        Self {
-            answers: Vec::new(),
-            leavings: Vec::new(),
-            idlers: Vec::new(),
-            lingerers: Vec::new(),
-            creations: Vec::new(),
-        }
+        Self { work: None }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        let Self { answers, leavings, idlers, lingerers, creations } = self;
-        let told = idlers.is_empty() && lingerers.is_empty();
-        answers.is_empty() && leavings.is_empty() && told && creations.is_empty()
+    /// Where something is put that is to be done.
+    pub(crate) fn work(&mut self) -> &mut Work<K> {
+        self.work.get_or_insert_with(|| {
+            Box::new(Work {
+                answers: Vec::new(),
+                leavings: Vec::new(),
+                idlers: Vec::new(),
+                lingerers: Vec::new(),
+                creations: Vec::new(),
+            })
+        })
+    }
+
+    pub(crate) fn into_work(self) -> Option<Box<Work<K>>> {
+        self.work
     }
 }

@@ -195,7 +195,7 @@ impl<K: Keep> Row<K> {
     fn remove(&mut self, index: usize, why: Reason, rack: &Arc<Rack<K>>, later: &mut Later<K>) {
         let slot = self.slots.remove(index);
         self.counts.removed += 1;
-        later.leavings.push(Leaving::new(slot, rack.clone(), why, Place::Held));
+        later.work().leavings.push(Leaving::new(slot, rack.clone(), why, Place::Held));
     }
 
     /// What time it is, if that matters: a look at the clock is half the price of a lease.

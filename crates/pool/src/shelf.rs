@@ -19,7 +19,7 @@ use crate::slot::Moment;
 use crate::stats::ShelfStats;
 
 /// How many things a shelf has, and for how long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ShelfRules {
     /// Usable things at once, those that are being made included. Things that take nothing new do not count.
     pub most: usize,
@@ -29,7 +29,7 @@ pub struct ShelfRules {
 }
 
 /// When a thing has done enough. `None` is never.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Life {
     /// Leases, in all.
     pub uses: Option<u64>,
@@ -97,9 +97,7 @@ impl<K: Keep> Shelf<K> {
         // A thing that was found broken on the way may have been what others wait for.
         let needs_creation = taken.is_none() && row.needs_creation();
         drop(row);
-        if !later.is_empty() {
-            self.rack.stock.carry_out(later);
-        }
+        self.rack.stock.carry_out(later);
         if needs_creation {
             self.rack.stock.provide(&self.rack);
         }

@@ -112,7 +112,7 @@ impl<K: Keep> Stock<K> {
             if still_needs && row.needs_creation() {
                 let slot = room.reserve(weight);
                 row.begin(slot, weight);
-                later.creations.push(Creation::new(rack.clone(), slot));
+                later.work().creations.push(Creation::new(rack.clone(), slot));
             }
             // Once more at the end: between racks it goes in turn.
             if row.needs_creation() {
@@ -128,7 +128,7 @@ impl<K: Keep> Stock<K> {
     fn make_room(&self, room: &mut Room<K>, weight: u64, later: &mut Later<K>) -> bool {
         while !room.fits(weight) {
             match room.evict() {
-                Some(leaving) => later.leavings.push(leaving),
+                Some(leaving) => later.work().leavings.push(leaving),
                 None => return false,
             }
         }
@@ -137,25 +137,26 @@ impl<K: Keep> Stock<K> {
 
     /// Does what could not be done under locks.
     pub(crate) fn carry_out(self: &Arc<Self>, later: Later<K>) {
-        for (caller, answer) in later.answers {
+        let Some(work) = later.into_work() else { return };
+        for (caller, answer) in work.answers {
             // A lease that nobody is there for comes back, and dropping it puts it back on its shelf.
             let _unsent = caller.send(answer);
         }
-        for thing in later.idlers {
+        for thing in work.idlers {
             if std::panic::catch_unwind(AssertUnwindSafe(|| self.keep.idle(&thing))).is_err() {
                 tracing::error!("Telling a thing that it is idle panicked");
             }
         }
-        for thing in later.lingerers {
+        for thing in work.lingerers {
             if std::panic::catch_unwind(AssertUnwindSafe(|| self.keep.leaving(&thing))).is_err() {
                 tracing::error!("Telling a thing that it is leaving panicked");
             }
         }
         // What is evicted goes before what takes its place comes.
-        for leaving in later.leavings {
+        for leaving in work.leavings {
             self.destroy(leaving);
         }
-        for creation in later.creations {
+        for creation in work.creations {
             creation.start();
         }
     }
@@ -257,7 +258,7 @@ impl<K: Keep> Stock<K> {
         let mut room = self.room();
         while room.is_too_heavy() {
             match room.evict() {
-                Some(leaving) => later.leavings.push(leaving),
+                Some(leaving) => later.work().leavings.push(leaving),
                 None => break,
             }
         }

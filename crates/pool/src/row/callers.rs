@@ -67,7 +67,7 @@ impl<K: Keep> Row<K> {
                         self.counts.misses += 1;
                     }
                     let (slot, thing) = self.lease(index);
-                    later.answers.push((caller.answer, Ok(Lease::new(rack.clone(), slot, thing))));
+                    later.work().answers.push((caller.answer, Ok(Lease::new(rack.clone(), slot, thing))));
                 }
                 None if counts_on_nothing => break,
                 None => match (at..self.callers.len()).find(|&next| self.callers[next].cold.is_none()) {
@@ -133,7 +133,7 @@ impl<K: Keep> Row<K> {
         let callers = std::mem::take(&mut self.callers);
         for caller in callers {
             if caller.cold == Some(id) {
-                later.answers.push((caller.answer, Err(error.clone())));
+                later.work().answers.push((caller.answer, Err(error.clone())));
             } else {
                 self.callers.push_back(caller);
             }

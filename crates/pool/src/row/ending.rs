@@ -28,7 +28,7 @@ impl<K: Keep> Row<K> {
                 Some(why) => self.remove(index, why, rack, later),
                 None => {
                     if slot.linger() == Found::Lingering {
-                        later.lingerers.push(slot.thing.clone());
+                        later.work().lingerers.push(slot.thing.clone());
                     }
                     index += 1;
                 }
@@ -41,7 +41,7 @@ impl<K: Keep> Row<K> {
         for slot in &mut self.slots {
             slot.examine(rack.keep(), &self.rules.life, Some(now));
             match slot.expire_if_idle(rack.keep(), &self.rules.life, now) {
-                Found::Idle => later.idlers.push(slot.thing.clone()),
+                Found::Idle => later.work().idlers.push(slot.thing.clone()),
                 Found::Nothing | Found::Lingering => {}
             }
         }
@@ -59,7 +59,7 @@ impl<K: Keep> Row<K> {
         self.clear(rack, later);
         self.cold.iter_mut().for_each(|cold| cold.callers = 0);
         let error = self.refusal().expect("a row that is over refuses");
-        later.answers.extend(self.callers.drain(..).map(|caller| (caller.answer, Err(error.clone()))));
+        later.work().answers.extend(self.callers.drain(..).map(|caller| (caller.answer, Err(error.clone()))));
     }
 
     /// Takes the slot away if it can be evicted; if not, says so by putting it off in the list to `now`.

@@ -1,0 +1,59 @@
+// A node that keeps its variables between runs. Requests come over descriptor 3, each text ended by a zero byte: path,
+// folder, number of variables, variables. Each is answered by its status and a newline. Runs are evaluated as in node's own
+// prompt: declarations stay, `await` works outside of functions.
+const fs = require('node:fs');
+const net = require('node:net');
+const repl = require('node:repl');
+const { PassThrough, Writable } = require('node:stream');
+
+const control = new net.Socket({ fd: 3 });
+// What the prompt itself prints: nothing but errors that nobody caught. Such an error is the end of the run that it is in.
+const output = new Writable({
+  write(chunk, _, written) {
+    if (!chunk.length) return written();
+    process.stderr.write(chunk, written);
+    if (chunk.toString().startsWith('Uncaught')) setImmediate(answer, 1);
+  },
+});
+const prompt = repl.start({ prompt: '', input: new PassThrough(), output, useGlobal: true, terminal: false });
+
+let waiting = [];
+let rest = Buffer.alloc(0);
+let isRunning = false;
+
+function answer(status) {
+  if (!isRunning) return;
+  isRunning = false;
+  control.write(`${status}\n`);
+  next();
+}
+
+function next() {
+  if (isRunning || waiting.length < 3 || waiting.length < 3 + Number(waiting[2])) return;
+  const [source, folder, count] = waiting;
+  const variables = waiting.slice(3, 3 + Number(count));
+  waiting = waiting.slice(3 + Number(count));
+  isRunning = true;
+  for (const pair of variables) {
+    const end = pair.indexOf('=');
+    process.env[pair.slice(0, end)] = pair.slice(end + 1);
+  }
+  const done = (error) => {
+    // The prompt would ask for more where a text is not whole.
+    if (error) console.error(error.err?.stack ?? error.stack ?? error);
+    answer(error ? 1 : 0);
+  };
+  try {
+    if (folder) process.chdir(folder);
+    prompt.eval(fs.readFileSync(source, 'utf8'), prompt.context, '[code]', done);
+  } catch (error) {
+    done(error);
+  }
+}
+
+control.on('data', (data) => {
+  rest = Buffer.concat([rest, data]);
+  for (let end; (end = rest.indexOf(0)) >= 0; rest = rest.subarray(end + 1)) waiting.push(rest.toString('utf8', 0, end));
+  next();
+});
+control.on('close', () => process.exit(0));

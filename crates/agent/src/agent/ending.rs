@@ -1,0 +1,101 @@
+//! How processes end: reaped, reported by the python that forked them, or killed.
+//!
+//! Rule: the end of a program's own process is the end of its exec. What it left in the background goes on, but is no longer
+//! listened to. What a deadline, a limit or a cancel ends, it ends whole.
+
+use hearth_agent::{End, Signal, Stream};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+
+use super::Agent;
+use crate::body::{BodyKey, Kind};
+use crate::tree::kill_tree;
+
+/// A wait status of a process that was killed by SIGKILL.
+const KILLED: i32 = 9;
+
+impl Agent {
+    /// Buries all that have died.
+    pub(super) fn reap(&mut self) {
+        while let Ok(status) = waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+            let (pid, raw) = match status {
+                WaitStatus::Exited(pid, code) => (pid, (code & 255) << 8),
+                WaitStatus::Signaled(pid, signal, _) => (pid, signal as i32),
+                WaitStatus::StillAlive => return,
+                _ => continue,
+            };
+            if self.python.as_ref().is_some_and(|python| python.pid == pid) {
+                // What it had said of its forks comes before its end.
+                self.hear_python();
+                self.end_python();
+                self.lose_unforked();
+            }
+            let dead = self.bodies.iter().find(|(_, body)| body.pid == Some(pid)).map(|(key, _)| *key);
+            if let Some(key) = dead {
+                self.ended(key, raw);
+            }
+        }
+    }
+
+    /// Bodies that a python was asked for and never forked.
+    fn lose_unforked(&mut self) {
+        let lost: Vec<_> = self.bodies.iter().filter(|(_, body)| body.pid.is_none()).map(|(key, _)| *key).collect();
+        lost.into_iter().for_each(|key| self.ended(key, KILLED));
+    }
+
+    /// A body's process is no more.
+    pub(super) fn ended(&mut self, key: BodyKey, status: i32) {
+        self.drain(key);
+        let Some(body) = self.bodies.remove(&key) else { return };
+        let signal = status & 127;
+        let end = match signal {
+            0 => End::Code { code: (status >> 8) as u8 },
+            signal => End::Killed { signal: Signal(signal as u8) },
+        };
+        if let Some(run) = &body.run {
+            let exit = run.exit(end);
+            self.connection.send(&exit);
+        }
+        // Only now, so that its start takes nothing from the program. One that fails is tried again by the next.
+        if self.keeps_spare && body.kind != Kind::Spare && self.spare().is_none() {
+            let _ = self.start_spare();
+        }
+    }
+
+    /// A session's run is over; the session stays.
+    pub(super) fn session_answered(&mut self, key: BodyKey, code: u8) {
+        self.drain(key);
+        let Some(body) = self.bodies.get_mut(&key) else { return };
+        if body.is_doomed {
+            // Its end is under way, and says more.
+            return;
+        }
+        if let Some(run) = body.run.take() {
+            let exit = run.exit(End::Code { code });
+            self.connection.send(&exit);
+        }
+    }
+
+    /// Passes on what is in the pipes already.
+    fn drain(&mut self, key: BodyKey) {
+        for stream in [Stream::Stdout, Stream::Stderr] {
+            let is_truncated = |agent: &Self| {
+                agent.bodies.get(&key).and_then(|body| body.run.as_ref()).is_none_or(|run| run.truncated)
+            };
+            while !is_truncated(self) && self.read_output(key, stream) {}
+        }
+    }
+
+    /// Kills a body's process and all its descendants. Its end is told when it comes.
+    pub(super) fn kill(&mut self, key: BodyKey) {
+        let Some(body) = self.bodies.get_mut(&key) else { return };
+        body.is_doomed = true;
+        let pid = body.pid;
+        let is_late = body.run.as_ref().is_some_and(|run| run.timed_out);
+        kill_tree(pid, key);
+        if pid.is_none() && is_late {
+            // The python that should have forked it has not done so in all this time.
+            self.end_python();
+            self.ended(key, KILLED);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! A process that the agent started: it runs an exec, or is kept between the runs of a session, or waits to be used.
+//!
+//! ```text
+//! Once: running -> gone        Spare: waiting -> (becomes Once)        Session: idle <-> running -> gone
+//! ```
+//! Invariant: `run` is there exactly while an exec has been asked for and not been answered by its `Exit`.
+
+use std::os::fd::OwnedFd;
+
+use hearth_agent::{Language, Stream};
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::unistd::{Pid, pipe2};
+
+use crate::poll::Token;
+use crate::run::Run;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BodyKey(pub u32);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    Once,
+    /// A node that has started and waits for a program.
+    Spare,
+    Session {
+        language: Language,
+        name: String,
+    },
+}
+
+pub struct Body {
+    pub kind: Kind,
+    /// Not known until the python interpreter has said whom it forked.
+    pub pid: Option<Pid>,
+    /// To be killed as soon as its pid is known.
+    pub is_doomed: bool,
+    pub stdin: Option<OwnedFd>,
+    pub stdout: Option<OwnedFd>,
+    pub stderr: Option<OwnedFd>,
+    pub control: Option<OwnedFd>,
+    /// A line of `control` that is not whole yet.
+    pub said: Vec<u8>,
+    pub run: Option<Run>,
+}
+
+/// The ends of a body's streams that its process gets.
+pub struct Ends {
+    pub stdin: OwnedFd,
+    pub stdout: OwnedFd,
+    pub stderr: OwnedFd,
+}
+
+/// What a process finds as its input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Feed {
+    Nothing,
+    Pipe,
+}
+
+impl Body {
+    /// With new pipes. The agent's ends do not block.
+    pub fn new(kind: Kind, feed: Feed) -> nix::Result<(Self, Ends)> {
+        let (stdout, their_stdout) = pipe2(OFlag::O_CLOEXEC)?;
+        let (stderr, their_stderr) = pipe2(OFlag::O_CLOEXEC)?;
+        let (their_stdin, stdin) = match feed {
+            Feed::Nothing => (null()?, None),
+            Feed::Pipe => pipe2(OFlag::O_CLOEXEC).map(|(theirs, ours)| (theirs, Some(ours)))?,
+        };
+        for ours in [Some(&stdout), Some(&stderr), stdin.as_ref()].into_iter().flatten() {
+            fcntl(ours, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
+        }
+        let body = Self {
+            kind,
+            pid: None,
+            is_doomed: false,
+            stdin,
+            stdout: Some(stdout),
+            stderr: Some(stderr),
+            control: None,
+            said: Vec::new(),
+            run: None,
+        };
+        Ok((body, Ends { stdin: their_stdin, stdout: their_stdout, stderr: their_stderr }))
+    }
+
+    pub fn output(&self, stream: Stream) -> Option<&OwnedFd> {
+        match stream {
+            Stream::Stdout => self.stdout.as_ref(),
+            Stream::Stderr => self.stderr.as_ref(),
+        }
+    }
+
+    pub fn close_output(&mut self, stream: Stream) {
+        match stream {
+            Stream::Stdout => self.stdout = None,
+            Stream::Stderr => self.stderr = None,
+        }
+    }
+}
+
+/// A descriptor that gives nothing and takes everything.
+pub fn null() -> nix::Result<OwnedFd> {
+    nix::fcntl::open("/dev/null", OFlag::O_RDWR | OFlag::O_CLOEXEC, nix::sys::stat::Mode::empty())
+}
+
+/// The token under which a body's stream is waited for.
+pub fn token(stream: Stream, key: BodyKey) -> Token {
+    match stream {
+        Stream::Stdout => Token::Stdout(key),
+        Stream::Stderr => Token::Stderr(key),
+    }
+}

@@ -1,0 +1,98 @@
+//! What runs which language, how a source reaches it, and the scripts with which interpreters are started ahead.
+//!
+//! A request to an interpreter that waits is a row of texts, each ended by a zero byte: the source's path, the folder to
+//! change to (empty: stay), the number of variables, the variables. Shells can read that, too.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use hearth_agent::Language;
+
+/// Where programs are looked for, as in the sandbox's `PATH`.
+const FOLDERS: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
+/// Sources lie here while they run. In the folder for scratch, so that they count against its size.
+const SOURCES: &str = "/tmp/.hearth";
+
+pub const PYTHON_ZYGOTE: &str = include_str!("../scripts/zygote.py");
+pub const NODE_SPARE: &str = include_str!("../scripts/spare.cjs");
+pub const NODE_SESSION: &str = include_str!("../scripts/session.cjs");
+pub const BASH_SESSION: &str = include_str!("../scripts/session.bash");
+
+/// An argument of the agent's: a language that its interpreter is too old for. Who makes the sandbox knows; to ask the
+/// interpreter itself would take longer than the sandbox.
+const WITHOUT: &str = "--without=";
+
+/// The interpreters that this sandbox has.
+pub struct Interpreters {
+    without: Vec<Language>,
+    pub python: Option<String>,
+    pub node: Option<String>,
+    pub bash: Option<String>,
+    pub sh: Option<String>,
+}
+
+impl Interpreters {
+    pub fn find(arguments: &[String]) -> Self {
+        let without = arguments.iter().filter_map(|argument| argument.strip_prefix(WITHOUT)?.parse().ok()).collect();
+        let find = |name: &str| {
+            FOLDERS
+                .iter()
+                .map(|folder| format!("{folder}/{name}"))
+                .find(|path| nix::unistd::access(path.as_str(), nix::unistd::AccessFlags::X_OK).is_ok())
+        };
+        Self { without, python: find("python3"), node: find("node"), bash: find("bash"), sh: find("sh") }
+    }
+
+    /// What runs programs in `language`.
+    pub fn of(&self, language: Language) -> Option<&str> {
+        match language {
+            language if self.without.contains(&language) => None,
+            Language::Python => self.python.as_deref(),
+            Language::JavaScript | Language::TypeScript => self.node.as_deref(),
+            Language::Bash => self.bash.as_deref(),
+            Language::Sh => self.sh.as_deref(),
+        }
+    }
+
+    pub fn languages(&self) -> Vec<Language> {
+        Language::ALL.into_iter().filter(|language| self.of(*language).is_some()).collect()
+    }
+}
+
+/// Puts a source into a file of its own, in a folder that goes with the run. Gives both.
+pub fn store(name: &str, language: Language, source: &[u8]) -> io::Result<(PathBuf, PathBuf)> {
+    let folder = Path::new(SOURCES).join(name);
+    std::fs::create_dir_all(&folder)?;
+    let file = folder.join(match language {
+        Language::Python => "main.py",
+        Language::JavaScript => "main.js",
+        Language::TypeScript => "main.ts",
+        Language::Bash | Language::Sh => "main.sh",
+    });
+    match std::fs::write(&file, source) {
+        Ok(()) => Ok((folder, file)),
+        Err(error) => {
+            // What was written so far would only fill the sandbox.
+            let _ = std::fs::remove_dir_all(&folder);
+            Err(error)
+        }
+    }
+}
+
+/// A script that an interpreter is started with: a file, as everything that is run.
+pub fn script(name: &str, text: &str) -> io::Result<String> {
+    let path = format!("{SOURCES}/{name}");
+    std::fs::create_dir_all(SOURCES)?;
+    std::fs::write(&path, text)?;
+    Ok(path)
+}
+
+/// A request to an interpreter that waits. Fails on a zero byte, which would end a text early.
+pub fn request(path: &Path, cwd: &str, env: &[(String, String)]) -> Option<Vec<u8>> {
+    let mut texts = vec![path.to_str()?.to_owned(), cwd.to_owned(), env.len().to_string()];
+    texts.extend(env.iter().map(|(name, value)| format!("{name}={value}")));
+    if texts.iter().any(|text| text.contains('\0')) {
+        return None;
+    }
+    Some(texts.iter().flat_map(|text| text.bytes().chain([0])).collect())
+}

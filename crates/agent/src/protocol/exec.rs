@@ -1,0 +1,131 @@
+//! A program to run in a sandbox, and how it ended.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::wire::{Blob, Malformed, Wire, wire_enum, wire_struct, wire_tags};
+
+wire_struct! {
+    /// A program, with all that it is started with.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Exec {
+        pub command: Command,
+        /// Set over the sandbox's own variables.
+        pub env: Vec<(String, String)>,
+        /// Where it starts; `/work` if not said.
+        pub cwd: Option<String>,
+        pub stdin: Stdin,
+        /// After it the whole process tree is killed.
+        pub timeout: Duration,
+        /// Bytes for each of stdout and stderr. When one is full the process tree is killed.
+        pub output_limit: u64,
+    }
+}
+
+wire_enum! {
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub enum Command, "command" {
+        /// A program and its arguments, found in `PATH`. No shell is involved.
+        0 => Argv { argv: Vec<String> },
+        /// A line for `/bin/sh`.
+        1 => Shell { line: String },
+        /// Source text. It goes into a file, never into an argument. With a `session` the interpreter stays, with its
+        /// variables, for the next one that names it.
+        2 => Code { language: Language, source: Blob, session: Option<String> },
+    }
+}
+
+wire_tags! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Language, "language" {
+        0 => Python,
+        1 => JavaScript,
+        2 => TypeScript,
+        3 => Bash,
+        4 => Sh,
+    }
+}
+
+impl Language {
+    pub const ALL: [Self; 5] = [Self::Python, Self::JavaScript, Self::TypeScript, Self::Bash, Self::Sh];
+
+    /// As people and programs write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Python => "python",
+            Self::JavaScript => "javascript",
+            Self::TypeScript => "typescript",
+            Self::Bash => "bash",
+            Self::Sh => "sh",
+        }
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// No language has this name. The message lists those that there are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoSuchLanguage(pub String);
+
+impl fmt::Display for NoSuchLanguage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no language is called {:?}; there are {}", self.0, Language::ALL.map(Language::name).join(", "))
+    }
+}
+
+impl std::error::Error for NoSuchLanguage {}
+
+impl FromStr for Language {
+    type Err = NoSuchLanguage;
+
+    fn from_str(text: &str) -> Result<Self, NoSuchLanguage> {
+        Self::ALL.into_iter().find(|language| language.name() == text).ok_or_else(|| NoSuchLanguage(text.to_owned()))
+    }
+}
+
+wire_enum! {
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub enum Stdin, "stdin" {
+        /// At its end from the beginning.
+        0 => Empty {},
+        /// These bytes, then the end.
+        1 => Bytes { bytes: Blob },
+        /// What `Request::Stdin` brings, until `Request::CloseStdin`.
+        2 => Open {},
+    }
+}
+
+wire_tags! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Stream, "stream" {
+        1 => Stdout,
+        2 => Stderr,
+    }
+}
+
+/// A signal's number on Linux.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Signal(pub u8);
+
+impl Wire for Signal {
+    fn put(&self, to: &mut Vec<u8>) {
+        self.0.put(to);
+    }
+    fn take(from: &mut &[u8]) -> Result<Self, Malformed> {
+        u8::take(from).map(Self)
+    }
+}
+
+wire_enum! {
+    /// How a program ended.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum End, "end" {
+        0 => Code { code: u8 },
+        1 => Killed { signal: Signal },
+    }
+}

@@ -1,0 +1,8 @@
+//! The protocol: messages, and how they are written down.
+
+pub mod answer;
+pub mod exec;
+pub mod file;
+pub mod frame;
+pub mod request;
+pub mod wire;

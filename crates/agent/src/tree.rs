@@ -1,0 +1,143 @@
+//! The end of a process and all its descendants.
+//!
+//! A descendant is what has such a parent, or is in a session that such a one leads, or carries the exec's mark in the
+//! environment that it was started with. So what forked twice, or began a session of its own, is found too; only what also
+//! threw away its environment is not, and lives until the sandbox ends.
+
+use std::collections::HashSet;
+
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::body::BodyKey;
+
+/// The name of the mark, a variable.
+const MARK: &str = "HEARTH_EXEC";
+
+/// So often it is looked again for those that were born meanwhile. What outgrows that is a fork bomb.
+const ROUNDS: usize = 20;
+
+struct Process {
+    pid: i32,
+    parent: i32,
+    session: i32,
+    is_dead: bool,
+}
+
+/// What the processes of a body carry: the agent's own number and the body's, so that two agents never take each other's
+/// processes for their own.
+pub fn mark(key: BodyKey) -> (String, String) {
+    (MARK.to_owned(), format!("{}.{}", std::process::id(), key.0))
+}
+
+/// Kills `root` (which may be gone already) and what descends from it. A tree that grows faster than it is killed takes
+/// everything else in the sandbox with it, but the agent.
+pub fn kill_tree(root: Option<Pid>, key: BodyKey) {
+    let (name, value) = mark(key);
+    let mark = format!("{name}={value}");
+    let mut killed = HashSet::new();
+    for _ in 0..ROUNDS {
+        let mut found = victims(root, &mark);
+        // Those that are killed already may need a moment to be gone.
+        found.retain(|victim| killed.insert(*victim));
+        if found.is_empty() {
+            return;
+        }
+        // Stopped first: what does not run starts nothing new.
+        for signal in [Signal::SIGSTOP, Signal::SIGKILL] {
+            for victim in &found {
+                let _ = kill(Pid::from_raw(*victim), signal);
+            }
+        }
+    }
+    // From the first process of a namespace this reaches all processes in it but itself; from any other, strangers.
+    if std::process::id() == 1 {
+        while kill(Pid::from_raw(-1), Signal::SIGKILL) == Err(Errno::EINTR) {}
+    }
+}
+
+fn victims(root: Option<Pid>, mark: &str) -> Vec<i32> {
+    let processes = processes();
+    let mut tree: HashSet<i32> = root.iter().map(|pid| pid.as_raw()).collect();
+    for process in &processes {
+        if carries(process.pid, mark) {
+            tree.insert(process.pid);
+        }
+    }
+    // Parents are not always listed before their children.
+    loop {
+        let before = tree.len();
+        for process in &processes {
+            if tree.contains(&process.parent) || tree.contains(&process.session) {
+                tree.insert(process.pid);
+            }
+        }
+        if tree.len() == before {
+            break;
+        }
+    }
+    processes
+        .iter()
+        .filter(|process| !process.is_dead && tree.contains(&process.pid))
+        .map(|process| process.pid)
+        .collect()
+}
+
+fn carries(pid: i32, mark: &str) -> bool {
+    std::fs::read(format!("/proc/{pid}/environ"))
+        .is_ok_and(|environment| environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes()))
+}
+
+/// All but the agent.
+fn processes() -> Vec<Process> {
+    let Ok(folder) = std::fs::read_dir("/proc") else { return Vec::new() };
+    folder
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
+        .filter(|pid| *pid != 1 && *pid != std::process::id() as i32)
+        .filter_map(|pid| Process::parse(pid, &std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?))
+        .collect()
+}
+
+impl Process {
+    /// A line of `/proc/PID/stat`. The program's name, in brackets, may hold anything, brackets too.
+    fn parse(pid: i32, stat: &str) -> Option<Self> {
+        let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
+        let state = fields.next()?;
+        let parent = fields.next()?.parse().ok()?;
+        let session = fields.nth(1)?.parse().ok()?;
+        Some(Self { pid, parent, session, is_dead: matches!(state, "Z" | "X") })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const KEY: BodyKey = BodyKey(4_000_000_001);
+
+    #[test]
+    fn a_name_full_of_brackets_does_not_confuse() {
+        let process = Process::parse(7, "7 (a) b) c) Z 3 7 9 0 -1").unwrap();
+        assert_eq!((process.parent, process.session, process.is_dead), (3, 9, true));
+        assert!(Process::parse(7, "7 (a").is_none());
+    }
+
+    #[test]
+    fn a_session_of_its_own_and_an_orphan_are_found_by_mark_and_parent() {
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", "setsid sleep 1000 & sleep 1000 & echo started; wait"])
+            .env(MARK, mark(KEY).1)
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = [0; 8];
+        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut line).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // Its shell is gone: both are orphans now, one in another session.
+        kill_tree(None, KEY);
+        assert!(victims(None, &format!("{MARK}={}", mark(KEY).1)).is_empty());
+    }
+}

@@ -1,0 +1,66 @@
+//! Descriptors that a process was not meant to have: closed.
+
+use std::io;
+use std::os::fd::RawFd;
+
+/// Closes what the program was started with beyond its three standard descriptors, and says how many that were. To be
+/// called first of all: what is open then and stays open over an exec came from whoever started the program, for all that
+/// Rust opens is closed on exec.
+pub fn close_inherited() -> io::Result<usize> {
+    let mut inherited = Vec::new();
+    for entry in std::fs::read_dir("/proc/self/fd")? {
+        let descriptor = entry?.file_name().to_str().and_then(|name| name.parse::<RawFd>().ok());
+        let Some(descriptor) = descriptor.filter(|descriptor| *descriptor > libc::STDERR_FILENO) else { continue };
+        // SAFETY: fcntl is given numbers, and touches no memory of ours.
+        let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFD) };
+        if flags >= 0 && flags & libc::FD_CLOEXEC == 0 {
+            inherited.push(descriptor);
+        }
+    }
+    for descriptor in &inherited {
+        // SAFETY: nobody in this process owns it: what is opened here is closed on exec, and this is not.
+        unsafe { libc::close(*descriptor) };
+    }
+    Ok(inherited.len())
+}
+
+/// Closes every descriptor that is not in `keep`, which must be sorted and may repeat. Allocates nothing.
+///
+/// # Safety
+/// Nobody in this process may use a descriptor that is closed here: right after a fork, or at the very beginning of a
+/// program, nobody does.
+pub unsafe fn close_all_but(keep: &[RawFd]) -> io::Result<()> {
+    debug_assert!(keep.is_sorted());
+    let mut first: RawFd = 0;
+    for kept in keep {
+        if *kept > first {
+            // SAFETY: as the caller promises.
+            unsafe { close_range(first, *kept - 1)? };
+        }
+        first = first.max(*kept + 1);
+    }
+    // SAFETY: as the caller promises.
+    unsafe { close_range(first, RawFd::MAX) }
+}
+
+/// # Safety
+/// As [`close_all_but`].
+unsafe fn close_range(first: RawFd, last: RawFd) -> io::Result<()> {
+    // SAFETY: close_range takes three numbers; that nobody uses what it closes is the caller's promise.
+    let done = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+    if done == 0 {
+        return Ok(());
+    }
+    let error = io::Error::last_os_error();
+    if error.raw_os_error() != Some(libc::ENOSYS) {
+        return Err(error);
+    }
+    // Before Linux 5.9: one by one, as many as the process may have.
+    let (_, most) = crate::limits::limits(crate::limits::Resource::Descriptors)?;
+    let end = last.min(RawFd::try_from(most).unwrap_or(1 << 20));
+    for descriptor in first..=end {
+        // SAFETY: as the caller promises. A number that is not open is refused by the kernel, which is fine.
+        unsafe { libc::close(descriptor) };
+    }
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! A process in new namespaces. It is born without rights and waits; its parent maps it to a user, puts it under limits, and
+//! lets it go. What it reports before it becomes the agent comes over a channel that closes when it does.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+use super::cgroup::Groups;
+use super::channel;
+use super::init::{self, Birthplace, Report};
+use super::plan::{Network, Plan};
+use super::{Failed, Step};
+
+/// Users that nobody has: above those that systemd gives to containers, below those that are signed.
+const FIRST_USER: u32 = 1_900_000_000;
+const USERS: u32 = 100_000_000;
+/// A child that has not become the agent by then never will; others wait for the spawner.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// In the sandbox.
+pub const USER: u32 = 1_000;
+
+/// To whom a sandbox's user is mapped outside.
+#[derive(Clone, Copy, Debug)]
+pub enum Users {
+    /// One that nobody has, a new one for each sandbox.
+    Unused { next: u32 },
+    /// The spawner's own.
+    Own { user: u32, group: u32 },
+}
+
+pub struct Born {
+    pub pid: i32,
+    pub pidfd: OwnedFd,
+    pub listener: Option<OwnedFd>,
+}
+
+/// Makes a sandbox's first process, and waits until it is the agent.
+pub fn bear(plan: &Plan, place: &Birthplace<'_>, groups: &Groups, users: &mut Users) -> Result<Born, Failed> {
+    let (ours, theirs) = channel::pair().step("a channel")?;
+    channel::wait_at_most(ours.as_fd(), PATIENCE).step("a channel")?;
+    let mut namespaces = libc::CLONE_NEWUSER
+        | libc::CLONE_NEWPID
+        | libc::CLONE_NEWNS
+        | libc::CLONE_NEWIPC
+        | libc::CLONE_NEWUTS
+        | libc::CLONE_NEWCGROUP;
+    if plan.network == Network::Loopback {
+        namespaces |= libc::CLONE_NEWNET;
+    }
+    // SAFETY: this process has one thread, as `serve` demands, so the child finds all of its memory in a usable state.
+    let Some((pid, pidfd)) = (unsafe { clone(namespaces) }).step("new namespaces")? else {
+        drop(ours);
+        // Comes back only if it could not become the agent.
+        let failed = init::run(plan, place, theirs.as_fd());
+        let report = Report::Failed { reason: failed.to_string() };
+        // Nobody listens any more: there is nobody to tell.
+        let _ = channel::send(theirs.as_fd(), &report, &[]);
+        // SAFETY: ends this process at once; nothing of its parent's, of which it is a copy, is run.
+        unsafe { libc::_exit(1) };
+    };
+    drop(theirs);
+    let born = map(pid, users)
+        .step("a user of its own")
+        .and_then(|()| groups.enter(plan, pid).step("limits by control groups"))
+        .and_then(|()| channel::send(ours.as_fd(), &"go", &[]).step("a channel"))
+        .and_then(|()| listen(&ours));
+    match born {
+        Ok(listener) => Ok(Born { pid, pidfd, listener }),
+        Err(failed) => {
+            kill(&pidfd);
+            groups.remove();
+            Err(failed)
+        }
+    }
+}
+
+/// What the child reports, until it is the agent and its end closes by itself.
+fn listen(channel: &OwnedFd) -> Result<Option<OwnedFd>, Failed> {
+    let mut listener = None;
+    loop {
+        match channel::receive::<Report>(channel.as_fd()).step("a channel")? {
+            None => return Ok(listener),
+            Some((Report::Listens, fds)) => listener = fds.into_iter().next(),
+            Some((Report::Failed { reason }, _)) => {
+                return Err(Failed { step: "in the sandbox", error: io::Error::other(reason) });
+            }
+        }
+    }
+}
+
+fn map(pid: i32, users: &mut Users) -> io::Result<()> {
+    let (user, group) = match users {
+        Users::Unused { next } => {
+            let user = FIRST_USER + *next % USERS;
+            *next = next.wrapping_add(1);
+            (user, user)
+        }
+        Users::Own { user, group } => {
+            // Who has no right to change groups must give up that right to be mapped.
+            fs::write(format!("/proc/{pid}/setgroups"), "deny")?;
+            (*user, *group)
+        }
+    };
+    fs::write(format!("/proc/{pid}/uid_map"), format!("{USER} {user} 1"))?;
+    fs::write(format!("/proc/{pid}/gid_map"), format!("{USER} {group} 1"))
+}
+
+/// Kills, and waits until it is gone, so that its groups can be removed.
+fn kill(pidfd: &OwnedFd) {
+    let nothing: *const libc::siginfo_t = std::ptr::null();
+    let mut poll = libc::pollfd { fd: pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: the first call takes numbers and a null pointer, which stands for no information; the second writes to one
+    // entry, which lives to its end.
+    unsafe {
+        libc::syscall(libc::SYS_pidfd_send_signal, pidfd.as_raw_fd(), libc::SIGKILL, nothing, 0);
+        libc::poll(&raw mut poll, 1, -1);
+    }
+}
+
+/// Like `fork`, in new namespaces, with a descriptor of the child. `None` in the child.
+///
+/// # Safety
+/// The process must have one thread only.
+unsafe fn clone(namespaces: libc::c_int) -> io::Result<Option<(i32, OwnedFd)>> {
+    let mut pidfd: libc::c_int = -1;
+    // SAFETY: all zeros is valid: no new stack, no identifiers to be written.
+    let mut arguments: libc::clone_args = unsafe { std::mem::zeroed() };
+    arguments.flags = (namespaces | libc::CLONE_PIDFD) as u64;
+    arguments.pidfd = &raw mut pidfd as u64;
+    arguments.exit_signal = libc::SIGCHLD as u64;
+    // SAFETY: without a stack of its own and without shared memory the child goes on here with a copy of everything, as after
+    // a fork; the kernel writes one descriptor, for which there is room. One thread: as the caller promises.
+    let pid = unsafe { libc::syscall(libc::SYS_clone3, &raw mut arguments, size_of::<libc::clone_args>()) };
+    match pid {
+        0 => Ok(None),
+        // SAFETY: the kernel has just made it for us, and nobody else knows of it.
+        1.. => Ok(Some((pid as i32, unsafe { OwnedFd::from_raw_fd(pidfd) }))),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

@@ -1,0 +1,310 @@
+//! Limits for all processes of a sandbox together: control groups, of either version, whichever of the two has a controller on
+//! this machine. A sandbox has a folder in each hierarchy that holds one of its limits.
+//!
+//! Folders are named `OWNER.NAME`, where the owner is the spawner's process. What belongs to a process that is no more is
+//! swept by the next server: the kernel keeps the folders, though nothing runs in them.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::plan::Plan;
+
+/// Below the group that the server itself is in, where that can be, so that what limits the server limits its sandboxes.
+const FOLDER: &str = "hearth-sandboxes";
+/// The period over which the share of processors is counted, in microseconds.
+const PERIOD: u64 = 100_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Controller {
+    Memory,
+    Pids,
+    Cpu,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    One,
+    Two,
+}
+
+/// A hierarchy, and which limits it holds.
+#[derive(Clone, Debug)]
+struct Hierarchy {
+    version: Version,
+    folder: PathBuf,
+    controllers: Vec<Controller>,
+}
+
+/// Where limits can be set.
+#[derive(Clone, Debug, Default)]
+pub struct Hierarchies {
+    all: Vec<Hierarchy>,
+    /// Why there are not more.
+    pub missing: Option<String>,
+}
+
+/// A sandbox's groups.
+#[derive(Clone, Debug)]
+pub struct Groups {
+    all: Vec<(Hierarchy, PathBuf)>,
+}
+
+/// What a sandbox's processes use together; what cannot be told is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Use {
+    pub memory: Option<u64>,
+    pub processes: Option<u32>,
+    pub cpu: Option<Duration>,
+}
+
+// === impl Controller ===
+
+impl Controller {
+    const ALL: [Self; 3] = [Self::Memory, Self::Pids, Self::Cpu];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Pids => "pids",
+            Self::Cpu => "cpu",
+        }
+    }
+}
+
+// === impl Hierarchies ===
+
+impl Hierarchies {
+    /// Looks which hierarchy has which controller, and makes a folder of ours in each.
+    pub fn find() -> Self {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let mut found = Self::default();
+        for controller in Controller::ALL {
+            match place(&mounts, &own, controller).map(|hierarchy| hierarchy.prepared(controller)) {
+                Some(Ok(hierarchy)) => found.add(hierarchy, controller),
+                Some(Err(error)) => found.missing = Some(format!("{}: {error}", controller.name())),
+                None => found.missing = Some(format!("no control group has the controller {}", controller.name())),
+            }
+        }
+        found
+    }
+
+    fn add(&mut self, hierarchy: Hierarchy, controller: Controller) {
+        match self.all.iter_mut().find(|known| known.folder == hierarchy.folder) {
+            Some(known) => known.controllers.push(controller),
+            None => self.all.push(Hierarchy { controllers: vec![controller], ..hierarchy }),
+        }
+    }
+
+    pub fn holds(&self, controller: Controller) -> bool {
+        self.all.iter().any(|hierarchy| hierarchy.controllers.contains(&controller))
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        Controller::ALL.into_iter().filter(|one| self.holds(*one)).map(|one| one.name().to_owned()).collect()
+    }
+
+    /// The groups of a sandbox, which may not exist.
+    pub fn groups(&self, owner: u32, name: &str) -> Groups {
+        let all =
+            self.all.iter().map(|hierarchy| (hierarchy.clone(), hierarchy.folder.join(format!("{owner}.{name}"))));
+        Groups { all: all.collect() }
+    }
+
+    /// Removes the groups of owners that are no more, and says how many sandboxes' they were.
+    pub fn sweep(&self) -> usize {
+        let mut swept = std::collections::HashSet::new();
+        for folder in self.all.iter().map(|hierarchy| &hierarchy.folder) {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let owner = name.split_once('.').and_then(|(owner, _)| owner.parse::<u32>().ok());
+                if owner.is_some_and(is_gone) && fs::remove_dir(entry.path()).is_ok() {
+                    swept.insert(name);
+                }
+            }
+        }
+        swept.len()
+    }
+}
+
+/// Nothing runs under this number; a process that has ended and that nobody has asked about is none.
+fn is_gone(process: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat"));
+    stat.map_or(true, |stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['Z', 'X'])))
+}
+
+/// Where the controller is, and in which group of it this process is.
+fn place(mounts: &str, own: &str, controller: Controller) -> Option<Hierarchy> {
+    // 30 25 0:26 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory
+    let mounted = |kind: &str, option: Option<&str>| {
+        mounts.lines().find_map(|line| {
+            let (before, after) = line.split_once(" - ")?;
+            let mut after = after.split(' ');
+            let is_kind = after.next() == Some(kind);
+            let has = option
+                .is_none_or(|option| after.next_back().is_some_and(|all| all.split(',').any(|one| one == option)));
+            let mut before = before.split(' ').skip(3);
+            let (root, at) = (before.next()?, before.next()?);
+            (is_kind && has).then(|| (root.to_owned(), PathBuf::from(at)))
+        })
+    };
+    // 4:memory:/some/group  and, of version two,  0::/some/group
+    let group = |wanted: &str| {
+        own.lines().find_map(|line| {
+            let mut fields = line.splitn(3, ':').skip(1);
+            let (names, path) = (fields.next()?, fields.next()?);
+            names.split(',').any(|name| name == wanted).then(|| path.to_owned())
+        })
+    };
+    let (version, (root, at), group) = match mounted("cgroup", Some(controller.name())) {
+        Some(at) => (Version::One, at, group(controller.name())?),
+        None => {
+            let (root, at) = mounted("cgroup2", None)?;
+            let there = fs::read_to_string(at.join("cgroup.controllers")).unwrap_or_default();
+            if !there.split_ascii_whitespace().any(|name| name == controller.name()) {
+                return None;
+            }
+            (Version::Two, (root, at), group("")?)
+        }
+    };
+    // In a container the mount shows only a part of the tree.
+    let below = group.strip_prefix(root.as_str()).unwrap_or(&group);
+    Some(Hierarchy { version, folder: at.join(below.trim_start_matches('/')), controllers: Vec::new() })
+}
+
+// === impl Hierarchy ===
+
+impl Hierarchy {
+    fn prepared(mut self, controller: Controller) -> io::Result<Self> {
+        let own = self.folder.clone();
+        self.folder = own.join(FOLDER);
+        if self.version == Version::One {
+            make(&self.folder)?;
+            return Ok(self);
+        }
+        let enable = format!("+{}", controller.name());
+        // A group of version two either has processes or gives its controllers to groups below it. Ours has a process, this
+        // one; so unless it is the root of all, the sandboxes' lie beside everything else, below the root.
+        let top = own.ancestors().take_while(|group| group.join("cgroup.controllers").exists()).last();
+        for parent in [Some(own.as_path()), top].into_iter().flatten() {
+            let folder = parent.join(FOLDER);
+            if fs::write(parent.join("cgroup.subtree_control"), &enable).is_ok() && make(&folder).is_ok() {
+                fs::write(folder.join("cgroup.subtree_control"), &enable)?;
+                self.folder = folder;
+                return Ok(self);
+            }
+        }
+        Err(io::ErrorKind::PermissionDenied.into())
+    }
+}
+
+fn make(folder: &Path) -> io::Result<()> {
+    match fs::create_dir(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    // It may be another user's: only trying tells whether groups can be made in it.
+    let trial = folder.join(format!("{}.trial", std::process::id()));
+    fs::create_dir(&trial)?;
+    fs::remove_dir(&trial)
+}
+
+// === impl Groups ===
+
+impl Groups {
+    /// Makes the groups, sets the limits, and puts the process in. What was made is removed again if it fails.
+    pub fn enter(&self, plan: &Plan, pid: i32) -> io::Result<()> {
+        let entered = self.all.iter().try_for_each(|(hierarchy, folder)| {
+            fs::create_dir(folder)?;
+            for controller in &hierarchy.controllers {
+                limit(hierarchy.version, *controller, folder, plan)?;
+            }
+            fs::write(folder.join("cgroup.procs"), pid.to_string())
+        });
+        if entered.is_err() {
+            self.remove();
+        }
+        entered
+    }
+
+    /// Removes what is there; of groups in which something runs, nothing.
+    pub fn remove(&self) {
+        for (_, folder) in &self.all {
+            // Not there, or swept later.
+            let _ = fs::remove_dir(folder);
+        }
+    }
+
+    pub fn exist(&self) -> bool {
+        self.all.iter().any(|(_, folder)| folder.exists())
+    }
+
+    pub fn usage(&self) -> Use {
+        let number = |folder: &Path, file: &str| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok();
+        let mut usage = Use::default();
+        for (hierarchy, folder) in &self.all {
+            for controller in &hierarchy.controllers {
+                match (controller, hierarchy.version) {
+                    (Controller::Memory, Version::One) => usage.memory = number(folder, "memory.usage_in_bytes"),
+                    (Controller::Memory, Version::Two) => usage.memory = number(folder, "memory.current"),
+                    (Controller::Pids, _) => {
+                        usage.processes = number(folder, "pids.current").and_then(|count| u32::try_from(count).ok());
+                    }
+                    (Controller::Cpu, Version::Two) => {
+                        let stat = fs::read_to_string(folder.join("cpu.stat")).unwrap_or_default();
+                        let used = stat.lines().find_map(|line| line.strip_prefix("usage_usec ")?.parse().ok());
+                        usage.cpu = used.map(Duration::from_micros);
+                    }
+                    // Version one counts it in another hierarchy, which holds no limits.
+                    (Controller::Cpu, Version::One) => {}
+                }
+            }
+        }
+        usage
+    }
+}
+
+fn limit(version: Version, controller: Controller, folder: &Path, plan: &Plan) -> io::Result<()> {
+    let write = |file: &str, value: String| fs::write(folder.join(file), value);
+    // Not every kernel counts swap.
+    let perhaps = |file: &str, value: String| if folder.join(file).exists() { write(file, value) } else { Ok(()) };
+    let quota = (u64::from(plan.millicpus) * PERIOD / 1_000).max(1_000);
+    match (controller, version) {
+        (Controller::Memory, Version::One) => {
+            write("memory.limit_in_bytes", plan.memory.to_string())?;
+            perhaps("memory.memsw.limit_in_bytes", plan.memory.to_string())
+        }
+        (Controller::Memory, Version::Two) => {
+            write("memory.max", plan.memory.to_string())?;
+            perhaps("memory.swap.max", "0".to_owned())
+        }
+        (Controller::Pids, _) => write("pids.max", plan.processes.to_string()),
+        (Controller::Cpu, Version::One) => {
+            write("cpu.cfs_period_us", PERIOD.to_string())?;
+            write("cpu.cfs_quota_us", quota.to_string())
+        }
+        (Controller::Cpu, Version::Two) => write("cpu.max", format!("{quota} {PERIOD}")),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &str = "30 25 0:26 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n\
+                          31 25 0:27 /docker/a /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n\
+                          32 25 0:28 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n";
+    const OWN: &str = "4:memory:/a/b\n3:pids:/docker/a/c\n2:cpu,cpuacct:/\n0::/\n";
+
+    #[test]
+    fn each_controller_is_found_where_it_is() {
+        let folder = |controller| place(MOUNTS, OWN, controller).unwrap().folder;
+        assert_eq!(folder(Controller::Memory), Path::new("/sys/fs/cgroup/memory/a/b"));
+        assert_eq!(folder(Controller::Pids), Path::new("/sys/fs/cgroup/pids/c"));
+        assert_eq!(folder(Controller::Cpu), Path::new("/sys/fs/cgroup/cpu,cpuacct/"));
+        assert!(place("", OWN, Controller::Cpu).is_none());
+    }
+}

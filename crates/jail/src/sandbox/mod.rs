@@ -1,0 +1,59 @@
+//! Sandboxes made of namespaces. A spawner, a process of its own with one thread, makes them: forking a process that has
+//! many is not safe, and what a spawner has prepared once, each sandbox copies.
+//!
+//! | file | |
+//! |---|---|
+//! | `plan.rs` | what a sandbox is to have, and what is said between a driver and its spawner |
+//! | `channel.rs` | messages with descriptors between processes |
+//! | `spawner.rs` | the spawner: prepares, and makes one sandbox after the other |
+//! | `birth.rs` | a process in new namespaces, mapped to a user of its own and put under limits |
+//! | `init.rs` | what that process does until it is the agent |
+//! | `template.rs` | the root file system that all sandboxes of an image copy |
+//! | `mounts.rs` | mounting |
+//! | `network.rs` | a loopback with one listener |
+//! | `cgroup.rs` | limits for all processes of a sandbox together |
+//!
+//! ```text
+//! driver --Create--> spawner --clone3--> child: waits
+//!                    maps its user, sets its limits, says go
+//!                                        child: network, mounts, pivot, limits, capabilities, Landlock, seccomp, exec agent
+//! driver <--Created, [agent, pidfd, listener]-- spawner
+//! ```
+//! Who ends: a sandbox with its first process, the agent; an agent with its connection or its spawner; a spawner with its
+//! driver's end of the channel. So a server that is killed leaves nothing running.
+
+mod birth;
+pub mod cgroup;
+pub mod channel;
+mod init;
+mod mounts;
+mod network;
+mod plan;
+mod spawner;
+mod template;
+
+pub use network::PROXY;
+pub use plan::{Ask, Facilities, Network, Plan, Said};
+pub use spawner::serve;
+
+use std::io;
+
+/// What could not be done on the way to a sandbox.
+#[derive(Debug, thiserror::Error)]
+#[error("{step}: {error}")]
+pub struct Failed {
+    pub step: &'static str,
+    #[source]
+    pub error: io::Error,
+}
+
+/// Names the step that an error belongs to.
+trait Step<T> {
+    fn step(self, step: &'static str) -> Result<T, Failed>;
+}
+
+impl<T, E: Into<io::Error>> Step<T> for Result<T, E> {
+    fn step(self, step: &'static str) -> Result<T, Failed> {
+        self.map_err(|error| Failed { step, error: error.into() })
+    }
+}

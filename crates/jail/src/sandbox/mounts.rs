@@ -1,0 +1,109 @@
+//! Mounting, in the calling process's own mount namespace.
+
+use std::ffi::CString;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// What a mount refuses, whatever the files in it say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refuses {
+    /// Set-user-id bits and devices.
+    Devices,
+    /// Writing, too.
+    Writing,
+    /// Writing and set-user-id bits; devices are what is mounted.
+    WritingButDevices,
+}
+
+pub fn text(path: &Path) -> io::Result<CString> {
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| io::ErrorKind::InvalidInput.into())
+}
+
+fn checked(done: libc::c_long) -> io::Result<()> {
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Changes here are not seen elsewhere; those elsewhere are seen here.
+pub fn follow() -> io::Result<()> {
+    mount(None, Path::new("/"), None, libc::MS_REC | libc::MS_SLAVE, None)
+}
+
+/// Nothing is seen in either direction.
+pub fn part() -> io::Result<()> {
+    mount(None, Path::new("/"), None, libc::MS_REC | libc::MS_PRIVATE, None)
+}
+
+/// What is at `from`, with all that is mounted in it, is also at `to`.
+pub fn bind(from: &Path, to: &Path) -> io::Result<()> {
+    mount(Some(from), to, None, libc::MS_BIND | libc::MS_REC, None)
+}
+
+pub fn tmpfs(at: &Path, options: &str) -> io::Result<()> {
+    mount(None, at, Some("tmpfs"), libc::MS_NOSUID | libc::MS_NODEV, Some(options))
+}
+
+pub fn proc(at: &Path) -> io::Result<()> {
+    mount(None, at, Some("proc"), libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC, None)
+}
+
+/// Makes what is mounted at `at`, and all in it, refuse things.
+pub fn refuse(at: &Path, what: Refuses) -> io::Result<()> {
+    let (attributes, flags) = match what {
+        Refuses::Devices => (libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV, libc::MS_NOSUID | libc::MS_NODEV),
+        Refuses::Writing => (
+            libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV,
+            libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV,
+        ),
+        Refuses::WritingButDevices => {
+            (libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID, libc::MS_RDONLY | libc::MS_NOSUID)
+        }
+    };
+    let attributes = libc::mount_attr { attr_set: attributes, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    let path = text(at)?;
+    // SAFETY: the path ends in a zero, the attributes are as long as is said, and both live to the end of the call.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            libc::AT_RECURSIVE,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    match checked(done) {
+        // Before Linux 5.12: of the mount itself, at least.
+        Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => {
+            mount(None, at, None, libc::MS_BIND | libc::MS_REMOUNT | flags, None)
+        }
+        done => done,
+    }
+}
+
+/// Makes `root`, a mount, the root of this process, and lets go of everything else.
+pub fn pivot(root: &Path) -> io::Result<()> {
+    std::env::set_current_dir(root)?;
+    // SAFETY: both are strings that end in a zero. The old root comes to lie over the new one, from where it is let go.
+    checked(unsafe { libc::syscall(libc::SYS_pivot_root, c".".as_ptr(), c".".as_ptr()) })?;
+    // SAFETY: a string that ends in a zero.
+    checked(unsafe { libc::umount2(c".".as_ptr(), libc::MNT_DETACH) }.into())?;
+    std::env::set_current_dir("/")
+}
+
+fn mount(
+    from: Option<&Path>,
+    at: &Path,
+    kind: Option<&str>,
+    flags: libc::c_ulong,
+    options: Option<&str>,
+) -> io::Result<()> {
+    let from = text(from.unwrap_or(Path::new("none")))?;
+    let (at, kind) = (text(at)?, text(Path::new(kind.unwrap_or("")))?);
+    let options = text(Path::new(options.unwrap_or("")))?;
+    // SAFETY: four strings that end in a zero and live to the end of the call.
+    let done = unsafe {
+        libc::mount(from.as_ptr(), at.as_ptr(), kind.as_ptr(), flags, options.as_ptr().cast::<libc::c_void>())
+    };
+    checked(done.into())
+}

@@ -1,0 +1,200 @@
+//! The root file system that all sandboxes of an image copy: prepared once by the spawner, in its own mount namespace, where
+//! nobody else sees it. A copy is one system call.
+//!
+//! Of the machine's own system a sandbox gets `/usr`, the links to it, and of `/etc` what programs and libraries cannot do
+//! without; all of it read-only. Passwords, keys, home folders, sockets and devices are not among it.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::{OpenOptionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use super::mounts::{self, Refuses};
+use super::plan::Network;
+use super::{Failed, Step};
+
+/// The spawner hides this folder under its templates. Nothing in it is of use to a sandbox.
+const HIDDEN: [&str; 2] = ["/run", "/tmp"];
+
+/// Names in the root of the machine that are part of its system.
+const SYSTEM: [&str; 7] = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];
+
+/// Of `/etc`: files and folders that everybody may read, and that are the same for everybody.
+const ETC: [&str; 12] = [
+    "alternatives",
+    "ca-certificates.conf",
+    "debian_version",
+    "fonts",
+    "ld.so.cache",
+    "localtime",
+    "magic",
+    "mime.types",
+    "os-release",
+    "protocols",
+    "services",
+    "ssl/certs",
+];
+const OPENSSL: &str = "ssl/openssl.cnf";
+/// Of every version that there is.
+const PYTHON: &str = "python3";
+
+const PASSWD: &str = "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\nsandbox:x:1000:1000:sandbox:/home/sandbox:/bin/bash\n\
+                      nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n";
+const GROUP: &str = "root:x:0:\nsandbox:x:1000:\nnogroup:x:65534:\n";
+const HOSTS: &str = "127.0.0.1 localhost sandbox\n::1 localhost\n";
+/// No resolver: a name that is asked for fails at once instead of after a time.
+const RESOLV: &str = "# No network.\n";
+const NSSWITCH: &str = "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n";
+
+const DEVICES: [&str; 6] = ["full", "null", "random", "tty", "urandom", "zero"];
+/// Folders that each sandbox fills for itself.
+pub const OWN: [&str; 4] = ["work", "tmp", "home", "dev/shm"];
+
+/// Where templates lie in the spawner's namespace, and where a child puts its root together.
+pub struct Workshop {
+    folder: PathBuf,
+    count: usize,
+}
+
+/// A finished root file system.
+#[derive(Clone, Debug)]
+pub struct Template {
+    pub root: PathBuf,
+    /// A folder where a child mounts its copy.
+    pub stage: PathBuf,
+    /// A folder where a child mounts what it can write to.
+    pub disk: PathBuf,
+}
+
+impl Workshop {
+    /// In a mount namespace of the caller's own.
+    pub fn new() -> Result<Self, Failed> {
+        let folder = HIDDEN.iter().map(PathBuf::from).find(|folder| folder.is_dir()).ok_or_else(|| Failed {
+            step: "a folder for the root file system",
+            error: io::ErrorKind::NotFound.into(),
+        })?;
+        mounts::tmpfs(&folder, "mode=755,size=16m").step("a root file system in memory")?;
+        for name in ["stage", "disk"] {
+            fs::create_dir(folder.join(name)).step("a folder for the root file system")?;
+        }
+        Ok(Self { folder, count: 0 })
+    }
+
+    /// Prepares a root file system: of the machine's own system, or of a folder.
+    pub fn template(&mut self, image: Option<&Path>, network: Network) -> Result<Template, Failed> {
+        self.count += 1;
+        let root = self.folder.join(self.count.to_string());
+        fs::create_dir(&root).step("a folder for the root file system")?;
+        mounts::tmpfs(&root, "mode=755,size=16m").step("a root file system in memory")?;
+        match image {
+            None => {
+                system(&root).step("the machine's /usr")?;
+                etc(&root, network).step("the files in /etc")?;
+            }
+            Some(image) => folder(image, &root).step("the image's folder")?,
+        }
+        devices(&root).step("the devices")?;
+        for name in OWN.iter().chain(&["proc", "run", "var"]) {
+            fs::create_dir_all(root.join(name)).step("the folders of the root file system")?;
+        }
+        if !root.join("var/tmp").exists() && !is_mount(&root.join("var")) {
+            symlink("/tmp", root.join("var/tmp")).step("the folders of the root file system")?;
+        }
+        mounts::refuse(&root, Refuses::WritingButDevices).step("a read-only root file system")?;
+        Ok(Template { root, stage: self.folder.join("stage"), disk: self.folder.join("disk") })
+    }
+}
+
+fn system(root: &Path) -> io::Result<()> {
+    for name in SYSTEM {
+        let (here, there) = (Path::new("/").join(name), root.join(name));
+        match fs::symlink_metadata(&here) {
+            Ok(meta) if meta.is_symlink() => symlink(fs::read_link(&here)?, there)?,
+            Ok(meta) if meta.is_dir() => bind(&here, &there, Refuses::Writing)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn etc(root: &Path, network: Network) -> io::Result<()> {
+    let etc = root.join("etc");
+    fs::create_dir(&etc)?;
+    for (name, text) in [("passwd", PASSWD), ("group", GROUP), ("hostname", "sandbox\n"), ("nsswitch.conf", NSSWITCH)] {
+        fs::write(etc.join(name), text)?;
+    }
+    for (name, own) in [("hosts", HOSTS), ("resolv.conf", RESOLV)] {
+        let text = match network {
+            Network::Loopback => own.to_owned(),
+            Network::Host => fs::read_to_string(Path::new("/etc").join(name)).unwrap_or_else(|_| own.to_owned()),
+        };
+        fs::write(etc.join(name), text)?;
+    }
+    symlink("/proc/mounts", etc.join("mtab"))?;
+    fs::create_dir(etc.join("ssl"))?;
+    let pythons = fs::read_dir("/etc")?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let pythons = pythons.filter(|name| name.starts_with(PYTHON));
+    for name in ETC.into_iter().chain([OPENSSL]).map(str::to_owned).chain(pythons) {
+        let (here, there) = (Path::new("/etc").join(&name), etc.join(&name));
+        match fs::symlink_metadata(&here) {
+            // Links lead into /usr or to each other.
+            Ok(meta) if meta.is_symlink() => symlink(fs::read_link(&here)?, there)?,
+            Ok(meta) if meta.is_dir() => bind(&here, &there, Refuses::Writing)?,
+            Ok(meta) if meta.is_file() => drop(fs::copy(&here, &there)?),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// All of an image but what each sandbox has of its own.
+fn folder(image: &Path, root: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(image)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if ["dev", "proc", "sys", "run", "tmp", "work", "home"].iter().any(|own| name == *own) {
+            continue;
+        }
+        let (here, there) = (entry.path(), root.join(&name));
+        let kind = entry.file_type()?;
+        if kind.is_symlink() {
+            symlink(fs::read_link(&here)?, there)?;
+        } else if kind.is_dir() {
+            bind(&here, &there, Refuses::Writing)?;
+        }
+    }
+    Ok(())
+}
+
+fn devices(root: &Path) -> io::Result<()> {
+    let dev = root.join("dev");
+    fs::create_dir_all(&dev)?;
+    for name in DEVICES {
+        let there = dev.join(name);
+        File::create(&there)?;
+        mounts::bind(&Path::new("/dev").join(name), &there)?;
+    }
+    for (name, target) in [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")] {
+        symlink(target, dev.join(name))?;
+    }
+    Ok(())
+}
+
+fn bind(here: &Path, there: &Path, refuses: Refuses) -> io::Result<()> {
+    fs::create_dir_all(there)?;
+    // By descriptor: what is bound is what was looked at, wherever its path leads by now.
+    let source = open_path(here)?;
+    mounts::bind(Path::new(&format!("/proc/self/fd/{}", source.as_raw_fd())), there)?;
+    mounts::refuse(there, refuses)
+}
+
+fn open_path(path: &Path) -> io::Result<OwnedFd> {
+    fs::OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(path).map(OwnedFd::from)
+}
+
+fn is_mount(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let device = |path: &Path| fs::metadata(path).map(|meta| meta.dev()).ok();
+    path.parent().is_some_and(|parent| device(path) != device(parent))
+}

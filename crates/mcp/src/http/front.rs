@@ -1,0 +1,149 @@
+//! Which request is what. Everything but the health needs the token; a link's address is its own secret.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use hearth_core::{ByteSize, Dispatch, Failure, Headers, Method, Request, Response};
+use hearth_sandbox::{FILE_LIMIT, PoolHealth, Sandboxes};
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use super::door::{Door, Entrance};
+use super::reply;
+use super::table::Table;
+use super::talk::Talk;
+use super::transfer::Transfer;
+use crate::links::LinkBase;
+
+pub struct FrontConfig {
+    pub token: String,
+    /// Names under which the server may be reached, beside numbers and localhost.
+    pub hosts: Vec<String>,
+    /// How clients reach this front, where that is not its own address: links to files begin with it.
+    pub url: Option<String>,
+    /// A session of which nothing was open for this long is ended.
+    pub session_idle: Duration,
+    /// Sessions at once.
+    pub max_sessions: usize,
+}
+
+pub(super) struct McpFront {
+    door: Door,
+    talk: Talk,
+    transfer: Transfer,
+    sandboxes: Sandboxes,
+}
+
+impl Default for FrontConfig {
+    /// Without a token nobody gets in.
+    fn default() -> Self {
+        let session_idle = Duration::from_secs(30 * 60);
+        Self { token: String::new(), hosts: Vec::new(), url: None, session_idle, max_sessions: 256 }
+    }
+}
+
+impl McpFront {
+    /// The longest body that is ever wanted: a message with a whole file in base64.
+    pub(super) const LARGEST_BODY: ByteSize = ByteSize::mb(72);
+
+    /// Must be called within a runtime: sessions that are idle are ended in the background.
+    pub(super) fn new(config: FrontConfig, address: SocketAddr, sandboxes: Sandboxes) -> Self {
+        let FrontConfig { token, hosts, url, session_idle, max_sessions } = config;
+        let base = url.unwrap_or_else(|| format!("http://{address}"));
+        let table = Table::new(max_sessions, session_idle);
+        Self {
+            door: Door::new(token, hosts),
+            talk: Talk { table, sandboxes: sandboxes.clone(), links: LinkBase::new(base) },
+            transfer: Transfer::new(sandboxes.clone()),
+            sandboxes,
+        }
+    }
+
+    /// Sessions that are there now.
+    pub(super) fn sessions(&self) -> usize {
+        self.talk.table.len()
+    }
+
+    /// Ends all sessions, and lets none begin any more. Ready when their sandboxes are gone.
+    pub(super) async fn end(&self) {
+        let mut endings = JoinSet::new();
+        for line in self.talk.table.close() {
+            endings.spawn(async move { line.end().await });
+        }
+        while endings.join_next().await.is_some() {}
+    }
+
+    async fn answer(&self, request: Request) -> Response {
+        let path = path(&request.url).to_owned();
+        if let Some(token) = path.strip_prefix("/files/") {
+            return match self.door.origin(&request.headers) {
+                Entrance::Open => self.transfer.answer(token, request).await,
+                other => refused(other),
+            };
+        }
+        match (path.as_str(), &request.method) {
+            ("/health", Method::Get | Method::Head) => return self.health(),
+            ("/health", _) => return reply::method_not_allowed("GET"),
+            _ => {}
+        }
+        match self.door.entrance(&request.headers) {
+            Entrance::Open => {}
+            other => return refused(other),
+        }
+        match (path.as_str(), &request.method) {
+            ("/mcp", Method::Post) => {
+                let headers: Headers = request.headers;
+                self.talk.post(&headers, request.body).await
+            }
+            ("/mcp", Method::Get) => self.talk.get(&request.headers),
+            ("/mcp", Method::Delete) => self.talk.delete(&request.headers).await,
+            ("/mcp", _) => reply::method_not_allowed("GET, POST, DELETE"),
+            _ => reply::error(404, "not_found", "there is nothing here: MCP is at /mcp"),
+        }
+    }
+
+    /// For who watches: whether sandboxes can be had.
+    fn health(&self) -> Response {
+        let (status, sessions) = (health(&self.sandboxes), self.sessions());
+        reply::json(200, &json!({ "status": status, "sessions": sessions }))
+    }
+}
+
+impl Dispatch for McpFront {
+    async fn dispatch(&self, request: Request) -> Result<Response, Failure> {
+        Ok(self.answer(request).await)
+    }
+
+    fn body_limit(&self, url: &str) -> Option<ByteSize> {
+        path(url).starts_with("/files/").then_some(FILE_LIMIT)
+    }
+}
+
+fn health(sandboxes: &Sandboxes) -> &'static str {
+    match sandboxes.health() {
+        PoolHealth::Good => "ok",
+        PoolHealth::Degraded { .. } => "degraded",
+        PoolHealth::Stopped => "stopped",
+    }
+}
+
+fn refused(entrance: Entrance) -> Response {
+    match entrance {
+        Entrance::ForeignHost => {
+            reply::error(403, "foreign_host", "this name may be anybody's: use a number or localhost")
+        }
+        Entrance::ForeignOrigin => reply::error(403, "foreign_origin", "pages of other sites may not come here"),
+        Entrance::Closed | Entrance::Open => {
+            let mut response = reply::error(401, "unauthorized", "send the token as Authorization: Bearer TOKEN");
+            response.headers.push(b"www-authenticate", b"Bearer");
+            response
+        }
+    }
+}
+
+/// The path of an absolute url.
+fn path(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let path = rest.find(['/', '?']).map_or("/", |at| &rest[at..]);
+    path.split('?').next().unwrap_or(path)
+}

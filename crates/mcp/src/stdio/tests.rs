@@ -1,0 +1,100 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use hearth_sandbox::fake::FakeDriver;
+use hearth_sandbox::{Drivers, PoolConfig, Pooling, SandboxesConfig};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
+use tokio::task::JoinHandle;
+
+use super::*;
+
+struct World {
+    driver: FakeDriver,
+    input: WriteHalf<DuplexStream>,
+    output: BufReader<ReadHalf<DuplexStream>>,
+    stop: CancellationToken,
+    served: JoinHandle<()>,
+}
+
+async fn world() -> World {
+    let driver = FakeDriver::new();
+    let mut pool = PoolConfig::new(Drivers::new(Arc::new(driver.clone()), []));
+    pool.pooling = Pooling::Off;
+    let sandboxes = Sandboxes::new(SandboxesConfig::new(pool));
+    sandboxes.start().await.unwrap();
+    let (ours, theirs) = tokio::io::duplex(64 * 1024);
+    let (output, input) = tokio::io::split(ours);
+    let (from, to) = tokio::io::split(theirs);
+    let stop = CancellationToken::new();
+    let told = stop.clone();
+    let served = tokio::spawn(async move { serve_stdio(sandboxes, from, to, told.cancelled()).await });
+    World { driver, input, output: BufReader::new(output), stop, served }
+}
+
+impl World {
+    async fn say(&mut self, message: Value) {
+        self.input.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+    }
+
+    async fn hear(&mut self) -> Value {
+        let mut line = String::new();
+        let heard = tokio::time::timeout(Duration::from_secs(60), self.output.read_line(&mut line));
+        heard.await.expect("it answers").unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    async fn ask(&mut self, id: u64, method: &str, params: Value) -> Value {
+        self.say(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await;
+        self.hear().await
+    }
+
+    async fn begin(&mut self) {
+        let client = json!({ "name": "test", "version": "1" });
+        let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
+        let begun = self.ask(0, "initialize", params).await;
+        assert_eq!(begun["result"]["protocolVersion"], "2025-06-18");
+        let made = self.ask(1, "tools/call", json!({ "name": "create_sandbox" })).await;
+        assert!(made["result"]["structuredContent"]["sandbox_id"].is_string(), "{made}");
+        assert_eq!(self.driver.live().len(), 1);
+    }
+
+    async fn ended(self) {
+        tokio::time::timeout(Duration::from_secs(60), self.served).await.expect("it ends").unwrap();
+        assert_eq!(self.driver.live().len(), 0);
+    }
+}
+
+#[tokio::test]
+async fn what_comes_too_early_is_answered_and_the_session_begins_all_the_same() {
+    let mut world = world().await;
+    world.say(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+    assert_eq!(world.ask(7, "server/discover", json!({})).await["error"]["code"], -32601);
+    assert_eq!(world.ask(8, "tools/list", json!({})).await["error"]["code"], -32601);
+    world.begin().await;
+    let listed = world.ask(9, "tools/list", json!({})).await;
+    let names: Vec<&str> =
+        listed["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"run_command") && !names.contains(&"create_file_link"), "{names:?}");
+}
+
+#[tokio::test]
+async fn the_end_of_the_input_frees_the_sandboxes_also_while_something_runs() {
+    let mut world = world().await;
+    world.begin().await;
+    let listed = world.ask(2, "tools/call", json!({ "name": "list_sandboxes" })).await;
+    let sandbox = &listed["result"]["structuredContent"]["sandboxes"][0]["sandbox_id"];
+    let arguments = json!({ "sandbox_id": sandbox, "command": "sleep 3000", "timeout_ms": 3_600_000 });
+    let call = json!({ "name": "run_command", "arguments": arguments });
+    world.say(json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": call })).await;
+    world.input.shutdown().await.unwrap();
+    world.ended().await;
+}
+
+#[tokio::test]
+async fn so_does_a_stop_from_outside() {
+    let mut world = world().await;
+    world.begin().await;
+    world.stop.cancel();
+    world.ended().await;
+}

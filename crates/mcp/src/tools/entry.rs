@@ -1,0 +1,185 @@
+//! What a tool is, and how one is found and called.
+
+use std::pin::Pin;
+use std::sync::{Arc, LazyLock};
+
+use hearth_sandbox::Sandbox;
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::{files, jobs, run, sandboxes};
+use crate::arguments;
+use crate::error::ToolError;
+use crate::progress::Progress;
+use crate::schema;
+use crate::session::Session;
+
+/// One call of a tool.
+pub(crate) struct Call {
+    pub(crate) session: Arc<Session>,
+    pub(crate) arguments: Option<JsonObject>,
+    pub(crate) progress: Progress,
+    /// Told when nobody wants the answer any more.
+    pub(crate) cancelled: CancellationToken,
+}
+
+/// What a tool gives: for programs, and the same for who reads text.
+pub(crate) struct Done {
+    pub(crate) structured: Value,
+    pub(crate) text: String,
+}
+
+/// There is no tool of this name.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no tool {name:?}; there are {known}")]
+pub(crate) struct NoTool {
+    name: String,
+    known: String,
+}
+
+/// What a tool does to the world, for clients that ask people before they let an agent do it.
+#[derive(Clone, Copy)]
+pub(super) enum Effect {
+    /// Nothing.
+    Reads,
+    /// Something is there afterwards that was not before, at each call.
+    Adds,
+    /// The second time the same call changes nothing more.
+    Sets,
+    /// Something is gone afterwards.
+    Removes,
+    /// Whatever the code does that it is given.
+    Runs,
+}
+
+/// Whom a tool can be offered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needs {
+    Nothing,
+    /// Somebody who serves files by links.
+    Links,
+}
+
+type Answer = Pin<Box<dyn Future<Output = Result<Done, ToolError>> + Send>>;
+
+pub(super) struct Entry {
+    tool: Tool,
+    needs: Needs,
+    run: Box<dyn Fn(Call) -> Answer + Send + Sync>,
+}
+
+static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+    [sandboxes::entries(), run::entries(), files::entries(), jobs::entries()].into_iter().flatten().collect()
+});
+
+pub(crate) fn list(session: &Session) -> Vec<Tool> {
+    ENTRIES.iter().filter(|entry| entry.is_for(session)).map(|entry| entry.tool.clone()).collect()
+}
+
+/// Carries it out, unless it is cancelled or the session ends before.
+pub(crate) async fn call(name: &str, call: Call) -> Result<Result<Done, ToolError>, NoTool> {
+    let Some(entry) = ENTRIES.iter().find(|entry| entry.tool.name == name && entry.is_for(&call.session)) else {
+        let known = list(&call.session).into_iter().map(|tool| tool.name.into_owned()).collect::<Vec<_>>().join(", ");
+        return Err(NoTool { name: name.to_owned(), known });
+    };
+    let (cancelled, ending) = (call.cancelled.clone(), call.session.ending());
+    // Dropping what is being done ends it.
+    Ok(tokio::select! {
+        biased;
+        () = cancelled.cancelled() => Err(ToolError::Cancelled),
+        () = ending.cancelled() => Err(ToolError::Cancelled),
+        done = (entry.run)(call) => done,
+    })
+}
+
+// === impl Call ===
+
+impl Call {
+    /// The sandbox of this id, if it is the session's.
+    pub(super) fn sandbox(&self, id: &str) -> Result<Arc<Sandbox>, ToolError> {
+        Ok(self.session.sandboxes().get(&self.session.caller(), id.parse()?)?)
+    }
+}
+
+// === impl Entry ===
+
+impl Entry {
+    /// A tool that is carried out by `run`; what it takes and gives is in the types.
+    pub(super) fn new<A, R, F>(
+        name: &'static str,
+        title: &'static str,
+        description: &'static str,
+        effect: Effect,
+        run: fn(Call, A) -> F,
+    ) -> Self
+    where
+        A: DeserializeOwned + JsonSchema + Send + 'static,
+        R: Serialize + JsonSchema + 'static,
+        F: Future<Output = Result<Given<R>, ToolError>> + Send + 'static,
+    {
+        let tool = Tool::new(name, description, schema::input::<A>())
+            .with_title(title)
+            .with_raw_output_schema(schema::output::<R>())
+            .with_annotations(effect.annotations(title));
+        let run = move |mut call: Call| -> Answer {
+            Box::pin(async move {
+                let arguments = arguments::read::<A>(call.arguments.take())?;
+                run(call, arguments).await?.done()
+            })
+        };
+        Self { tool, needs: Needs::Nothing, run: Box::new(run) }
+    }
+
+    pub(super) fn needs(mut self, needs: Needs) -> Self {
+        self.needs = needs;
+        self
+    }
+
+    fn is_for(&self, session: &Session) -> bool {
+        self.needs == Needs::Nothing || session.links().is_some()
+    }
+}
+
+/// A result, and how it is told; without words of its own, as JSON.
+pub(super) struct Given<R> {
+    result: R,
+    text: Option<String>,
+}
+
+impl<R: Serialize> Given<R> {
+    pub(super) fn told(result: R, text: String) -> Self {
+        Self { result, text: Some(text) }
+    }
+
+    fn done(self) -> Result<Done, ToolError> {
+        let structured = serde_json::to_value(&self.result)
+            .map_err(|error| ToolError::argument("result", format!("it cannot be written as JSON: {error}")))?;
+        let text = self.text.unwrap_or_else(|| structured.to_string());
+        Ok(Done { structured, text })
+    }
+}
+
+impl<R> From<R> for Given<R> {
+    fn from(result: R) -> Self {
+        Self { result, text: None }
+    }
+}
+
+// === impl Effect ===
+
+impl Effect {
+    fn annotations(self, title: &str) -> ToolAnnotations {
+        let hints = ToolAnnotations::with_title(title);
+        match self {
+            Self::Reads => hints.read_only(true).idempotent(true).open_world(false),
+            Self::Adds => hints.read_only(false).destructive(false).idempotent(false).open_world(false),
+            Self::Sets => hints.read_only(false).destructive(true).idempotent(true).open_world(false),
+            Self::Removes => hints.read_only(false).destructive(true).idempotent(true).open_world(false),
+            Self::Runs => hints.read_only(false).destructive(true).idempotent(false).open_world(true),
+        }
+    }
+}

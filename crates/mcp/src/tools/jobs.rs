@@ -1,0 +1,205 @@
+//! Jobs: commands that go on while the agent does something else.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bytes::Bytes;
+use hearth_sandbox::{ExecRequest, JobOutput, JobState, Seen, Signal};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::entry::{Call, Effect, Entry, Given};
+use crate::arguments::timeout;
+use crate::error::ToolError;
+use crate::output::{signal_name, signal_number, whole_characters};
+use crate::view::{JobView, job_state};
+
+/// How long `poll_job` may wait for news.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+pub(super) fn entries() -> Vec<Entry> {
+    vec![
+        Entry::new(
+            "start_job",
+            "Start a job",
+            "Starts a shell command in a sandbox and returns at once with a job_id. Use it for servers and for what takes \
+             long; see what it wrote with poll_job, end it with signal_job. It ends with its sandbox.",
+            Effect::Runs,
+            start_job,
+        ),
+        Entry::new(
+            "poll_job",
+            "Look at a job",
+            "Returns what a job wrote since the last look, and whether it still runs. With `wait_ms` it waits that long for \
+             something new or for the end.",
+            Effect::Reads,
+            poll_job,
+        ),
+        Entry::new(
+            "signal_job",
+            "Signal a job",
+            "Sends a signal to a job and all its processes; SIGTERM asks it to end, SIGKILL ends it.",
+            Effect::Removes,
+            signal_job,
+        ),
+        Entry::new("list_jobs", "List jobs", "Lists the jobs of a sandbox.", Effect::Reads, list_jobs),
+    ]
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct StartJob {
+    /// Which sandbox, as create_sandbox returned it.
+    sandbox_id: String,
+    /// A line for the shell.
+    #[schemars(length(min = 1))]
+    command: String,
+    /// How long it may run, in milliseconds; an hour if left out.
+    #[schemars(range(min = 1, max = 3_600_000))]
+    timeout_ms: Option<u64>,
+    /// Environment variables, beside the sandbox's own.
+    env: Option<BTreeMap<String, String>>,
+    /// The folder to run in; /work if left out.
+    cwd: Option<String>,
+    /// What it reads from standard input; nothing if left out.
+    stdin: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Started {
+    job_id: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PollJob {
+    /// Which sandbox, as create_sandbox returned it.
+    sandbox_id: String,
+    /// Which job, as start_job returned it.
+    job_id: String,
+    /// How long to wait for something new, in milliseconds; not at all if left out.
+    #[schemars(range(min = 0, max = 60_000))]
+    wait_ms: Option<u64>,
+    /// How much of standard output you have seen, in bytes: the `stdout_offset` of the last look. From the start if left out.
+    stdout_offset: Option<u64>,
+    /// The same for standard error.
+    stderr_offset: Option<u64>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Polled {
+    /// running, ended or failed.
+    state: &'static str,
+    /// What it wrote to standard output since.
+    stdout: String,
+    /// What it wrote to standard error since.
+    stderr: String,
+    /// For the next look.
+    stdout_offset: u64,
+    /// For the next look.
+    stderr_offset: u64,
+    /// Bytes that are no longer kept: of each stream the last 1 MiB is.
+    missed: u64,
+    /// Where it has ended. 128 and the signal's number where a signal ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signal: Option<String>,
+    /// It was ended at its deadline.
+    timed_out: bool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SignalJob {
+    /// Which sandbox, as create_sandbox returned it.
+    sandbox_id: String,
+    /// Which job, as start_job returned it.
+    job_id: String,
+    /// SIGTERM, SIGKILL, SIGINT, SIGHUP, …
+    signal: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Signalled {
+    job_id: String,
+    signal: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ListJobs {
+    /// Which sandbox, as create_sandbox returned it.
+    sandbox_id: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct JobList {
+    jobs: Vec<JobView>,
+}
+
+async fn start_job(call: Call, arguments: StartJob) -> Result<Given<Started>, ToolError> {
+    let StartJob { sandbox_id, command, timeout_ms, env, cwd, stdin } = arguments;
+    if command.trim().is_empty() {
+        return Err(ToolError::argument("command", "there is nothing to run"));
+    }
+    let request = ExecRequest {
+        stdin: stdin.map(Bytes::from),
+        env: env.unwrap_or_default(),
+        cwd,
+        timeout: timeout("timeout_ms", timeout_ms)?,
+        ..ExecRequest::shell(command)
+    };
+    let job = call.sandbox(&sandbox_id)?.start_job(request).await?;
+    Ok(Started { job_id: job.to_string() }.into())
+}
+
+async fn poll_job(call: Call, arguments: PollJob) -> Result<Given<Polled>, ToolError> {
+    let PollJob { sandbox_id, job_id, wait_ms, stdout_offset, stderr_offset } = arguments;
+    let wait = Duration::from_millis(wait_ms.unwrap_or(0));
+    if wait > LONGEST_WAIT {
+        let reason = format!("{} is more than {}", wait.as_millis(), LONGEST_WAIT.as_millis());
+        return Err(ToolError::argument("wait_ms", reason));
+    }
+    let seen = Seen { stdout: stdout_offset.unwrap_or(0), stderr: stderr_offset.unwrap_or(0) };
+    let output = call.sandbox(&sandbox_id)?.poll_job(job_id.parse()?, seen, wait).await?;
+    Ok(Polled::new(&output).into())
+}
+
+async fn signal_job(call: Call, arguments: SignalJob) -> Result<Given<Signalled>, ToolError> {
+    let SignalJob { sandbox_id, job_id, signal } = arguments;
+    let Some(number) = signal_number(&signal) else {
+        return Err(ToolError::argument("signal", format!("{signal:?} is no signal: use SIGTERM or SIGKILL")));
+    };
+    call.sandbox(&sandbox_id)?.signal_job(job_id.parse()?, Signal(number))?;
+    Ok(Signalled { job_id, signal: signal_name(i32::from(number)) }.into())
+}
+
+async fn list_jobs(call: Call, arguments: ListJobs) -> Result<Given<JobList>, ToolError> {
+    let jobs = call.sandbox(&arguments.sandbox_id)?.jobs();
+    Ok(JobList { jobs: jobs.iter().map(JobView::new).collect() }.into())
+}
+
+impl Polled {
+    fn new(output: &JobOutput) -> Self {
+        let end = match &output.state {
+            JobState::Ended(end) => Some(end),
+            JobState::Running | JobState::Failed { .. } => None,
+        };
+        // While it runs, the rest of a character may be on its way.
+        let whole = |bytes| if output.state == JobState::Running { whole_characters(bytes) } else { bytes };
+        let (stdout, stderr) = (whole(&output.stdout), whole(&output.stderr));
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Self {
+            state: job_state(&output.state),
+            stdout: text(stdout),
+            stderr: text(stderr),
+            stdout_offset: output.seen.stdout - (output.stdout.len() - stdout.len()) as u64,
+            stderr_offset: output.seen.stderr - (output.stderr.len() - stderr.len()) as u64,
+            missed: output.missed,
+            exit_code: end.and_then(|end| end.exit_code.or(end.signal.map(|signal| 128 + signal))),
+            signal: end.and_then(|end| end.signal).map(signal_name),
+            timed_out: end.is_some_and(|end| end.timed_out),
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Code and commands that are waited for. What they write is told meanwhile to a client that wants to know; a client that
+//! cancels ends them, with all their processes.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use hearth_core::ByteSize;
+use hearth_sandbox::{Code, Command, DEFAULT_TIMEOUT, ExecEvent, ExecRequest, IsolateRun, Language, OUTPUT_LIMIT};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::time::Instant;
+
+use super::entry::{Call, Effect, Entry, Given};
+use crate::arguments::{Snippets, timeout};
+use crate::error::ToolError;
+use crate::output::{CodeResult, RunResult};
+
+/// Snippets of one call.
+const MOST_SNIPPETS: usize = 100;
+
+pub(super) fn entries() -> Vec<Entry> {
+    vec![
+        Entry::new(
+            "execute_code",
+            "Run code",
+            "Runs code in a sandbox and returns what it wrote and how it ended. Each call starts afresh, unless `session` \
+             names a session: code of the same session and language finds the variables of the calls before, like a \
+             notebook. Files below /work stay either way. `code` can be a list of snippets, which run in order until one \
+             fails. With `runtime` \"isolate\", JavaScript runs outside of the sandbox in a bare V8 isolate without files \
+             and processes, in about a millisecond.",
+            Effect::Runs,
+            execute_code,
+        ),
+        Entry::new(
+            "run_command",
+            "Run a command",
+            "Runs a shell command (sh -c) in a sandbox and returns what it wrote and how it ended. It ends when the shell \
+             ends; processes that it leaves behind are ended too. Use start_job for what should go on.",
+            Effect::Runs,
+            run_command,
+        ),
+    ]
+}
+
+/// Where code runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Runtime {
+    /// In the sandbox, with its files and programs.
+    #[default]
+    Sandbox,
+    /// JavaScript only, in a V8 isolate of Hearth's own.
+    Isolate,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ExecuteCode {
+    /// Which sandbox, as create_sandbox returned it.
+    sandbox_id: String,
+    /// What the code is written in.
+    #[schemars(extend("enum" = ["python", "javascript", "node", "typescript", "bash", "sh"]))]
+    language: String,
+    /// The code, or a list of snippets that run in order; the first that fails is the last.
+    code: Snippets,
+    /// Where it runs; in the sandbox if left out.
+    runtime: Option<Runtime>,
+    /// How long it may run, in milliseconds; 60000 if left out.
+    #[schemars(range(min = 1, max = 3_600_000))]
+    timeout_ms: Option<u64>,
+    /// Environment variables, beside the sandbox's own.
+    env: Option<BTreeMap<String, String>>,
+    /// The folder to run in; /work if left out.
+    cwd: Option<String>,
+    /// What it reads from standard input; nothing if left out.
+    stdin: Option<String>,
+    /// Keeps variables under this name from call to call; a fresh interpreter each time if left out.
+    #[schemars(length(min = 1, max = 64))]
+    session: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RunCommand {
+    /// Which sandbox, as create_sandbox returned it.
+    sandbox_id: String,
+    /// A line for the shell.
+    #[schemars(length(min = 1))]
+    command: String,
+    /// How long it may run, in milliseconds; 60000 if left out.
+    #[schemars(range(min = 1, max = 3_600_000))]
+    timeout_ms: Option<u64>,
+    /// Environment variables, beside the sandbox's own.
+    env: Option<BTreeMap<String, String>>,
+    /// The folder to run in; /work if left out.
+    cwd: Option<String>,
+    /// What it reads from standard input; nothing if left out.
+    stdin: Option<String>,
+}
+
+async fn run_command(mut call: Call, arguments: RunCommand) -> Result<Given<RunResult>, ToolError> {
+    let RunCommand { sandbox_id, command, timeout_ms, env, cwd, stdin } = arguments;
+    if command.trim().is_empty() {
+        return Err(ToolError::argument("command", "there is nothing to run"));
+    }
+    let request = ExecRequest {
+        stdin: stdin.map(Bytes::from),
+        env: env.unwrap_or_default(),
+        cwd,
+        timeout: timeout("timeout_ms", timeout_ms)?,
+        ..ExecRequest::shell(command)
+    };
+    let result = run(&mut call, &sandbox_id, request).await?;
+    let told = result.told();
+    Ok(Given::told(result, told))
+}
+
+async fn execute_code(mut call: Call, arguments: ExecuteCode) -> Result<Given<CodeResult>, ToolError> {
+    let ExecuteCode { sandbox_id, language, code, runtime, timeout_ms, env, cwd, stdin, session } = arguments;
+    let language = language_of(&language)?;
+    let request = ExecRequest {
+        stdin: stdin.map(Bytes::from),
+        env: env.unwrap_or_default(),
+        cwd,
+        timeout: timeout("timeout_ms", timeout_ms)?,
+        ..ExecRequest::code(language, Bytes::new())
+    };
+    let runtime = runtime.unwrap_or_default();
+    if runtime == Runtime::Isolate {
+        check_isolate(language, &request, session.as_deref())?;
+    }
+    let snippets = match code {
+        Snippets::One(code) => {
+            let whole =
+                run_snippet(&mut call, &sandbox_id, runtime, snippet(&request, language, code, session)).await?;
+            let told = whole.told();
+            return Ok(Given::told(CodeResult { whole, snippets: None }, told));
+        }
+        Snippets::Many(snippets) if (1..=MOST_SNIPPETS).contains(&snippets.len()) => snippets,
+        Snippets::Many(snippets) => {
+            let reason = format!("{} snippets are not between 1 and {MOST_SNIPPETS}", snippets.len());
+            return Err(ToolError::argument("code", reason));
+        }
+    };
+    let mut results: Vec<RunResult> = Vec::new();
+    for code in snippets {
+        let mut request = snippet(&request, language, code, session.clone());
+        // Of all of them together, no more is kept than of one.
+        let written = |stream: fn(&RunResult) -> &str| results.iter().map(|one| stream(one).len() as u64).sum::<u64>();
+        let most = written(|one| &one.stdout).max(written(|one| &one.stderr));
+        request.output_limit = Some(ByteSize(OUTPUT_LIMIT.bytes().saturating_sub(most).max(1)));
+        let result = run_snippet(&mut call, &sandbox_id, runtime, request).await?;
+        let go_on = result.succeeded();
+        results.push(result);
+        if !go_on {
+            break;
+        }
+    }
+    let joined = CodeResult::joined(results);
+    let told = joined.whole.told();
+    Ok(Given::told(joined, told))
+}
+
+fn language_of(text: &str) -> Result<Language, ToolError> {
+    // As people say it.
+    let name = if text == "node" { "javascript" } else { text };
+    name.parse().map_err(|_| {
+        let known = Language::ALL.map(|language| language.to_string()).join(", ");
+        ToolError::argument("language", format!("{text:?} is not one of {known}"))
+    })
+}
+
+fn snippet(request: &ExecRequest, language: Language, code: String, session: Option<String>) -> ExecRequest {
+    let code = Code { language, source: Bytes::from(code), session };
+    ExecRequest { command: Command::Code(code), ..request.clone() }
+}
+
+/// An isolate has no place for some of what can be asked for.
+fn check_isolate(language: Language, request: &ExecRequest, session: Option<&str>) -> Result<(), ToolError> {
+    let refused = |field: &str| Err(ToolError::argument(field, "an isolate has none: leave it out, or the runtime"));
+    if language != Language::JavaScript {
+        return Err(ToolError::argument("runtime", format!("an isolate runs javascript, not {language}")));
+    }
+    if request.cwd.is_some() {
+        return refused("cwd");
+    }
+    if request.stdin.is_some() {
+        return refused("stdin");
+    }
+    if session.is_some() {
+        return refused("session");
+    }
+    Ok(())
+}
+
+async fn run_snippet(
+    call: &mut Call,
+    id: &str,
+    runtime: Runtime,
+    request: ExecRequest,
+) -> Result<RunResult, ToolError> {
+    match runtime {
+        Runtime::Sandbox => run(call, id, request).await,
+        Runtime::Isolate => {
+            // Who may use an isolate is who has a sandbox.
+            call.sandbox(id)?;
+            let Command::Code(code) = request.command else {
+                return Err(ToolError::argument("code", "an isolate runs code only"));
+            };
+            let timeout = request.timeout.unwrap_or(DEFAULT_TIMEOUT);
+            let run = IsolateRun { source: code.source, env: request.env.into_iter().collect(), timeout };
+            Ok(RunResult::new(&call.session.sandboxes().run_isolate(run).await?))
+        }
+    }
+}
+
+/// Runs it to its end, and tells its progress.
+async fn run(call: &mut Call, id: &str, request: ExecRequest) -> Result<RunResult, ToolError> {
+    let sandbox = call.sandbox(id)?;
+    let mut running = sandbox.stream(request).await?;
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    loop {
+        let due = call.progress.due();
+        let event = tokio::select! {
+            biased;
+            event = running.next() => event?,
+            () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
+                call.progress.speak().await;
+                continue;
+            }
+        };
+        let (stream, bytes) = match event {
+            ExecEvent::Stdout(bytes) => (&mut stdout, bytes),
+            ExecEvent::Stderr(bytes) => (&mut stderr, bytes),
+            ExecEvent::Ended(end) => return Ok(RunResult::ended(&end, &stdout, &stderr)),
+        };
+        call.progress.wrote(&bytes);
+        stream.extend_from_slice(&bytes);
+    }
+}

@@ -1,0 +1,85 @@
+//! Numbers for sandboxes that are virtual machines (vsock context ids). No two that live have the same. Those of the pool
+//! begin at 10000, others at 3 (0 to 2 mean the hypervisor, the machine itself and its host), so that a number tells where
+//! its sandbox came from.
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Who wanted the sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Pool,
+    Caller,
+}
+
+/// The numbers in use. Clones are the same.
+#[derive(Clone, Default)]
+pub(crate) struct Cids {
+    taken: Arc<Mutex<BTreeSet<u32>>>,
+}
+
+/// A number that nobody else has until this is dropped.
+pub(crate) struct Cid {
+    number: u32,
+    cids: Cids,
+}
+
+impl Cids {
+    /// The lowest that is free; `None` when there is none.
+    pub(crate) fn take(&self, origin: Origin) -> Option<Cid> {
+        let range = range(origin);
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = *range.start();
+        for number in taken.range(range.clone()) {
+            if *number != free {
+                break;
+            }
+            free = free.checked_add(1)?;
+        }
+        if !range.contains(&free) {
+            return None;
+        }
+        taken.insert(free);
+        Some(Cid { number: free, cids: self.clone() })
+    }
+}
+
+fn range(origin: Origin) -> RangeInclusive<u32> {
+    match origin {
+        Origin::Caller => 3..=9_999,
+        // The highest means "any".
+        Origin::Pool => 10_000..=u32::MAX - 1,
+    }
+}
+
+impl Cid {
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+}
+
+impl Drop for Cid {
+    fn drop(&mut self) {
+        self.cids.taken.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_live_ones_are_the_same() {
+        let cids = Cids::default();
+        let numbers = |held: &[Cid]| held.iter().map(Cid::number).collect::<Vec<_>>();
+        let mut callers: Vec<_> = (0..3).map(|_| cids.take(Origin::Caller).unwrap()).collect();
+        let pool: Vec<_> = (0..2).map(|_| cids.take(Origin::Pool).unwrap()).collect();
+        assert_eq!((numbers(&callers), numbers(&pool)), (vec![3, 4, 5], vec![10_000, 10_001]));
+        drop(callers.remove(1));
+        assert_eq!(cids.take(Origin::Caller).unwrap().number(), 4, "free again");
+        let all: Vec<_> = std::iter::from_fn(|| cids.take(Origin::Caller)).collect();
+        assert_eq!((all.len(), all.last().unwrap().number()), (9_997 - 2, 9_999), "never into the pool's");
+    }
+}

@@ -1,0 +1,5 @@
+//! What sandboxes can be made of.
+
+pub mod gvisor;
+pub mod microvm;
+pub mod process;

@@ -1,0 +1,188 @@
+//! Sandboxes made of namespaces, on the machine's own kernel: there in a few milliseconds, and no program is needed that
+//! Hearth does not bring along. What isolates them is in `hearth_jail::sandbox`.
+//!
+//! | file | |
+//! |---|---|
+//! | `spawner.rs` | the process that makes them, and what is said to it |
+//! | `instance.rs` | one of them |
+//! | `uplink.rs` | connections out of one |
+//!
+//! The spawner is started by the first who needs it, and again if it should die; its sandboxes die with it.
+
+mod instance;
+mod spawner;
+mod uplink;
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use hearth_jail::sandbox::cgroup::Hierarchies;
+use hearth_jail::sandbox::{Facilities, Network, Plan};
+use tokio::sync::Mutex;
+
+use self::spawner::Spawner;
+use crate::driver::{BootError, BootSpec, Booted, BoxFuture, Driver, DriverName, Image, Probe, Unavailable};
+use crate::network::NetworkShape;
+
+pub const NAME: DriverName = DriverName("process");
+
+/// Processes and threads of a sandbox together: enough for a build, not for a fork bomb.
+const PROCESSES: u32 = 512;
+/// What a sandbox writes is in its memory. So much less that a full disk is an error before it is the end of a program.
+const DISK_SHARE: u64 = 2;
+
+/// How the spawner is started: the program and its arguments. It must call [`serve_spawner`] before it has a second thread.
+#[derive(Clone, Debug)]
+pub struct SpawnerCommand {
+    pub program: OsString,
+    pub arguments: Vec<OsString>,
+}
+
+pub struct Process {
+    command: SpawnerCommand,
+    hierarchies: Hierarchies,
+    spawner: Mutex<Option<Arc<Spawner>>>,
+}
+
+/// The spawner's whole life: serves the driver at the other end of the standard input until that is closed.
+pub fn serve_spawner() -> io::Result<()> {
+    hearth_jail::sandbox::serve(io::stdin().as_fd(), hearth_agent_image::AGENT)
+}
+
+impl Process {
+    pub fn new(command: SpawnerCommand) -> Self {
+        Self { command, hierarchies: Hierarchies::find(), spawner: Mutex::default() }
+    }
+
+    /// The spawner, started if there is none that lives.
+    async fn spawner(&self) -> Result<Arc<Spawner>, BootError> {
+        let mut spawner = self.spawner.lock().await;
+        if let Some(spawner) = spawner.as_ref().filter(|spawner| spawner.is_alive()) {
+            return Ok(spawner.clone());
+        }
+        let started = Arc::new(Spawner::start(&self.command, self.hierarchies.clone()).await?);
+        *spawner = Some(started.clone());
+        Ok(started)
+    }
+
+    async fn look(&self) -> Result<Probe, Unavailable> {
+        let unavailable = |error: BootError| Unavailable { driver: NAME, reason: with_advice(error.reason) };
+        let spawner = self.spawner().await.map_err(unavailable)?;
+        Ok(probe(spawner.facilities()))
+    }
+
+    async fn start(&self, spec: &BootSpec) -> Result<Booted, BootError> {
+        let memory = spec.shape.memory.bytes();
+        let plan = Plan {
+            name: spec.id.to_string(),
+            memory,
+            millicpus: u32::from(spec.shape.cpus) * 1_000,
+            processes: PROCESSES,
+            disk: memory / DISK_SHARE,
+            image: match &spec.image {
+                Image::Host => None,
+                Image::Folder(folder) => Some(folder.clone()),
+            },
+            network: match spec.shape.network {
+                NetworkShape::Isolated => Network::Loopback,
+                NetworkShape::Host => Network::Host,
+            },
+        };
+        self.spawner().await?.create(plan).await
+    }
+}
+
+impl Driver for Process {
+    fn name(&self) -> DriverName {
+        NAME
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<Probe, Unavailable>> {
+        Box::pin(self.look())
+    }
+
+    fn boot<'a>(&'a self, spec: &'a BootSpec) -> BoxFuture<'a, Result<Booted, BootError>> {
+        Box::pin(self.start(spec))
+    }
+
+    fn sweep(&self) -> BoxFuture<'_, usize> {
+        Box::pin(async { self.hierarchies.sweep() })
+    }
+
+    fn shutdown(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            if let Some(spawner) = self.spawner.lock().await.take() {
+                spawner.end().await;
+            }
+        })
+    }
+}
+
+fn probe(facilities: &Facilities) -> Probe {
+    let mut notes = Vec::new();
+    let limits = &facilities.limits;
+    let holds = |name: &str| limits.iter().any(|limit| limit == name);
+    if let Some(reason) = &facilities.without_limits {
+        let missing: Vec<_> = ["memory", "pids", "cpu"].into_iter().filter(|name| !holds(name)).collect();
+        notes.push(format!(
+            "no control groups for {} ({reason}): each process is limited by itself, not a sandbox as a whole; run the \
+             server as root, or in a service with Delegate=yes",
+            missing.join(", ")
+        ));
+    }
+    if facilities.landlock.is_none() {
+        notes.push(
+            "the kernel has no Landlock (Linux 5.13): what can be read and written is held by mounts alone".to_owned(),
+        );
+    }
+    if !facilities.own_users {
+        notes.push("all sandboxes run as the server's own user, because it is not root".to_owned());
+    }
+    let landlock = facilities.landlock.map(|version| format!(", Landlock {version}")).unwrap_or_default();
+    let groups = if limits.is_empty() { String::new() } else { format!(", control groups ({})", limits.join(", ")) };
+    Probe { summary: format!("namespaces, seccomp{landlock}{groups}"), notes }
+}
+
+/// What to do about it, where that is known.
+fn with_advice(reason: String) -> String {
+    if reason.contains("namespace") {
+        return format!(
+            "{reason}; user namespaces must be allowed: see the settings user.max_user_namespaces, \
+             kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns, or run the server as root"
+        );
+    }
+    if reason.contains("/proc") {
+        return format!("{reason}; in a container, run it with an unmasked /proc");
+    }
+    reason
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let all = Facilities {
+            limits: ["memory", "pids", "cpu"].map(str::to_owned).to_vec(),
+            without_limits: None,
+            landlock: Some(7),
+            own_users: true,
+        };
+        let found = probe(&all);
+        assert_eq!(found.summary, "namespaces, seccomp, Landlock 7, control groups (memory, pids, cpu)");
+        assert!(found.notes.is_empty());
+        let none = Facilities {
+            limits: Vec::new(),
+            without_limits: Some("memory: permission denied".to_owned()),
+            landlock: None,
+            own_users: false,
+        };
+        let found = probe(&none);
+        assert_eq!(found.summary, "namespaces, seccomp");
+        assert_eq!(found.notes.len(), 3);
+        assert!(found.notes[0].contains("memory, pids, cpu (memory: permission denied)"));
+    }
+}

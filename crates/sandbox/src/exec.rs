@@ -1,0 +1,114 @@
+//! What can be run in a sandbox, and what comes of it.
+//!
+//! A command ends by itself, at its deadline, when its output passes the limit, when it is cancelled, or with its sandbox; in
+//! each case with its whole process tree. The result says how: `exit_code` or `signal`, `timed_out`, `truncated`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bytes::Bytes;
+use hearth_agent::Language;
+use hearth_core::ByteSize;
+
+/// Deadline of a command that names none.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The latest deadline that a command can have.
+pub const MAX_TIMEOUT: Duration = Duration::from_secs(60 * 60);
+
+/// What is kept of each of a command's two streams.
+pub const OUTPUT_LIMIT: ByteSize = ByteSize::mb(1);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// A program and its arguments; no shell looks at them.
+    Argv(Vec<String>),
+    /// A line for `sh -c`.
+    Shell(String),
+    Code(Code),
+}
+
+/// A program's text. It goes into the sandbox as a file, never as an argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    pub language: Language,
+    pub source: Bytes,
+    /// Keeps variables under this name from one run to the next, like a notebook. `None`: a fresh interpreter each time.
+    pub session: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExecRequest {
+    pub command: Command,
+    /// What it reads from its standard input, which then ends. `None`: nothing.
+    pub stdin: Option<Bytes>,
+    /// Above the sandbox's own.
+    pub env: BTreeMap<String, String>,
+    /// `None`: `/work`.
+    pub cwd: Option<String>,
+    /// `None`: [`DEFAULT_TIMEOUT`]. At most [`MAX_TIMEOUT`].
+    pub timeout: Option<Duration>,
+    /// Of each stream; `None`: [`OUTPUT_LIMIT`].
+    pub output_limit: Option<ByteSize>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExecResult {
+    /// Where it ended by itself.
+    pub exit_code: Option<i32>,
+    /// Where a signal ended it.
+    pub signal: Option<i32>,
+    pub stdout: Bytes,
+    pub stderr: Bytes,
+    /// It wrote more than is kept, and was ended for it.
+    pub truncated: bool,
+    pub timed_out: bool,
+    pub duration: Duration,
+}
+
+/// How a command ended: a result without what it wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExecEnd {
+    pub exit_code: Option<i32>,
+    pub signal: Option<i32>,
+    pub truncated: bool,
+    pub timed_out: bool,
+    pub duration: Duration,
+}
+
+/// What a running command does, in the order in which it does it. `Ended` is the last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExecEvent {
+    Stdout(Bytes),
+    Stderr(Bytes),
+    Ended(ExecEnd),
+}
+
+// === impl ExecRequest ===
+
+impl ExecRequest {
+    pub fn new(command: Command) -> Self {
+        Self { command, stdin: None, env: BTreeMap::new(), cwd: None, timeout: None, output_limit: None }
+    }
+
+    pub fn shell(line: impl Into<String>) -> Self {
+        Self::new(Command::Shell(line.into()))
+    }
+
+    pub fn argv(words: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self::new(Command::Argv(words.into_iter().map(Into::into).collect()))
+    }
+
+    pub fn code(language: Language, source: impl Into<Bytes>) -> Self {
+        Self::new(Command::Code(Code { language, source: source.into(), session: None }))
+    }
+}
+
+// === impl ExecEnd ===
+
+impl ExecEnd {
+    pub fn with_output(self, stdout: Bytes, stderr: Bytes) -> ExecResult {
+        let Self { exit_code, signal, truncated, timed_out, duration } = self;
+        ExecResult { exit_code, signal, stdout, stderr, truncated, timed_out, duration }
+    }
+}

@@ -1,0 +1,112 @@
+//! One played command.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hearth_agent::{Answer, Blob, CallId, Command, End, Exec, FailureKind, Language, Signal, Stdin, Stream};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+
+use super::agent::Mouth;
+
+/// Where a command plays.
+pub(super) struct Stage {
+    pub(super) id: CallId,
+    pub(super) mouth: Mouth,
+    pub(super) signals: watch::Receiver<Option<u8>>,
+    pub(super) sessions: Arc<Mutex<HashMap<(Language, String), usize>>>,
+}
+
+/// How it ends, if nobody ends it.
+struct Ending {
+    end: End,
+    truncated: bool,
+}
+
+pub(super) async fn play(mut stage: Stage, exec: Exec) {
+    let began = Instant::now();
+    let (id, mouth, limit) = (stage.id, stage.mouth.clone(), exec.timeout);
+    let mut signals = stage.signals.clone();
+    let signalled = async {
+        let signal = signals.wait_for(Option::is_some).await.ok().and_then(|signal| *signal);
+        match signal {
+            Some(signal) => signal,
+            None => std::future::pending().await,
+        }
+    };
+    let killed = |signal| Ending { end: End::Killed { signal: Signal(signal) }, truncated: false };
+    let (ending, timed_out) = tokio::select! {
+        ending = stage.act(exec) => (ending, false),
+        signal = signalled => (Some(killed(signal)), false),
+        () = sleep(limit) => (Some(killed(9)), true),
+    };
+    if let Some(Ending { end, truncated }) = ending {
+        mouth.say(Answer::Exit { id, end, timed_out, truncated, duration: began.elapsed() });
+    }
+}
+
+impl Stage {
+    /// `None` when it could not be started, and that was said.
+    async fn act(&mut self, exec: Exec) -> Option<Ending> {
+        let line = match exec.command {
+            Command::Argv { ref argv } => argv.join(" "),
+            Command::Shell { ref line } => line.clone(),
+            Command::Code { language, ref source, ref session } => {
+                self.code(language, &source.0, session.as_deref());
+                return Some(exit(0));
+            }
+        };
+        let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
+        let number = || rest.trim().parse::<f64>().unwrap_or_default();
+        match word {
+            "echo" => self.write(Stream::Stdout, format!("{rest}\n").into_bytes()),
+            "warn" => self.write(Stream::Stderr, format!("{rest}\n").into_bytes()),
+            "exit" => return Some(exit(number() as u8)),
+            "die" => return Some(Ending { end: End::Killed { signal: Signal(number() as u8) }, truncated: false }),
+            "sleep" => sleep(Duration::from_secs_f64(number())).await,
+            "cat" => {
+                if let Stdin::Bytes { bytes } = exec.stdin {
+                    self.write(Stream::Stdout, bytes.0);
+                }
+            }
+            "env" => {
+                let value = exec.env.iter().find(|(name, _)| name == rest).map(|(_, value)| value.as_str());
+                self.write(Stream::Stdout, format!("{}\n", value.unwrap_or_default()).into_bytes());
+            }
+            "pwd" => self.write(Stream::Stdout, format!("{}\n", exec.cwd.as_deref().unwrap_or("/work")).into_bytes()),
+            "flood" => {
+                self.write(Stream::Stdout, vec![b'y'; usize::try_from(exec.output_limit.min(64 << 20)).unwrap_or(0)]);
+                return Some(Ending { end: End::Killed { signal: Signal(9) }, truncated: true });
+            }
+            unknown => {
+                self.mouth.fail(self.id, FailureKind::NotFound, &format!("there is no program {unknown:?}"));
+                return None;
+            }
+        }
+        Some(exit(0))
+    }
+
+    fn code(&self, language: Language, source: &[u8], session: Option<&str>) {
+        let mut out = Vec::new();
+        if let Some(session) = session {
+            let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+            let runs = sessions.entry((language, session.to_owned())).or_default();
+            *runs += 1;
+            out.extend_from_slice(format!("{runs} ").as_bytes());
+        }
+        out.extend_from_slice(format!("{language} ").as_bytes());
+        out.extend_from_slice(source);
+        self.write(Stream::Stdout, out);
+    }
+
+    fn write(&self, stream: Stream, bytes: Vec<u8>) {
+        for piece in bytes.chunks(hearth_agent::CHUNK) {
+            self.mouth.say(Answer::Output { id: self.id, stream, bytes: Blob(piece.to_vec()) });
+        }
+    }
+}
+
+fn exit(code: u8) -> Ending {
+    Ending { end: End::Code { code }, truncated: false }
+}

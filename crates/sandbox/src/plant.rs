@@ -1,0 +1,99 @@
+//! Where sandboxes are booted: driver, agent's greeting, interpreters, all under one deadline. A boot is counted from its
+//! beginning to its end, whatever that is.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hearth_agent::Language;
+use tokio::time::timeout;
+
+use crate::agent::Agent;
+use crate::cid::{Cid, Cids, Origin};
+use crate::config::{ImageName, SandboxConfig};
+use crate::driver::{BootSpec, Drivers, Image, Reach, Shape};
+use crate::error::SandboxError;
+use crate::id::SandboxId;
+use crate::ledger::Ledger;
+use crate::network::NetworkPolicy;
+use crate::unit::{Parts, Unit};
+
+pub(crate) struct Plant {
+    pub(crate) drivers: Drivers,
+    pub(crate) images: BTreeMap<ImageName, PathBuf>,
+    pub(crate) boot_timeout: Duration,
+    /// Interpreters that a sandbox of the pool has running before anybody takes it.
+    pub(crate) languages: Vec<Language>,
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) cids: Cids,
+}
+
+impl Plant {
+    /// The shape of what is asked for; an error when there is no such driver or image.
+    pub(crate) fn shape(&self, config: &SandboxConfig) -> Result<Shape, SandboxError> {
+        let driver = match config.driver {
+            None => self.drivers.first(),
+            Some(name) => self.drivers.named(name.0)?,
+        };
+        self.image(&config.image)?;
+        if config.network != NetworkPolicy::None && driver.reach() == Reach::Nothing {
+            return Err(SandboxError::Denied {
+                what: "a network".to_owned(),
+                reason: format!("{} sandboxes have none", driver.name()),
+            });
+        }
+        Ok(Shape {
+            driver: driver.name(),
+            image: config.image.clone(),
+            memory: config.memory,
+            cpus: config.cpus,
+            network: config.network.shape(),
+        })
+    }
+
+    fn image(&self, name: &ImageName) -> Result<Image, SandboxError> {
+        if *name == ImageName::host() {
+            return Ok(Image::Host);
+        }
+        self.images.get(name).cloned().map(Image::Folder).ok_or_else(|| {
+            let known: Vec<_> = ["host"].into_iter().chain(self.images.keys().map(ImageName::as_str)).collect();
+            SandboxError::invalid("image", format!("{:?} is not one of {}", name.as_str(), known.join(", ")))
+        })
+    }
+
+    pub(crate) async fn boot(&self, shape: &Shape, origin: Origin) -> Result<Unit, SandboxError> {
+        let ticket = self.ledger.begin_boot(shape.driver);
+        let booted = match timeout(self.boot_timeout, self.boot_parts(shape, origin)).await {
+            Ok(booted) => booted,
+            Err(_) => Err(format!("it was not ready after {:?}", self.boot_timeout)),
+        };
+        match booted {
+            Ok(parts) => {
+                ticket.succeeded();
+                Ok(Unit::new(parts))
+            }
+            Err(reason) => {
+                ticket.failed(&reason);
+                Err(SandboxError::Boot { reason })
+            }
+        }
+    }
+
+    async fn boot_parts(&self, shape: &Shape, origin: Origin) -> Result<Parts, String> {
+        let text = |error: SandboxError| error.to_string();
+        let driver = self.drivers.named(shape.driver.0).map_err(text)?;
+        let image = self.image(&shape.image).map_err(text)?;
+        let cid: Cid = self.cids.take(origin).ok_or("every number for virtual machines is taken")?;
+        let id = SandboxId::random();
+        let spec = BootSpec { id, shape: shape.clone(), image, cid: cid.number() };
+        let booted = driver.boot(&spec).await.map_err(|error| error.to_string())?;
+        let agent = Agent::connect(booted.agent).await.map_err(text)?;
+        if origin == Origin::Pool {
+            let there = self.languages.iter().copied().filter(|language| agent.languages().contains(language));
+            agent.warm(there.collect()).await.map_err(text)?;
+        }
+        let (instance, uplink) = (booted.instance, booted.uplink);
+        Ok(Parts { id, shape: shape.clone(), agent, uplink, instance, ledger: self.ledger.clone(), cid })
+    }
+}

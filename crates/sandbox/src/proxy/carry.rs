@@ -1,0 +1,77 @@
+//! One connection of a sandbox's program to the proxy: one request, then bytes in both directions until either side ends.
+
+use std::time::Duration;
+
+use hearth_egress::{Dialer, FetchError};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
+use tokio::time::timeout;
+
+use super::head::{self, Asked};
+use crate::driver::ByteStream;
+
+/// How long a program may take to say what it wants.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(super) async fn carry(mut connection: Box<dyn ByteStream>, dialer: &Dialer) {
+    // A program that breaks its connection is its own matter; so is what it does then.
+    let _ended = serve(&mut connection, dialer).await;
+}
+
+async fn serve(connection: &mut Box<dyn ByteStream>, dialer: &Dialer) -> std::io::Result<()> {
+    let (head, rest) = match timeout(PATIENCE, read_head(connection)).await {
+        Ok(read) => read?,
+        Err(_) => return refuse(connection, "408 Request Timeout", "no request came").await,
+    };
+    let (authority, first) = match head::parse(&head) {
+        Ok(Asked::Tunnel { authority }) => (authority, None),
+        Ok(Asked::Request { authority, head }) => (authority, Some(head)),
+        Err(reason) => return refuse(connection, "400 Bad Request", reason).await,
+    };
+    let mut server = match dialer.dial(&authority).await {
+        Ok(server) => server,
+        Err(error) => {
+            let status = match error {
+                FetchError::Denied(_) => "403 Forbidden",
+                FetchError::Url { .. } => "400 Bad Request",
+                _ => "502 Bad Gateway",
+            };
+            return refuse(connection, status, &error.to_string()).await;
+        }
+    };
+    match first {
+        None => connection.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?,
+        Some(head) => server.write_all(&head).await?,
+    }
+    server.write_all(&rest).await?;
+    copy_bidirectional(connection, &mut server).await?;
+    Ok(())
+}
+
+/// The head, and what came after it.
+async fn read_head(connection: &mut Box<dyn ByteStream>) -> std::io::Result<(Vec<u8>, Vec<u8>)> {
+    let mut bytes = Vec::new();
+    loop {
+        if let Some(end) = head::end(&bytes) {
+            let rest = bytes.split_off(end);
+            return Ok((bytes, rest));
+        }
+        if bytes.len() > head::LONGEST {
+            // Taken for what it is: a head without an end.
+            return Ok((bytes, Vec::new()));
+        }
+        if connection.read_buf(&mut bytes).await? == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+}
+
+async fn refuse(connection: &mut Box<dyn ByteStream>, status: &str, reason: &str) -> std::io::Result<()> {
+    let length = reason.len() + 1;
+    let head = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+    );
+    connection.write_all(head.as_bytes()).await?;
+    connection.write_all(reason.as_bytes()).await?;
+    connection.write_all(b"\n").await?;
+    connection.shutdown().await
+}

@@ -1,0 +1,116 @@
+//! What a program asks of a proxy: `CONNECT host:port`, or a request for a whole `http://` URL. Read with care: what is
+//! unclear is refused, and nothing of the first line is handed on as it came.
+
+/// The longest head.
+pub(super) const LONGEST: usize = 64 << 10;
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// A tunnel to `host:port`.
+    Tunnel { authority: String },
+    /// A request, rewritten for the server that it is for.
+    Request { authority: String, head: Vec<u8> },
+}
+
+/// Where the head ends, if all of it is there.
+pub(super) fn end(bytes: &[u8]) -> Option<usize> {
+    bytes.windows(4).position(|window| window == b"\r\n\r\n").map(|at| at + 4)
+}
+
+/// `head` up to and with its empty line.
+pub(super) fn parse(head: &[u8]) -> Result<Asked, &'static str> {
+    let text = std::str::from_utf8(head).map_err(|_| "the head is not UTF-8")?;
+    let text = text.strip_suffix("\r\n\r\n").ok_or("the head has no end")?;
+    let mut lines = text.split("\r\n");
+    let first = lines.next().unwrap_or_default();
+    let words: Vec<_> = first.split(' ').collect();
+    let &[method, target, version] = words.as_slice() else { return Err("the first line is no request") };
+    if !matches!(version, "HTTP/1.1" | "HTTP/1.0") {
+        return Err("the version is not HTTP/1");
+    }
+    if method.is_empty() || !method.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
+        return Err("the method is none");
+    }
+    if text.bytes().any(|b| b == b'\0')
+        || lines.clone().any(|line| line.contains(['\r', '\n']))
+        || first.contains(['\r', '\n'])
+    {
+        return Err("the head has a character that it may not have");
+    }
+    if method == "CONNECT" {
+        return match target.rsplit_once(':') {
+            Some((host, port)) if !host.is_empty() && !port.is_empty() => {
+                Ok(Asked::Tunnel { authority: target.to_owned() })
+            }
+            _ => Err("CONNECT needs host:port"),
+        };
+    }
+    let rest = target.strip_prefix("http://").ok_or("only http:// URLs can be asked for; use CONNECT for others")?;
+    let split = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(split);
+    if authority.contains('@') {
+        return Err("the URL has a user in it");
+    }
+    let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+    let mut out = format!("{method} {path} HTTP/1.1\r\nhost: {authority}\r\nconnection: close\r\n");
+    for line in lines {
+        let (name, _) = line.split_once(':').ok_or("a header has no colon")?;
+        let name = name.to_ascii_lowercase();
+        if name.is_empty() || name.contains([' ', '\t']) {
+            return Err("a header's name is none");
+        }
+        // For the proxy, or said anew above. An upgrade cannot follow a connection that closes.
+        let ours = matches!(name.as_str(), "host" | "connection" | "keep-alive" | "upgrade" | "te")
+            || name.starts_with("proxy-");
+        if !ours {
+            out.push_str(line);
+            out.push_str("\r\n");
+        }
+    }
+    out.push_str("\r\n");
+    Ok(Asked::Request { authority: authority.to_owned(), head: out.into_bytes() })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn asked(text: &str) -> Result<Asked, &'static str> {
+        parse(text.as_bytes())
+    }
+
+    #[test]
+    fn tunnels_and_requests_are_told_apart() {
+        let tunnel = asked("CONNECT pypi.org:443 HTTP/1.1\r\nhost: elsewhere\r\n\r\n");
+        assert_eq!(tunnel, Ok(Asked::Tunnel { authority: "pypi.org:443".to_owned() }));
+        let Ok(Asked::Request { authority, head }) = asked(
+            "GET http://a.example:81/x?y HTTP/1.1\r\nHost: evil\r\nProxy-Authorization: x\r\nAccept: */*\r\nConnection: keep-alive\r\n\r\n",
+        ) else {
+            panic!("it is a request");
+        };
+        assert_eq!(authority, "a.example:81");
+        let head = String::from_utf8(head).unwrap();
+        assert_eq!(head, "GET /x?y HTTP/1.1\r\nhost: a.example:81\r\nconnection: close\r\nAccept: */*\r\n\r\n");
+    }
+
+    #[test]
+    fn what_is_unclear_is_refused() {
+        for head in [
+            "\r\n\r\n",
+            "GET / HTTP/1.1\r\n\r\n",
+            "GET https://a/ HTTP/1.1\r\n\r\n",
+            "GET http://user@a/ HTTP/1.1\r\n\r\n",
+            "GET  http://a/ HTTP/1.1\r\n\r\n",
+            "GET http://a/ HTTP/2\r\n\r\n",
+            "CONNECT a HTTP/1.1\r\n\r\n",
+            "CONNECT :443 HTTP/1.1\r\n\r\n",
+            "GET http://a/ HTTP/1.1\r\nbroken\r\n\r\n",
+            "GET http://a/ HTTP/1.1\r\n folded: x\r\n\r\n",
+            "GET http://a/ HTTP/1.1\r\na: b\nc: d\r\n\r\n",
+            "GET http://a/\0 HTTP/1.1\r\n\r\n",
+        ] {
+            assert!(asked(head).is_err(), "{head:?}");
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! The sandbox API: what the MCP server, the admin API and the command line call. Everything is asked for on behalf of
+//! somebody; sessions see their own sandboxes, the operator sees all.
+//!
+//! A sandbox ends when it is destroyed, when it was not used for its idle time, when its life is over, when its session ends,
+//! and with the server. One whose agent is gone is freed at once, and stays in the list as `lost` until then.
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hearth_agent::Language;
+use tokio::task::JoinSet;
+
+use crate::config::{Ceilings, SandboxConfig, SandboxConfigBuilder};
+use crate::driver::{Shape, Usage};
+use crate::error::SandboxError;
+use crate::exec::ExecResult;
+use crate::id::{Caller, SandboxId, SessionId};
+use crate::isolate::{IsolateRun, IsolateRunner};
+use crate::ledger::PoolStats;
+use crate::link::{Direction, LinkToken, LinkedFile, Links};
+use crate::pool::{PoolConfig, PoolHealth, SandboxPool};
+use crate::registry::{Held, Registry};
+use crate::sandbox::{Sandbox, SandboxState, Timestamp};
+
+/// How often lifetimes are looked at.
+const REAP: Duration = Duration::from_secs(1);
+
+#[derive(Clone)]
+pub struct SandboxesConfig {
+    pub pool: PoolConfig,
+    /// Sandboxes at once, of all sessions. Default 100.
+    pub max_sandboxes: usize,
+    pub ceilings: Ceilings,
+    /// What a sandbox is like that does not say otherwise.
+    pub defaults: SandboxConfig,
+    /// Where `runtime: isolate` runs; without it that is an error.
+    pub isolates: Option<Arc<dyn IsolateRunner>>,
+}
+
+/// All sandboxes of a server. Clones are the same.
+#[derive(Clone)]
+pub struct Sandboxes {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    config: SandboxesConfig,
+    pool: SandboxPool,
+    registry: Registry,
+    links: Links,
+}
+
+/// What lists show of a sandbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SandboxInfo {
+    pub id: SandboxId,
+    pub owner: Caller,
+    pub state: SandboxState,
+    pub created_at: Timestamp,
+    pub age: Duration,
+    /// How long it was not used.
+    pub idle: Duration,
+    /// When it will be destroyed, used or not.
+    pub expires_at: Timestamp,
+    pub idle_timeout: Duration,
+    pub shape: Shape,
+    pub config: SandboxConfig,
+    pub languages: Vec<Language>,
+    pub jobs: usize,
+    pub usage: Usage,
+}
+
+/// All numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SandboxStats {
+    pub pool: PoolStats,
+    /// Sandboxes that somebody has.
+    pub held: usize,
+    pub limit: usize,
+}
+
+// === impl SandboxesConfig ===
+
+impl SandboxesConfig {
+    pub fn new(pool: PoolConfig) -> Self {
+        Self {
+            pool,
+            max_sandboxes: 100,
+            ceilings: Ceilings::default(),
+            defaults: SandboxConfig::default(),
+            isolates: None,
+        }
+    }
+}
+
+// === impl Sandboxes ===
+
+impl Sandboxes {
+    pub fn new(config: SandboxesConfig) -> Self {
+        let pool = SandboxPool::new(config.pool.clone());
+        let registry = Registry::new(config.max_sandboxes);
+        Self { shared: Arc::new(Shared { config, pool, registry, links: Links::new() }) }
+    }
+
+    /// Starts the pool, and looks after lifetimes for as long as anybody has this. On the current tokio runtime.
+    pub async fn start(&self) -> Result<(), SandboxError> {
+        self.shared.pool.start().await?;
+        let shared = Arc::downgrade(&self.shared);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(REAP).await;
+                match shared.upgrade() {
+                    Some(shared) => shared.reap(),
+                    None => return,
+                }
+            }
+        });
+        Ok(())
+    }
+
+    pub fn config(&self) -> &SandboxesConfig {
+        &self.shared.config
+    }
+
+    pub fn pool(&self) -> &SandboxPool {
+        &self.shared.pool
+    }
+
+    /// Begins with the operator's defaults.
+    pub fn builder(&self) -> SandboxConfigBuilder {
+        SandboxConfigBuilder::from(self.shared.config.defaults.clone())
+    }
+
+    /// A new sandbox. Everything that can be refused is refused before any work.
+    pub async fn create(&self, caller: &Caller, config: SandboxConfig) -> Result<Arc<Sandbox>, SandboxError> {
+        self.shared.config.ceilings.check(&config)?;
+        let place = self.shared.registry.reserve(caller)?;
+        let sandbox = place.fill(self.shared.pool.acquire(&config).await?)?;
+        tracing::info!(sandbox = %sandbox.id(), owner = ?caller, "Created a sandbox");
+        Ok(sandbox)
+    }
+
+    pub fn get(&self, caller: &Caller, id: SandboxId) -> Result<Arc<Sandbox>, SandboxError> {
+        self.shared.registry.get(caller, id)
+    }
+
+    /// The oldest first.
+    pub fn list(&self, caller: &Caller) -> Vec<SandboxInfo> {
+        self.shared.registry.list(caller).iter().map(|held| self.shared.describe(held)).collect()
+    }
+
+    pub fn info(&self, caller: &Caller, id: SandboxId) -> Result<SandboxInfo, SandboxError> {
+        let held = self.shared.registry.list(caller).into_iter().find(|held| held.sandbox.id() == id);
+        held.map(|held| self.shared.describe(&held)).ok_or(SandboxError::NoSandbox(id))
+    }
+
+    /// Resolves when nothing is left of it. What runs in it ends with [`SandboxError::Destroyed`].
+    pub async fn destroy(&self, caller: &Caller, id: SandboxId) -> Result<(), SandboxError> {
+        let sandbox = self.shared.registry.remove(caller, id)?;
+        sandbox.destroy().await;
+        tracing::info!(sandbox = %id, "Destroyed a sandbox");
+        Ok(())
+    }
+
+    /// Destroys all that the session has, what is being created for it included; says how many.
+    pub async fn end_session(&self, session: &SessionId) -> usize {
+        let sandboxes = self.shared.registry.end_session(session);
+        let count = sandboxes.len();
+        destroy_all(sandboxes).await;
+        count
+    }
+
+    pub fn stats(&self) -> SandboxStats {
+        let (held, limit) = (self.shared.registry.count(), self.shared.registry.limit());
+        SandboxStats { pool: self.shared.pool.stats(), held, limit }
+    }
+
+    pub fn health(&self) -> PoolHealth {
+        self.shared.pool.health()
+    }
+
+    /// Runs JavaScript in an isolate instead of a sandbox.
+    pub async fn run_isolate(&self, run: IsolateRun) -> Result<ExecResult, SandboxError> {
+        match &self.shared.config.isolates {
+            Some(isolates) => isolates.run(run).await,
+            None => Err(SandboxError::NoIsolate { reason: "this server has no cells".to_owned() }),
+        }
+    }
+
+    /// A secret that lets whoever has it read or write one file over HTTP, for a while.
+    pub fn link(
+        &self,
+        caller: &Caller,
+        id: SandboxId,
+        path: &str,
+        direction: Direction,
+        ttl: Duration,
+    ) -> Result<LinkToken, SandboxError> {
+        let sandbox = self.get(caller, id)?;
+        let _use = sandbox.begin_use();
+        self.shared.links.issue(LinkedFile { sandbox: id, path: path.to_owned(), direction }, ttl)
+    }
+
+    /// What a link leads to. The direction must be the link's own.
+    pub fn follow(&self, token: &str, direction: Direction) -> Result<(Arc<Sandbox>, LinkedFile), SandboxError> {
+        let file = self.shared.links.find(token, direction)?;
+        let sandbox = self.get(&Caller::Admin, file.sandbox).map_err(|_| SandboxError::NoLink)?;
+        Ok((sandbox, file))
+    }
+
+    /// Nobody gets a sandbox any more. Resolves when all are destroyed and all boots have ended.
+    pub async fn shutdown(&self) -> PoolStats {
+        let sandboxes = self.shared.registry.shut();
+        let (stats, ()) = tokio::join!(self.shared.pool.shutdown(), destroy_all(sandboxes));
+        tracing::info!(created = stats.created, destroyed = stats.destroyed, "Sandboxes are shut down");
+        stats
+    }
+}
+
+async fn destroy_all(sandboxes: Vec<Arc<Sandbox>>) {
+    let mut endings = JoinSet::new();
+    for sandbox in sandboxes {
+        endings.spawn(async move { sandbox.destroy().await });
+    }
+    while endings.join_next().await.is_some() {}
+}
+
+// === impl Shared ===
+
+impl Shared {
+    /// Destroys what is over, and frees what is lost. Waits for none of it.
+    fn reap(&self) {
+        self.links.tidy();
+        for Held { sandbox, .. } in self.registry.list(&Caller::Admin) {
+            let why = match () {
+                () if sandbox.age() >= self.ttl(&sandbox) => "its life is over",
+                () if sandbox.idle() >= self.idle_timeout(&sandbox) => "nobody used it",
+                () => {
+                    if sandbox.state() == SandboxState::Lost {
+                        sandbox.begin_destroying();
+                    }
+                    continue;
+                }
+            };
+            // It may have been destroyed by somebody meanwhile.
+            if self.registry.remove(&Caller::Admin, sandbox.id()).is_ok() {
+                tracing::info!(sandbox = %sandbox.id(), why, "Destroyed a sandbox");
+                sandbox.begin_destroying();
+            }
+        }
+    }
+
+    fn ttl(&self, sandbox: &Sandbox) -> Duration {
+        sandbox.config().ttl.unwrap_or(self.config.ceilings.ttl)
+    }
+
+    fn idle_timeout(&self, sandbox: &Sandbox) -> Duration {
+        sandbox.config().idle_timeout.unwrap_or(self.config.ceilings.idle_timeout)
+    }
+
+    fn describe(&self, held: &Held) -> SandboxInfo {
+        let sandbox = &held.sandbox;
+        let life = u64::try_from(self.ttl(sandbox).as_millis()).unwrap_or(u64::MAX);
+        SandboxInfo {
+            id: sandbox.id(),
+            owner: held.owner.clone(),
+            state: sandbox.state(),
+            created_at: sandbox.created_at(),
+            age: sandbox.age(),
+            idle: sandbox.idle(),
+            expires_at: Timestamp(sandbox.created_at().0.saturating_add(life)),
+            idle_timeout: self.idle_timeout(sandbox),
+            shape: sandbox.shape().clone(),
+            config: sandbox.config().clone(),
+            languages: sandbox.languages().to_vec(),
+            jobs: sandbox.running_jobs(),
+            usage: sandbox.usage(),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What is left: nothing. Of a sandbox that is destroyed, of one whose creation nobody waited for, of a spawner or a server
+//! that is killed.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use hearth_sandbox::{Driver, Language, SandboxConfig, SandboxState};
+
+use crate::{PATIENCE, driver, pool, sandbox, sh};
+
+/// Parents and times of birth of all processes.
+fn processes() -> HashMap<u32, (u32, u64)> {
+    let numbers =
+        std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    numbers
+        .filter_map(|pid: u32| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+            let fields: Vec<&str> = stat[stat.rfind(')')? + 2..].split(' ').collect();
+            (fields[0] != "Z").then_some((pid, (fields[1].parse().ok()?, fields[19].parse().ok()?)))
+        })
+        .collect()
+}
+
+/// A process and all below it, each with its time of birth, so that another with its number is not taken for it.
+fn family(root: u32) -> Vec<(u32, u64)> {
+    let all = processes();
+    let is_below = |mut pid: u32| {
+        while let Some((parent, _)) = all.get(&pid) {
+            if pid == root {
+                return true;
+            }
+            pid = *parent;
+        }
+        false
+    };
+    all.iter().filter(|(pid, _)| is_below(**pid)).map(|(pid, (_, born))| (*pid, *born)).collect()
+}
+
+async fn until_gone(family: &[(u32, u64)]) {
+    let start = Instant::now();
+    loop {
+        let all = processes();
+        let left: Vec<_> =
+            family.iter().filter(|(pid, born)| all.get(pid).is_some_and(|(_, other)| other == born)).collect();
+        if left.is_empty() {
+            return;
+        }
+        assert!(start.elapsed() < PATIENCE, "still there: {left:?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Folders of groups whose names have this in them: a spawner's number, or a sandbox's id.
+fn groups(part: &str) -> Vec<String> {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let own = std::fs::read_to_string("/proc/self/cgroup").unwrap();
+    let at = mounts.lines().filter(|line| line.contains(" - cgroup")).filter_map(|line| line.split(' ').nth(4));
+    let below: Vec<&str> = own.lines().filter_map(|line| line.splitn(3, ':').nth(2)).collect();
+    at.flat_map(|at| below.iter().map(move |below| format!("{at}{below}/hearth-sandboxes")))
+        .filter_map(|folder| std::fs::read_dir(folder).ok())
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.split('.').any(|own| own == part))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_come_and_go_and_nothing_is_left() {
+    let pool = pool().await;
+    for _ in 0..20 {
+        let sandbox = sandbox(&pool).await;
+        sh(&sandbox, "sleep 1000 & sleep 1000 & true").await;
+        sandbox.destroy().await;
+        assert_eq!(groups(&sandbox.id().to_string()), Vec::<String>::new());
+    }
+    pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_creation_that_nobody_waits_for_leaves_nothing() {
+    let pool = pool().await;
+    let config = SandboxConfig::default();
+    for microseconds in [0, 200, 1_000, 2_000, 4_000] {
+        let given_up = tokio::time::timeout(Duration::from_micros(microseconds), pool.acquire(&config)).await;
+        drop(given_up);
+    }
+    // The next is made after those, by the same spawner.
+    sandbox(&pool).await.destroy().await;
+    pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sandboxes_die_with_their_spawner_and_the_next_gets_another() {
+    let driver = driver();
+    driver.probe().await.expect("these tests need user namespaces");
+    let drivers = hearth_sandbox::Drivers::new(driver, []);
+    let pool = hearth_sandbox::SandboxPool::new(hearth_sandbox::PoolConfig {
+        min_size: 0,
+        ..hearth_sandbox::PoolConfig::new(drivers)
+    });
+    pool.start().await.unwrap();
+    let first = sandbox(&pool).await;
+    sh(&first, &format!("sleep {OWN_SLEEP} >/dev/null 2>&1 &")).await;
+    let start = Instant::now();
+    let agent = loop {
+        if let Some((agent, _)) = own_agents().first() {
+            break *agent;
+        }
+        assert!(start.elapsed() < PATIENCE, "it runs something");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    let (spawner, _) = processes()[&agent];
+    let below = family(spawner);
+    assert!(below.len() >= 3, "{below:?}");
+    assert!(Command::new("kill").args(["-9", &spawner.to_string()]).status().unwrap().success());
+    until_gone(&below).await;
+    let start = Instant::now();
+    while first.state() == SandboxState::Ready {
+        assert!(start.elapsed() < PATIENCE);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let second = sandbox(&pool).await;
+    assert_eq!(second.execute(Language::Sh, "echo anew").await.unwrap().exit_code, Some(0));
+    drop((first, second));
+    pool.shutdown().await;
+}
+
+/// What only one test has running, in seconds: others run at the same time, and none of their sandboxes may be taken for it.
+const OWN_SLEEP: &str = "100042";
+
+/// Agents of this very test: those in whose sandbox its `sleep` runs.
+fn own_agents() -> Vec<(u32, u64)> {
+    let mine = family(std::process::id());
+    mine.into_iter()
+        .filter(|(pid, _)| {
+            let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            command.starts_with(b"hearth-agent\0")
+        })
+        .filter(|(pid, _)| {
+            family(*pid).iter().any(|(pid, _)| {
+                std::fs::read(format!("/proc/{pid}/cmdline"))
+                    .is_ok_and(|command| command == format!("sleep\0{OWN_SLEEP}\0").as_bytes())
+            })
+        })
+        .collect()
+}
+
+/// Not a test by itself: what `a_server_that_is_killed_leaves_nothing` kills.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_to_be_killed() {
+    if std::env::var_os("HEARTH_TEST_SERVER").is_none() {
+        return;
+    }
+    let pool = pool().await;
+    let sandbox = sandbox(&pool).await;
+    sh(&sandbox, "sleep 1000 & setsid sleep 1000 & true").await;
+    println!("\nready");
+    std::future::pending::<()>().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_killed_leaves_nothing() {
+    let mut server = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "ends::a_server_to_be_killed", "--nocapture"])
+        .env("HEARTH_TEST_SERVER", "1")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap() == "ready"), "it was ready");
+    let below = family(server.id());
+    // The server, its spawner, an agent, two that sleep.
+    assert!(below.len() >= 5, "{below:?}");
+    server.kill().unwrap();
+    server.wait().unwrap();
+    until_gone(&below).await;
+    // The kernel has kept the empty groups; the next server removes them.
+    let owners: Vec<u32> = below.iter().map(|(pid, _)| *pid).collect();
+    let left: Vec<String> = owners.iter().flat_map(|owner| groups(&owner.to_string())).collect();
+    driver().sweep().await;
+    for owner in owners {
+        assert_eq!(groups(&owner.to_string()), Vec::<String>::new(), "of {left:?}");
+    }
+}

@@ -1,0 +1,122 @@
+//! What a program inside cannot use up. Each flood is one command; the sandbox answers the next one as if nothing had been.
+
+use std::time::Duration;
+
+use hearth_core::ByteSize;
+use hearth_sandbox::{ErrorCode, ExecRequest, Language, Sandbox};
+
+use crate::{file, out, pool, sandbox, sandbox_with_memory, sh};
+
+async fn still_answers(sandbox: &Sandbox) {
+    assert_eq!(out(&sh(sandbox, "echo fine").await), "fine\n");
+}
+
+fn for_seconds(seconds: u64, request: ExecRequest) -> ExecRequest {
+    ExecRequest { timeout: Some(Duration::from_secs(seconds)), ..request }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fork_bomb_is_held_and_ended() {
+    let pool = pool().await;
+    let sandbox = sandbox(&pool).await;
+    let bomb = for_seconds(2, ExecRequest::code(Language::Bash, "f() { f | f & }; f; sleep 1000"));
+    let result = sandbox.exec(bomb).await.unwrap();
+    assert!(result.timed_out, "{result:?}");
+    // Whatever was left of it is killed with it, or dies for want of processes; the rest is seen by waiting.
+    let line = "while [ $(ls -d /proc/[0-9]* | wc -l) -gt 20 ]; do sleep 0.05; done; echo few";
+    let mut tries = 0;
+    loop {
+        match sandbox.exec(ExecRequest::shell(line)).await {
+            Ok(few) if out(&few) == "few\n" => break,
+            // No process is to be had yet.
+            other => {
+                tries += 1;
+                assert!(tries < 600, "{other:?}");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+    sandbox.destroy().await;
+    drop(sandbox);
+    pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn memory_is_limited() {
+    let pool = pool().await;
+    let sandbox = sandbox_with_memory(&pool, ByteSize::mb(128)).await;
+    let hog = "x = []\nwhile True: x.append(bytearray(1 << 20))";
+    let result = sandbox.execute(Language::Python, hog).await.unwrap();
+    // Killed where a control group holds it, an error where a limit of each process does.
+    assert!(result.signal == Some(9) || result.exit_code == Some(1), "{result:?}");
+    assert!(!result.timed_out);
+    still_answers(&sandbox).await;
+    drop(sandbox);
+    pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_is_an_error() {
+    let pool = pool().await;
+    let sandbox = sandbox_with_memory(&pool, ByteSize::mb(128)).await;
+    let result = sh(&sandbox, "dd if=/dev/zero of=/work/big bs=1M; echo $?; ls -s /work/big | cut -d' ' -f1").await;
+    let text = out(&result);
+    let (status, kilobytes) = text.trim().split_once('\n').unwrap();
+    assert_eq!(status, "1", "{result:?}");
+    assert!(kilobytes.parse::<u64>().unwrap() <= 64 << 10, "{result:?}");
+    let more = sandbox.write_file(file("/work/more", vec![0; 1 << 20])).await;
+    assert_eq!(more.unwrap_err().code(), ErrorCode::Limit);
+    sh(&sandbox, "rm -f /work/big").await;
+    let files = "i=0; while : > /tmp/f$i; do i=$((i + 1)); done 2>/dev/null; rm -f /tmp/f*; echo full";
+    assert_eq!(
+        out(&sandbox.execute(Language::Bash, files).await.unwrap()),
+        "full\n",
+        "the number of files is limited, too"
+    );
+    still_answers(&sandbox).await;
+    drop(sandbox);
+    pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn descriptors_are_limited() {
+    let pool = pool().await;
+    let sandbox = sandbox(&pool).await;
+    let flood =
+        "import os\nn = 0\ntry:\n  while True:\n    os.dup(0); n += 1\nexcept OSError as e: print(e.errno, n < 5000)";
+    assert_eq!(out(&sandbox.execute(Language::Python, flood).await.unwrap()), "24 True\n");
+    still_answers(&sandbox).await;
+    drop(sandbox);
+    pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn output_is_cut_at_its_limit_and_who_floods_is_ended() {
+    let pool = pool().await;
+    let sandbox = sandbox(&pool).await;
+    for line in ["yes", "yes >&2", "yes & yes >&2"] {
+        let result = sh(&sandbox, line).await;
+        assert!(result.truncated && !result.timed_out, "{line}: {result:?}");
+        assert!(result.stdout.len() <= 1 << 20 && result.stderr.len() <= 1 << 20, "{line}");
+        assert_eq!(result.stdout.len().max(result.stderr.len()), 1 << 20, "{line}");
+        // What is killed needs a moment to be gone.
+        let left = sh(&sandbox, "while cat /proc/[0-9]*/comm 2>/dev/null | grep -q yes; do :; done; echo none").await;
+        assert_eq!(out(&left), "none\n", "{line}");
+    }
+    still_answers(&sandbox).await;
+    drop(sandbox);
+    pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn processors_are_shared_out() {
+    let pool = pool().await;
+    let config = hearth_sandbox::SandboxConfig::builder().cpus(1).build().unwrap();
+    let sandbox = pool.acquire(&config).await.unwrap();
+    // Two that never rest get one processor's time together; whether that is so is the group's business, where there is one.
+    let request = for_seconds(2, ExecRequest::shell("while :; do :; done & while :; do :; done"));
+    assert!(sandbox.exec(request).await.unwrap().timed_out);
+    still_answers(&sandbox).await;
+    drop(sandbox);
+    pool.shutdown().await;
+}

@@ -1,0 +1,61 @@
+//! Process sandboxes for real: what runs in them, what they hold, and that nothing is left of them.
+//!
+//! | file | |
+//! |---|---|
+//! | `running.rs` | commands, languages, sessions, deadlines, output |
+//! | `walls.rs` | what a program inside cannot reach, one line of the threat model after the other |
+//! | `floods.rs` | what a program inside cannot use up |
+//! | `ends.rs` | what is left: nothing |
+#![allow(clippy::unwrap_used)]
+
+mod ends;
+mod floods;
+mod running;
+mod walls;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hearth_core::ByteSize;
+use hearth_sandbox::drivers::process::{Process, SpawnerCommand};
+use hearth_sandbox::{
+    Driver, Drivers, ExecRequest, ExecResult, PoolConfig, Sandbox, SandboxConfig, SandboxPool, WriteFile,
+};
+
+/// So long a test waits for what happens soon on any machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn driver() -> Arc<Process> {
+    let program = env!("CARGO_BIN_EXE_hearth-spawner").into();
+    Arc::new(Process::new(SpawnerCommand { program, arguments: Vec::new() }))
+}
+
+/// A pool that keeps nothing ready. Fails, and says why, where there can be no sandboxes: they are not tested otherwise.
+async fn pool() -> SandboxPool {
+    let driver = driver();
+    driver.probe().await.expect("these tests need user namespaces");
+    let pool = SandboxPool::new(PoolConfig { min_size: 0, ..PoolConfig::new(Drivers::new(driver, [])) });
+    pool.start().await.unwrap();
+    pool
+}
+
+async fn sandbox(pool: &SandboxPool) -> Sandbox {
+    pool.acquire(&SandboxConfig::default()).await.unwrap()
+}
+
+async fn sandbox_with_memory(pool: &SandboxPool, memory: ByteSize) -> Sandbox {
+    let config = SandboxConfig::builder().memory(memory).build().unwrap();
+    pool.acquire(&config).await.unwrap()
+}
+
+async fn sh(sandbox: &Sandbox, line: &str) -> ExecResult {
+    sandbox.exec(ExecRequest::shell(line)).await.unwrap()
+}
+
+fn file(path: &str, content: impl Into<bytes::Bytes>) -> WriteFile {
+    WriteFile { path: path.to_owned(), content: content.into(), mode: None }
+}
+
+fn out(result: &ExecResult) -> String {
+    String::from_utf8_lossy(&result.stdout).into_owned()
+}
