@@ -19,6 +19,9 @@ pub enum Failure {
     /// What follows the @ is no range of versions.
     #[error("{message}")]
     BadRange { message: String },
+    /// The app is there, and what it needs is not yet.
+    #[error("the app's dependencies are being installed: try again in a few seconds")]
+    Installing,
     /// A file that is not there, or is not to be seen.
     #[error("there is nothing here")]
     NotFound,
@@ -28,7 +31,7 @@ pub enum Failure {
     #[error("this app needs one of its tokens: send it as Authorization: Bearer TOKEN")]
     Unauthorized,
     /// More requests than the app or the server takes from one client.
-    #[error("too many requests: try again in {} seconds", retry_after.as_secs().max(1))]
+    #[error("too many requests: try again in {} seconds", seconds(*retry_after))]
     RateLimited { retry_after: Duration },
     /// The app's modules export no handler for this event.
     #[error("the app exports no {event} handler")]
@@ -50,12 +53,24 @@ pub enum Failure {
     /// No worker is free, and the queue is full or the wait was too long.
     #[error("no capacity: {reason}")]
     Capacity { reason: &'static str },
+    /// The app has a process of its own, which went down and is not back yet.
+    #[error(
+        "the app's own process went down: try again in {} seconds; a new version of the app, or `hearth cordon release OWNER`, \
+         starts it at once",
+        seconds(*retry_after)
+    )]
+    Cordoned { retry_after: Duration },
     /// The server is shutting down.
     #[error("the server is shutting down")]
     Draining,
     /// Ours: an invariant did not hold.
     #[error("internal error: {message}")]
     Internal { message: String },
+}
+
+/// Rounded up: who comes too early is only sent away again.
+fn seconds(wait: Duration) -> u64 {
+    (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
 }
 
 /// Why an app could not be loaded.

@@ -22,6 +22,7 @@ pub struct Limits {
     pub module_wall: Duration,
     /// Memory of an isolate, array buffers counted.
     pub heap: ByteSize,
+    pub footprint: Footprint,
     /// CPU time of what `waitUntil` keeps running after the response.
     pub wait_until_cpu: Duration,
     /// Time of what `waitUntil` keeps running after the response.
@@ -32,6 +33,16 @@ pub struct Limits {
     pub subrequests: u32,
     /// Outgoing requests that one request may have open at once; more of them wait.
     pub subrequests_at_once: u32,
+}
+
+/// What becomes of memory that an isolate has and does not use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Footprint {
+    /// It is kept for the next time, as far as the engine sees fit.
+    #[default]
+    Usual,
+    /// It is given back, whatever time that costs.
+    Small,
 }
 
 /// Which limit was hit.
@@ -60,6 +71,7 @@ impl Default for Limits {
             module_cpu: Duration::from_secs(2),
             module_wall: Duration::from_secs(30),
             heap: ByteSize::mb(128),
+            footprint: Footprint::Usual,
             wait_until_cpu: Duration::from_secs(1),
             wait_until_wall: Duration::from_secs(30),
             concurrency: 32,

@@ -136,18 +136,18 @@ function draw(head, lines) {
   const rule = (left, middle, right) => {
     let text = left;
     for (let j = 0; j < widths.length; j++) {
-      text += StringPrototypeRepeat("─", widths[j] + 2) + (j + 1 < widths.length ? middle : right);
+      text += StringPrototypeRepeat("\u2500", widths[j] + 2) + (j + 1 < widths.length ? middle : right);
     }
     return text;
   };
   const row = (cells) => {
-    let text = "│";
-    for (let j = 0; j < widths.length; j++) text += ` ${StringPrototypePadEnd(cells[j], widths[j])} │`;
+    let text = "\u2502";
+    for (let j = 0; j < widths.length; j++) text += ` ${StringPrototypePadEnd(cells[j], widths[j])} \u2502`;
     return text;
   };
-  let text = `${rule("┌", "┬", "┐")}\n${row(head)}\n${rule("├", "┼", "┤")}\n`;
+  let text = `${rule("\u250c", "\u252c", "\u2510")}\n${row(head)}\n${rule("\u251c", "\u253c", "\u2524")}\n`;
   for (let i = 0; i < lines.length; i++) text += `${row(lines[i])}\n`;
-  return text + rule("└", "┴", "┘");
+  return text + rule("\u2514", "\u2534", "\u2518");
 }
 
 module.exports = { formatArguments, formatTable };

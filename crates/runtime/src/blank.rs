@@ -53,9 +53,8 @@ impl Blank {
         heap.bytes() > 0 && hard_limit(heap) <= self.hard_limit
     }
 
-    /// Makes it an app's: this thread is its home from now on.
+    /// Makes it an app's.
     pub(crate) fn settle(&self, heap: ByteSize) {
-        self.isolate.move_here();
         self.isolate.with_lock(|isolate| isolate.heap().set_limit(heap));
     }
 

@@ -6,84 +6,98 @@ use std::sync::Arc;
 use hearth_core::pipe::PipeWriter;
 use hearth_core::{Body, RequestId};
 
+use crate::requests::ById;
+
 /// Unique within its context; never 0.
 pub(crate) type BodyId = u64;
 
 #[derive(Default)]
 pub(crate) struct Bodies {
-    readable: HashMap<BodyId, Readable>,
-    writable: HashMap<BodyId, Arc<PipeWriter>>,
-    owners: HashMap<BodyId, RequestId>,
+    table: HashMap<BodyId, Entry, ById>,
+}
+
+struct Entry {
+    owner: RequestId,
+    readable: Readable,
+    writer: Option<Arc<PipeWriter>>,
 }
 
 enum Readable {
     Idle(Body),
     /// A task has it, and brings it back.
     Busy,
+    /// Handed on, or cancelled.
+    Gone,
 }
 
 impl Bodies {
     pub(crate) fn insert(&mut self, id: BodyId, owner: RequestId, body: Body) {
-        self.owners.insert(id, owner);
-        self.readable.insert(id, Readable::Idle(body));
+        self.table.insert(id, Entry { owner, readable: Readable::Idle(body), writer: None });
     }
 
     pub(crate) fn insert_pipe(&mut self, id: BodyId, owner: RequestId, writer: Arc<PipeWriter>, body: Body) {
-        self.insert(id, owner, body);
-        self.writable.insert(id, writer);
+        self.table.insert(id, Entry { owner, readable: Readable::Idle(body), writer: Some(writer) });
     }
 
     /// The request that a body belongs to.
     pub(crate) fn request(&self, id: BodyId) -> RequestId {
-        self.owners.get(&id).copied().unwrap_or(RequestId::OUTSIDE)
+        self.table.get(&id).map_or(RequestId::OUTSIDE, |entry| entry.owner)
     }
 
     /// Takes the body for a read; `put_back` returns it. None: it is gone, or being read already.
     pub(crate) fn take_to_read(&mut self, id: BodyId) -> Option<Body> {
-        match self.readable.get_mut(&id)? {
-            Readable::Busy => None,
-            idle => match std::mem::replace(idle, Readable::Busy) {
-                Readable::Idle(body) => Some(body),
-                Readable::Busy => None,
-            },
-        }
+        self.table.get_mut(&id)?.readable.take(Readable::Busy)
     }
 
     /// After a read. A body that was cancelled meanwhile is dropped.
     pub(crate) fn put_back(&mut self, id: BodyId, body: Body) {
-        if let Some(place) = self.readable.get_mut(&id) {
-            *place = Readable::Idle(body);
+        match self.table.get_mut(&id) {
+            Some(Entry { readable: readable @ Readable::Busy, .. }) => *readable = Readable::Idle(body),
+            _ => drop(body),
         }
     }
 
     /// Takes the body away for good, to hand it on.
     pub(crate) fn take(&mut self, id: BodyId) -> Option<Body> {
-        match self.readable.remove(&id)? {
-            Readable::Idle(body) => Some(body),
-            Readable::Busy => None,
-        }
+        let readable = &mut self.table.get_mut(&id)?.readable;
+        let taken = readable.take(Readable::Gone);
+        *readable = Readable::Gone;
+        taken
     }
 
     pub(crate) fn length(&self, id: BodyId) -> Option<u64> {
-        match self.readable.get(&id)? {
+        match &self.table.get(&id)?.readable {
             Readable::Idle(body) => body.length(),
-            Readable::Busy => None,
+            Readable::Busy | Readable::Gone => None,
         }
     }
 
     pub(crate) fn writer(&self, id: BodyId) -> Option<Arc<PipeWriter>> {
-        self.writable.get(&id).cloned()
+        self.table.get(&id)?.writer.clone()
     }
 
     /// The writing side is finished; the reading side goes on.
     pub(crate) fn finish_writer(&mut self, id: BodyId) -> Option<Arc<PipeWriter>> {
-        self.writable.remove(&id)
+        self.table.get_mut(&id)?.writer.take()
     }
 
     /// Both sides are over.
     pub(crate) fn remove(&mut self, id: BodyId) {
-        self.readable.remove(&id);
-        self.writable.remove(&id);
-        self.owners.remove(&id);
+        self.table.remove(&id);
+    }
+}
+
+// === impl Readable ===
+
+impl Readable {
+    /// The body, if it is there; then it is `instead`.
+    fn take(&mut self, instead: Self) -> Option<Body> {
+        match std::mem::replace(self, instead) {
+            Self::Idle(body) => Some(body),
+            other => {
+                *self = other;
+                None
+            }
+        }
     }
 }

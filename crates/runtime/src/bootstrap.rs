@@ -4,21 +4,30 @@
 use std::borrow::Cow;
 
 use crate::ops::natives;
+use crate::snapshot::ENTRY;
 
-/// A built-in file: the name that `require` knows, and its text.
+/// A built-in file: the name that `require` knows, and its text, which must be ASCII. V8 needs the texts for functions that it
+/// has not compiled yet; they lie outside of its heaps, in this program, so that no isolate has a copy of them.
 struct File {
     name: &'static str,
-    text: &'static str,
+    text: &'static v8::OneByteConst,
 }
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
-        &[$(File { name: $name, text: include_str!(concat!("../js/", $name, ".js")) }),*]
+        &[$(File {
+            name: $name,
+            text: {
+                static TEXT: v8::OneByteConst =
+                    v8::String::create_external_onebyte_const(include_bytes!(concat!("../js/", $name, ".js")));
+                &TEXT
+            },
+        }),*]
     };
 }
 
 /// In order: a file can require those before it and no other.
-const FILES: &[File] = files![
+static FILES: &[File] = files![
     "primordials",
     "webidl",
     "request_scope",
@@ -98,6 +107,7 @@ const FILES: &[File] = files![
 
 /// Makes `require` and `define`; see `js/README.md`.
 const LOADER: &str = include_str!("../js/loader.js");
+const WARM_UP: &str = include_str!("../js/warm_up.js");
 
 #[derive(Debug, thiserror::Error)]
 pub enum BootstrapError {
@@ -107,9 +117,11 @@ pub enum BootstrapError {
     NoBlob,
 }
 
-/// The natives' addresses, which the snapshot names by their place in this list.
+/// The addresses of natives and texts, which the snapshot names by their place in this list.
 pub(crate) fn external_references() -> Cow<'static, [v8::ExternalReference]> {
-    Cow::Owned(natives().iter().map(|native| v8::ExternalReference { function: native.callback }).collect())
+    let natives = natives().iter().map(|native| v8::ExternalReference { function: native.callback });
+    let text = |file: &File| v8::ExternalReference { pointer: std::ptr::from_ref(file.text).cast_mut().cast() };
+    Cow::Owned(natives.chain(FILES.iter().map(text)).collect())
 }
 
 /// Runs all built-in files in a fresh context and returns what `main.js` exports: the functions that Rust calls.
@@ -131,14 +143,17 @@ pub(crate) fn run<'s>(
     let extras = context.get_extras_binding_object(scope);
     let undefined = v8::undefined(scope).into();
 
-    let made = function(scope, "loader", LOADER, &["ops", "extras"])
+    let code = text(scope, LOADER);
+    let made = function(scope, "loader", code, &["ops", "extras"])
         .and_then(|loader| loader.call(scope, undefined, &[ops.into(), extras.into()]))
         .and_then(|define| v8::Local::<v8::Function>::try_from(define).ok());
     let Some(define) = made else { return Err(thrown(scope, "loader")) };
     let mut last = None;
     for file in FILES {
         let name = text(scope, file.name).into();
-        let exports = function(scope, file.name, file.text, &["require", "module"])
+        let code = v8::String::new_from_onebyte_const(scope, file.text);
+        let exports = code
+            .and_then(|code| function(scope, file.name, code, &["require", "module"]))
             .and_then(|body| define.call(scope, undefined, &[name, body.into()]));
         let Some(exports) = exports else { return Err(thrown(scope, file.name)) };
         last = Some(exports);
@@ -146,19 +161,34 @@ pub(crate) fn run<'s>(
     last.and_then(|exports| exports.to_object(scope)).ok_or_else(|| thrown(scope, "main"))
 }
 
+/// Calls what a first request calls, in a context made from a snapshot, which is of no use afterwards.
+pub(crate) fn warm_up(scope: &mut v8::PinScope<'_, '_>) -> Result<(), BootstrapError> {
+    v8::tc_scope!(let scope, scope);
+    let main = entry(scope).into();
+    let undefined = v8::undefined(scope).into();
+    let code = text(scope, WARM_UP);
+    let done = function(scope, "warm_up", code, &["main"]).and_then(|run| run.call(scope, undefined, &[main]));
+    scope.perform_microtask_checkpoint();
+    if done.is_none() { Err(thrown(scope, "warm_up")) } else { Ok(()) }
+}
+
+/// What `main.js` exports, in a context made from a snapshot; works once per context.
+pub(crate) fn entry<'s>(scope: &mut v8::PinScope<'s, '_>) -> v8::Local<'s, v8::Object> {
+    scope.get_context_data_from_snapshot_once(ENTRY).expect("the snapshot was made with the entry points")
+}
+
 fn text<'s>(scope: &mut v8::PinScope<'s, '_, ()>, text: &str) -> v8::Local<'s, v8::String> {
-    v8::String::new(scope, text).expect("built-in names are short")
+    v8::String::new(scope, text).expect("built-in names and texts are short")
 }
 
 fn function<'s>(
     scope: &mut v8::PinScope<'s, '_>,
     name: &str,
-    body: &str,
+    code: v8::Local<'s, v8::String>,
     parameters: &[&str],
 ) -> Option<v8::Local<'s, v8::Function>> {
     let resource = text(scope, &format!("hearth:{name}"));
     let origin = v8::ScriptOrigin::new(scope, resource.into(), 0, 0, false, -1, None, false, false, false, None);
-    let code = text(scope, body);
     let mut source = v8::script_compiler::Source::new(code, Some(&origin));
     let parameters: Vec<_> = parameters.iter().map(|name| text(scope, name)).collect();
     v8::script_compiler::compile_function(

@@ -1,6 +1,7 @@
 //! Where an app's console goes: the log, at a bounded rate. An app can write as fast as it runs; the log, and whoever
 //! reads it, must not suffer for that.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -12,6 +13,8 @@ use crate::app::App;
 /// Lines that may come at once, and how many a second come back.
 const BURST: u32 = 500;
 const PER_SECOND: u32 = 200;
+/// The longest line, in bytes: logs keep thousands of them.
+const LONGEST: usize = 16 * 1024;
 
 pub(crate) struct Console {
     app: Arc<App>,
@@ -53,7 +56,7 @@ impl Console {
     pub(crate) fn write(&self, line: &Line<'_>) {
         let (app, version) = (self.app.name.as_str(), self.app.version.as_str());
         let Line { request, id, level, message } = *line;
-        let request = request.raw();
+        let (request, message) = (request.raw(), cut(message));
         match level {
             Level::Debug => {
                 tracing::debug!(target: "hearth::console", app, version, request, request.id = id, "{message}");
@@ -68,5 +71,27 @@ impl Console {
                 tracing::error!(target: "hearth::console", app, version, request, request.id = id, "{message}");
             }
         }
+    }
+}
+
+/// The beginning of a line that is too long, and how much is missing.
+fn cut(message: &str) -> Cow<'_, str> {
+    if message.len() <= LONGEST {
+        return Cow::Borrowed(message);
+    }
+    let end = (0..=LONGEST).rev().find(|at| message.is_char_boundary(*at)).unwrap_or(0);
+    Cow::Owned(format!("{}… ({} bytes more)", &message[..end], message.len() - end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_cut_between_characters() {
+        assert_eq!(cut("short"), "short");
+        let long = format!("{}é", "x".repeat(LONGEST - 1));
+        assert_eq!(cut(&long), format!("{}… (2 bytes more)", "x".repeat(LONGEST - 1)));
+        assert_eq!(cut(&long[..LONGEST - 1]).len(), LONGEST - 1);
     }
 }

@@ -1,7 +1,5 @@
 //! The functions of `main.js` that Rust calls, taken from the snapshot when a context is made.
 
-use crate::snapshot::ENTRY;
-
 macro_rules! entry {
     ($($(#[$doc:meta])* $field:ident = $name:literal),* $(,)?) => {
         pub(crate) struct Entry {
@@ -11,9 +9,7 @@ macro_rules! entry {
         impl Entry {
             /// Takes them out of the snapshot; works once per context.
             pub(crate) fn take(scope: &mut v8::PinScope<'_, '_>) -> Self {
-                let exports: v8::Local<v8::Object> = scope
-                    .get_context_data_from_snapshot_once(ENTRY)
-                    .expect("the snapshot was made with the entry points");
+                let exports = crate::bootstrap::entry(scope);
                 Self { $($field: function(scope, exports, $name)),* }
             }
         }

@@ -1,15 +1,13 @@
 //! An isolate that any thread may enter, one at a time.
 //!
 //! The `v8` crate's `OwnedIsolate` is entered when it is made and must be dropped in reverse order of creation. An
-//! [`Isolate`] here is entered only while a [`LockedIsolate`] borrows it: taken under `v8::Locker`, so that V8 knows the
-//! thread and its stack, and exited before the lock is given up. So isolates move between threads freely and are dropped in
-//! any order, by any thread.
+//! [`Isolate`] here is entered only while a [`LockedIsolate`] borrows it, and exited before the borrow ends. So isolates
+//! move between threads freely and are dropped in any order, by any thread.
 //!
-//! The Locker costs a good part of a short turn, and an isolate that only its first thread has entered can do without. So
-//! its life is `AtHome -> Travelling`: the first entry by another thread ends the first state for good, since V8 demands
-//! that an isolate once locked is always locked. One that is at home may also move house ([`Isolate::move_here`]): all that
-//! ties it to its old thread is the limit of the stack. So spares are made wherever there is time, and settle where they
-//! are used.
+//! V8 has a lock of its own for that (`v8::Locker`), which costs several times as much as a short turn's JavaScript: it
+//! puts away and brings back what a thread was in the middle of. Here nobody is in the middle of anything between two
+//! borrows, which exclude each other anyway. All that then ties an isolate to a thread is the limit of the stack, so it
+//! *moves house*: whoever enters it from another thread than the last sets the limit anew.
 
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -21,29 +19,16 @@ use hearth_core::ByteSize;
 
 use crate::heap::{HeapGuard, hard_limit};
 use crate::ledger;
-use crate::locker::{Locker, Unlocker, set_stack_here};
 use crate::platform::{Platform, V8_STACK};
 use crate::snapshot::Snapshot;
+use crate::stack::set_stack_here;
 
 pub struct Isolate {
     /// Exited right after it was made; entered again for its disposal.
     inner: ManuallyDrop<v8::OwnedIsolate>,
     heap: Box<HeapGuard>,
-    entered_by: EnteredBy,
-}
-
-/// Who has entered the isolate so far.
-enum EnteredBy {
-    AtHome(ThreadNumber),
-    Travelling,
-}
-
-/// Where an isolate is entered without the Locker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Home {
-    On(ThreadNumber),
-    /// It has travelled: no thread is better than another.
-    Nowhere,
+    /// The thread that entered it last.
+    home: ThreadNumber,
 }
 
 /// A thread of this process; never 0, never given to another. The standard library's own cannot be kept in an atomic,
@@ -80,15 +65,15 @@ enum First {
     Made,
 }
 
-/// The isolate, locked and entered by this thread. Not `Send`: V8 ties the lock to the thread.
+/// The isolate, entered by this thread. Not `Send`: it is exited where it was entered.
 pub struct LockedIsolate<'a> {
     isolate: &'a mut Isolate,
     _not_send: PhantomData<*mut ()>,
 }
 
-// SAFETY: V8 demands that an isolate is used by one thread at a time, under its Locker where threads change. All use goes
-// through `LockedIsolate` (exclusive borrow, takes the lock) and `Drop` (exclusive by ownership). The guard inside is only
-// read by V8's callbacks on the thread that has the isolate.
+// SAFETY: V8 demands that an isolate is used by one thread at a time, that knows its stack. All use goes through
+// `LockedIsolate` (exclusive borrow, sees to the stack) and `Drop` (exclusive by ownership), with no scope of V8's left open in
+// between. The guard inside is only read by V8's callbacks on the thread that has the isolate.
 unsafe impl Send for Isolate {}
 
 impl Isolate {
@@ -106,39 +91,21 @@ impl Isolate {
         let heap = HeapGuard::install(&mut inner, heap);
         // SAFETY: `exit` demands that the isolate is this thread's current one: it was entered when it was made, just above.
         unsafe { inner.exit() };
-        let entered_by = EnteredBy::AtHome(this_thread());
-        Self { inner: ManuallyDrop::new(inner), heap, entered_by }
+        Self { inner: ManuallyDrop::new(inner), heap, home: this_thread() }
     }
 
-    /// Runs `f` with the isolate locked and entered. Waits while another thread has it; callers who must not wait hold a
-    /// lock of their own around it.
+    /// Runs `f` with the isolate entered.
     pub fn with_lock<R>(&mut self, f: impl FnOnce(&mut LockedIsolate<'_>) -> R) -> R {
-        let mut locker = std::pin::pin!(Locker::unlocked());
-        if !matches!(self.entered_by, EnteredBy::AtHome(home) if home == this_thread()) {
-            self.entered_by = EnteredBy::Travelling;
-            locker.as_mut().lock(&self.inner);
-        }
-        // SAFETY: `enter` demands that no other thread is in the isolate (`&mut self`), and the lock unless this is the only
-        // thread that ever was: both as found above. `locked` is dropped, and so exits, before `locker` unlocks.
+        let here = this_thread();
+        // SAFETY: `enter` demands that no other thread is in the isolate: `&mut self`, and whoever had it before has left it.
+        // `locked` is dropped, and so exits, before the borrow ends.
         unsafe { self.inner.enter() };
         let mut locked = LockedIsolate { isolate: self, _not_send: PhantomData };
+        if locked.isolate.home != here {
+            locked.isolate.home = here;
+            set_stack_here(&locked, V8_STACK);
+        }
         f(&mut locked)
-    }
-
-    /// Makes this thread the isolate's home, if it still has one.
-    pub fn move_here(&mut self) {
-        match &mut self.entered_by {
-            EnteredBy::AtHome(home) if *home != this_thread() => *home = this_thread(),
-            EnteredBy::AtHome(_) | EnteredBy::Travelling => return,
-        }
-        self.with_lock(|isolate| set_stack_here(isolate, V8_STACK));
-    }
-
-    pub(crate) fn home(&self) -> Home {
-        match self.entered_by {
-            EnteredBy::AtHome(home) => Home::On(home),
-            EnteredBy::Travelling => Home::Nowhere,
-        }
     }
 
     /// Its part of what the process holds.
@@ -155,7 +122,7 @@ impl Isolate {
 impl Drop for Isolate {
     fn drop(&mut self) {
         // SAFETY: the crate's drop demands that the isolate is the thread's current one and exits it itself; nobody else
-        // has it (`&mut self`), and no Locker is held, as disposal demands. `inner` is not used again.
+        // has it (`&mut self`). `inner` is not used again.
         unsafe {
             self.inner.enter();
             ManuallyDrop::drop(&mut self.inner);
@@ -166,24 +133,8 @@ impl Drop for Isolate {
 // === impl LockedIsolate ===
 
 impl LockedIsolate<'_> {
-    /// Runs `f` with V8's lock given up. No scope of V8's may be open, which the exclusive borrow shows.
-    pub fn unlocked<R>(&mut self, f: impl FnOnce() -> R) -> R {
-        // SAFETY: `exit` demands that the isolate is current: it is, from `with_lock` on, but for the span below.
-        unsafe { self.isolate.inner.exit() };
-        let result = {
-            let mut unlocker = std::pin::pin!(Unlocker::locked());
-            if matches!(self.isolate.entered_by, EnteredBy::Travelling) {
-                unlocker.as_mut().unlock(&self.isolate.inner);
-            }
-            f()
-        };
-        // SAFETY: the unlocker's end took the lock back.
-        unsafe { self.isolate.inner.enter() };
-        result
-    }
-
-    pub(crate) fn home(&self) -> Home {
-        self.isolate.home()
+    pub(crate) fn home(&self) -> ThreadNumber {
+        self.isolate.home
     }
 
     pub(crate) fn heap(&self) -> &HeapGuard {

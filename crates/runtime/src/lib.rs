@@ -2,7 +2,7 @@
 //!
 //! | to understand | read |
 //! |---|---|
-//! | how V8 is started, isolates made, locked and dropped | `platform.rs`, `isolate.rs`, `locker.rs`, `shared_isolate.rs` |
+//! | how V8 is started, isolates made, entered and dropped | `platform.rs`, `isolate.rs`, `stack.rs`, `shared_isolate.rs` |
 //! | where the web APIs come from | `bootstrap.rs` (the one list), `snapshot.rs`, `ops/` (natives), `../js/` |
 //! | how a request runs | `worker/mod.rs` (inbox), `worker/core.rs` (events), `worker/turn.rs` (one entry of JavaScript) |
 //! | what belongs to a request | `state.rs`, `requests.rs`, `bodies.rs`, `sockets.rs`, `timers.rs` |
@@ -21,8 +21,8 @@ mod entry;
 mod file_body;
 mod heap;
 mod isolate;
+mod last_request;
 mod ledger;
-mod locker;
 mod modules;
 mod op_error;
 mod ops;
@@ -32,6 +32,7 @@ mod requests;
 mod shared_isolate;
 mod snapshot;
 mod sockets;
+mod stack;
 mod state;
 mod threads;
 mod timers;
@@ -43,12 +44,15 @@ pub use blank::Blank;
 pub use bootstrap::BootstrapError;
 pub use code_cache::{CodeCache, CodeCacheStatistics, UnpackError, pack, unpack};
 pub use isolate::{Isolate, LockedIsolate};
+pub use last_request::running_request;
 pub use ledger::{BLANK, Holdings, Rules as BudgetRules, holdings, set_budget};
 pub use platform::{Platform, PlatformError, THREAD_STACK};
 pub use shared_isolate::SharedIsolate;
 pub use snapshot::Snapshot;
 pub use threads::{Lane, Threads, ask_for_short_slices};
-pub use watchdog::{STUCK_GRACE, Stuck, StuckObserver, StuckTurn, set_breadcrumbs, set_stuck_observer};
+pub use watchdog::{
+    STUCK_GRACE, Stuck, StuckObserver, StuckTurn, set_breadcrumbs, set_stuck_grace, set_stuck_observer,
+};
 pub use worker::{
     EventResult, Handling, Health, Hook, Place, ResponseFuture, Scheduled, Task, WeakWorker, Worker, WorkerCounts,
     WorkerId,

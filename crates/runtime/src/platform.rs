@@ -38,6 +38,14 @@ impl Platform {
         STARTED.get_or_init(start).map(|()| Platform(()))
     }
 
+    /// Loads what V8 reads from files, and starts nothing. For processes that may open none any more when they call
+    /// [`Platform::init`].
+    pub fn load() -> Result<(), PlatformError> {
+        static LOADED: OnceLock<Result<(), PlatformError>> = OnceLock::new();
+        let load = || v8::icu::set_common_data_77(ICU_DATA).map_err(|_| PlatformError::Icu);
+        *LOADED.get_or_init(load)
+    }
+
     /// V8's version, such as `14.4.258.23`.
     pub fn v8_version() -> &'static str {
         v8::V8::get_version()
@@ -45,7 +53,7 @@ impl Platform {
 }
 
 fn start() -> Result<(), PlatformError> {
-    v8::icu::set_common_data_77(ICU_DATA).map_err(|_| PlatformError::Icu)?;
+    Platform::load()?;
     v8::V8::set_flags_from_string(FLAGS);
     let platform = v8::new_default_platform(1, false).make_shared();
     v8::V8::initialize_platform(platform);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hearth_core::{Failure, Headers, LimitKind, Limits, Method, RequestId, Response};
+use hearth_jail::breadcrumbs::Doing;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::bodies::BodyId;
@@ -15,7 +16,9 @@ use crate::sockets::SocketId;
 use crate::watchdog::{Allowance, Budget, Deadline};
 
 pub(crate) struct Requests {
-    table: HashMap<RequestId, Box<RequestState>, std::hash::BuildHasherDefault<IdHasher>>,
+    table: HashMap<RequestId, Box<RequestState>, ById>,
+    /// The one that came last, if it is not over: most are before the next one comes, and never see the table.
+    newest: Option<(RequestId, Box<RequestState>)>,
     /// For the next requests: a state is large, most requests are over within one turn, and moving it in and out of the table
     /// costs more than all else here.
     #[allow(clippy::vec_box)]
@@ -47,7 +50,7 @@ pub(crate) struct RequestState {
     pub(crate) listens: bool,
     cpu: Duration,
     wall: Option<Instant>,
-    left: Left,
+    pub(crate) left: Left,
 }
 
 /// A WebSocket between a client and the app.
@@ -86,6 +89,19 @@ pub(crate) enum Phase {
     Draining,
 }
 
+impl Phase {
+    /// What the breadcrumbs call it.
+    pub(crate) fn doing(self) -> Doing {
+        match self {
+            Self::Loading => Doing::Loading,
+            Self::Outside => Doing::Outside,
+            Self::Handling => Doing::Handling,
+            Self::Streaming => Doing::Streaming,
+            Self::Draining => Doing::Draining,
+        }
+    }
+}
+
 /// What a request has under way.
 #[derive(Default)]
 pub(crate) struct Left {
@@ -98,7 +114,9 @@ pub(crate) struct Left {
     pub(crate) streamed: bool,
 }
 
-/// Ids count up: their low bits are as good a hash as any.
+/// For tables by ids of ours. They count up: their low bits are as good a hash as any.
+pub(crate) type ById = std::hash::BuildHasherDefault<IdHasher>;
+
 #[derive(Default)]
 pub(crate) struct IdHasher(u64);
 
@@ -108,7 +126,7 @@ impl Default for Requests {
     fn default() -> Self {
         let mut table = HashMap::default();
         table.insert(RequestId::OUTSIDE, Box::new(RequestState::new(Reply::Done, Phase::Outside, None)));
-        Self { table, used: Vec::new() }
+        Self { table, newest: None, used: Vec::new() }
     }
 }
 
@@ -119,86 +137,113 @@ impl Requests {
             self.used.pop().unwrap_or_else(|| Box::new(RequestState::new(Reply::Done, Phase::Handling, None)));
         state.reply = reply;
         state.wall = wall;
-        self.table.entry(id).insert_entry(state).into_mut()
+        if let Some((earlier, state)) = self.newest.take() {
+            self.table.insert(earlier, state);
+        }
+        &mut self.newest.insert((id, state)).1
     }
 
     pub(crate) fn get(&mut self, id: RequestId) -> Option<&mut RequestState> {
-        self.table.get_mut(&id).map(|state| &mut **state)
+        match &mut self.newest {
+            Some((newest, state)) if *newest == id => Some(state),
+            _ => self.table.get_mut(&id).map(|state| &mut **state),
+        }
+    }
+
+    fn look(&self, id: RequestId) -> Option<&RequestState> {
+        match &self.newest {
+            Some((newest, state)) if *newest == id => Some(state),
+            _ => self.table.get(&id).map(|state| &**state),
+        }
     }
 
     pub(crate) fn contains(&self, id: RequestId) -> bool {
-        self.table.contains_key(&id)
+        self.look(id).is_some()
     }
 
     /// The text of its `x-request-id`.
     pub(crate) fn text_id(&self, id: RequestId) -> Option<&str> {
-        let value = self.table.get(&id)?.head.as_ref()?.headers.get("x-request-id")?;
+        let value = self.look(id)?.head.as_ref()?.headers.get("x-request-id")?;
         std::str::from_utf8(value).ok()
     }
 
     /// Takes a request out that is over, with what it leaves behind.
-    pub(crate) fn remove(&mut self, id: RequestId) -> Option<(Reply, Left)> {
-        let mut state = self.table.remove(&id)?;
+    pub(crate) fn remove(&mut self, id: RequestId) -> Option<Box<RequestState>> {
+        let mut state = match self.newest.take_if(|(newest, _)| *newest == id) {
+            Some((_, state)) => state,
+            None => self.table.remove(&id)?,
+        };
         if let Some(alarm) = state.alarm.take() {
             alarm.abort();
         }
-        let over = (std::mem::replace(&mut state.reply, Reply::Done), std::mem::take(&mut state.left));
+        Some(state)
+    }
+
+    /// Keeps a state that was removed for a later request.
+    pub(crate) fn recycle(&mut self, mut state: Box<RequestState>) {
         if self.used.len() < KEPT {
             state.clear();
             self.used.push(state);
         }
-        Some(over)
     }
 
     /// Those that are being handled, without the one that stands for none.
     pub(crate) fn ids(&self) -> Vec<RequestId> {
-        self.table.keys().copied().filter(|id| *id != RequestId::OUTSIDE).collect()
+        let newest = self.newest.iter().map(|(id, _)| *id);
+        self.table.keys().copied().filter(|id| *id != RequestId::OUTSIDE).chain(newest).collect()
     }
 
     pub(crate) fn active(&self) -> usize {
-        self.table.len() - 1
+        self.table.len() - 1 + usize::from(self.newest.is_some())
     }
 
     pub(crate) fn note_op(&mut self, id: RequestId, op: u64) {
-        if let Some(state) = self.table.get_mut(&id) {
+        if let Some(state) = self.get(id) {
             state.left.ops.push(op);
         }
     }
 
     pub(crate) fn note_timer(&mut self, id: RequestId, timer: u64) {
-        if let Some(state) = self.table.get_mut(&id) {
+        if let Some(state) = self.get(id) {
             state.left.timers.push(timer);
         }
     }
 
     pub(crate) fn note_body(&mut self, id: RequestId, body: BodyId) {
-        if let Some(state) = self.table.get_mut(&id) {
+        if let Some(state) = self.get(id) {
             state.left.bodies.push(body);
+        }
+    }
+
+    /// All of a body has been read: it is nothing that the request leaves behind.
+    pub(crate) fn forget_read(&mut self, id: RequestId, body: BodyId) {
+        if let Some(state) = self.get(id) {
+            state.left.bodies.retain(|one| *one != body);
         }
     }
 
     /// `op` waits for more of `body`, which may be the request's own.
     pub(crate) fn note_read(&mut self, id: RequestId, body: BodyId, op: u64) {
-        if let Some(state) = self.table.get_mut(&id).filter(|state| state.body == Some(body)) {
+        if let Some(state) = self.get(id).filter(|state| state.body == Some(body)) {
             state.reading = Some(op);
         }
     }
 
     pub(crate) fn note_fetch(&mut self, id: RequestId, fetch: u64) {
-        if let Some(state) = self.table.get_mut(&id) {
+        if let Some(state) = self.get(id) {
             state.left.fetches.push(fetch);
         }
     }
 
     pub(crate) fn note_socket(&mut self, id: RequestId, socket: SocketId) {
-        if let Some(state) = self.table.get_mut(&id) {
+        if let Some(state) = self.get(id) {
             state.left.sockets.push(socket);
         }
     }
 
     /// Not for those outside of any request: there it is the worker's own code that throws.
     pub(crate) fn note_listener(&mut self, id: RequestId) {
-        match self.table.get_mut(&id) {
+        match self.get(id) {
             Some(state) if id != RequestId::OUTSIDE => state.listens = true,
             _ => {}
         }
@@ -206,14 +251,15 @@ impl Requests {
 
     /// A socket that is over, or was handed on: it no longer ends with the request.
     pub(crate) fn forget_socket(&mut self, id: RequestId, socket: SocketId) {
-        if let Some(state) = self.table.get_mut(&id) {
+        if let Some(state) = self.get(id) {
             state.left.sockets.retain(|one| *one != socket);
         }
     }
 
     /// The app's ends of sockets that clients are connected to.
     pub(crate) fn served_sockets(&self) -> Vec<SocketId> {
-        self.table.values().filter_map(|state| state.serving.as_ref()?.app).collect()
+        let newest = self.newest.iter().map(|(_, state)| state);
+        self.table.values().chain(newest).filter_map(|state| state.serving.as_ref()?.app).collect()
     }
 }
 
@@ -246,7 +292,7 @@ impl RequestState {
             head,
             body,
             reading,
-            reply: _,
+            reply,
             arrived,
             phase,
             waiting,
@@ -259,6 +305,7 @@ impl RequestState {
             wall,
             left,
         } = self;
+        *reply = Reply::Done;
         *arrived = None;
         *head = None;
         *body = None;
@@ -272,7 +319,9 @@ impl RequestState {
         *listens = false;
         *cpu = Duration::ZERO;
         *wall = None;
-        debug_assert!(left.ops.is_empty() && left.timers.is_empty() && left.bodies.is_empty());
+        if !left.is_nothing() {
+            *left = Left::default();
+        }
     }
 
     /// The request's own body.
@@ -324,6 +373,17 @@ impl RequestState {
         self.phase = phase;
         self.cpu = Duration::ZERO;
         self.wall = wall;
+    }
+}
+
+// === impl Left ===
+
+impl Left {
+    /// There is nothing to cancel, and nothing that JavaScript still remembers.
+    pub(crate) fn is_nothing(&self) -> bool {
+        let Self { ops, timers, bodies, fetches, sockets, streamed } = self;
+        let cancelled = ops.is_empty() && timers.is_empty() && bodies.is_empty();
+        cancelled && fetches.is_empty() && sockets.is_empty() && !streamed
     }
 }
 

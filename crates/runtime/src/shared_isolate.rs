@@ -36,11 +36,6 @@ impl SharedIsolate {
         self.memory.clone()
     }
 
-    /// Makes this thread the isolate's home, if nobody has taken it elsewhere.
-    pub(crate) fn move_here(&self) {
-        self.isolate.lock().unwrap_or_else(PoisonError::into_inner).move_here();
-    }
-
     pub(crate) fn handle(&self) -> v8::IsolateHandle {
         self.handle.clone()
     }

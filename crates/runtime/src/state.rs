@@ -21,7 +21,7 @@ use crate::entry::Entry;
 use crate::modules::ModuleMap;
 use crate::op_error::OpError;
 use crate::rejections::Rejections;
-use crate::requests::Requests;
+use crate::requests::{ById, Requests};
 use crate::sockets::Sockets;
 use crate::timers::Timers;
 use crate::worker::{Answered, Link};
@@ -38,10 +38,10 @@ pub(crate) struct State {
     pub(crate) modules: RefCell<ModuleMap>,
     pub(crate) rejections: RefCell<Rejections>,
     console: RefCell<Console>,
-    pub(crate) decoders: RefCell<HashMap<u64, crate::ops::Decoder>>,
-    pub(crate) fetches: RefCell<HashMap<u64, crate::ops::FetchState>>,
+    pub(crate) decoders: RefCell<HashMap<u64, crate::ops::Decoder, ById>>,
+    pub(crate) fetches: RefCell<HashMap<u64, crate::ops::FetchState, ById>>,
     pub(crate) sockets: RefCell<Sockets>,
-    ops: RefCell<HashMap<u64, PendingOp>>,
+    ops: RefCell<HashMap<u64, PendingOp, ById>>,
     /// Whose turn it is.
     running: Cell<RequestId>,
     /// Requests that got further in another one's turn, by a promise that the two share.
@@ -119,6 +119,11 @@ impl State {
         Self::try_current(isolate).expect("natives are called from a turn, and a turn sets the state")
     }
 
+    /// Whether a turn is running.
+    pub(crate) fn is_there(isolate: &v8::Isolate) -> bool {
+        !isolate.get_data(SLOT).is_null()
+    }
+
     pub(crate) fn try_current(isolate: &v8::Isolate) -> Option<Rc<Self>> {
         let pointer = isolate.get_data(SLOT).cast::<State>().cast_const();
         if pointer.is_null() {
@@ -186,6 +191,10 @@ impl State {
         self.running.set(request);
     }
 
+    pub(crate) fn running(&self) -> RequestId {
+        self.running.get()
+    }
+
     /// A request got further. If it is not its own turn, somebody has to look after it when the turn is over.
     pub(crate) fn note_progress(&self, request: RequestId) {
         if request != self.running.get() {
@@ -201,13 +210,12 @@ impl State {
         }
     }
 
-    /// The turn is over; `now` is asked for the time if that matters.
-    pub(crate) fn settle_answers(&self, now: impl FnOnce() -> Instant) {
+    /// The turn that the answers came from is over, since `now`.
+    pub(crate) fn settle_answers(&self, now: Instant) {
         let mut answered = self.answered.borrow_mut();
         if answered.is_empty() {
             return;
         }
-        let now = now();
         for arrived in answered.drain(..) {
             self.link.account().took(now.saturating_duration_since(arrived));
         }

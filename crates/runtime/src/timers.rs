@@ -5,11 +5,13 @@ use std::time::{Duration, Instant};
 
 use hearth_core::RequestId;
 
+use crate::requests::ById;
+
 #[derive(Default)]
 pub(crate) struct Timers {
     /// By due time, then by age: timers that are due together fire in the order they were set.
     queue: BTreeMap<(Instant, u64), u64>,
-    timers: HashMap<u64, Timer>,
+    timers: HashMap<u64, Timer, ById>,
     sequence: u64,
 }
 

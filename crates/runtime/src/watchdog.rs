@@ -10,13 +10,13 @@
 //! by a thread from the reserve (`threads.rs`) until its end.
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use hearth_core::{AppName, LimitExceeded, LimitKind, Owner, RequestId};
-use hearth_jail::breadcrumbs::{Breadcrumbs, Crumb};
+use hearth_jail::breadcrumbs::{Breadcrumbs, Crumb, Doing, Who};
 
 use crate::app::App;
 use crate::threads::{Reserve, reserve_here};
@@ -28,7 +28,7 @@ const TICK: Duration = Duration::from_millis(5);
 const UNSEEN: Duration = Duration::from_millis(10);
 /// After this much of nothing to watch the watchdog sleeps until a turn starts.
 const IDLE_TICKS: u32 = 20;
-/// A turn that uses this much CPU time after its termination is stuck.
+/// A turn that uses this much CPU time after its termination is stuck, where nobody says otherwise.
 pub const STUCK_GRACE: Duration = Duration::from_millis(100);
 
 /// What a turn may use, and of which limit that is a part.
@@ -81,6 +81,8 @@ pub type StuckObserver = Arc<dyn Fn(StuckTurn<'_>) + Send + Sync>;
 
 /// Whose turns they are: made once per worker.
 pub(crate) struct Subject {
+    /// Never given twice.
+    serial: u64,
     pub(crate) app: Arc<App>,
     pub(crate) handle: v8::IsolateHandle,
 }
@@ -94,6 +96,7 @@ struct Watchdog {
     thread: OnceLock<Thread>,
     crumbs: Mutex<Option<Arc<Breadcrumbs>>>,
     observer: Mutex<Option<StuckObserver>>,
+    grace: OnceLock<Duration>,
 }
 
 struct Slot {
@@ -141,19 +144,40 @@ pub fn set_breadcrumbs(page: Arc<Breadcrumbs>) {
     *lock(&watchdog().crumbs) = Some(page);
 }
 
+/// How much CPU time a turn has after its termination before it is stuck. The first call counts.
+pub fn set_stuck_grace(grace: Duration) {
+    let _ = watchdog().grace.set(grace);
+}
+
 /// Calls `observer` at the beginning of each stuck turn, from the watchdog's thread, and at its end, from its own.
 pub fn set_stuck_observer(observer: StuckObserver) {
     *lock(&watchdog().observer) = Some(observer);
 }
 
+// === impl Subject ===
+
+impl Subject {
+    pub(crate) fn new(app: Arc<App>, handle: v8::IsolateHandle) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self { serial: NEXT.fetch_add(1, Ordering::Relaxed), app, handle }
+    }
+
+    fn who(&self) -> Who<'_> {
+        let App { name, version, owner, .. } = &*self.app;
+        Who { app: name.as_str(), version: version.as_str(), owner: owner.as_str() }
+    }
+}
+
+// === impl Turn ===
+
 impl Turn {
     /// Starts watching this thread's turn.
-    pub(crate) fn arm(subject: &Arc<Subject>, request: RequestId, budget: Budget, now: Instant) -> Self {
+    pub(crate) fn arm(subject: &Arc<Subject>, request: RequestId, doing: Doing, budget: Budget, now: Instant) -> Self {
         let dog = watchdog();
         SEAT.with_borrow_mut(|seat| {
             let seat = seat.get_or_insert_with(|| dog.seat());
             if let Some(crumb) = &mut seat.crumb {
-                crumb.set(subject.app.name.as_str(), request.raw());
+                crumb.set(subject.serial, || subject.who(), request.raw(), doing);
             }
             *lock(&seat.slot.turn) = Some(Armed {
                 subject: subject.clone(),
@@ -229,6 +253,7 @@ fn watchdog() -> &'static Watchdog {
         thread: OnceLock::new(),
         crumbs: Mutex::default(),
         observer: Mutex::default(),
+        grace: OnceLock::new(),
     });
     dog.thread.get_or_init(|| {
         let thread = std::thread::Builder::new().name("hearth-watchdog".into()).spawn(|| watchdog().watch());
@@ -283,7 +308,7 @@ impl Watchdog {
             if let Some(armed) = turn.as_mut() {
                 busy = true;
                 armed.call_cover(slot);
-                if armed.look(slot.clock) {
+                if armed.look(slot.clock, *self.grace.get().unwrap_or(&STUCK_GRACE)) {
                     let (app, request) = (armed.subject.app.clone(), armed.request);
                     drop(turn);
                     self.tell(&app, request, Stuck::Begins);
@@ -308,11 +333,9 @@ impl Armed {
     /// What waits behind a long turn goes on elsewhere. The thread may even be the one that waits for I/O on behalf of all,
     /// and tokio does not notice that it is gone.
     fn call_cover(&mut self, slot: &Slot) {
-        let passed = self.started.elapsed();
-        if passed < TICK {
+        if self.started.elapsed() < TICK {
             return;
         }
-        self.subject.app.pace.note_running(passed);
         if let (Cover::Nobody, Some(reserve)) = (self.cover, &slot.reserve) {
             if reserve.call_up() {
                 self.cover = Cover::Reserve;
@@ -321,12 +344,14 @@ impl Armed {
     }
 
     /// Terminates the turn when it is due; says whether it was found stuck just now.
-    fn look(&mut self, clock: libc::clockid_t) -> bool {
+    fn look(&mut self, clock: libc::clockid_t, grace: Duration) -> bool {
         let passed = self.started.elapsed().min(UNSEEN);
         // The thread may end between two looks; then there is nothing to measure, and nothing left to watch.
         let Some(now) = cpu_time(clock) else { return false };
         let (first, before) = *self.sample.get_or_insert((now, passed));
         let cpu = before + now.saturating_sub(first);
+        // By what it used, not by what passed: a thread that the machine keeps waiting is no slow app's.
+        self.subject.app.pace.note_running(cpu);
         match self.phase {
             Phase::Running => {
                 if let Some(exceeded) = self.budget.exceeded(cpu, Instant::now()) {
@@ -335,7 +360,7 @@ impl Armed {
                 }
                 false
             }
-            Phase::Terminated { exceeded, cpu: at } if cpu.saturating_sub(at) >= STUCK_GRACE => {
+            Phase::Terminated { exceeded, cpu: at } if cpu.saturating_sub(at) >= grace => {
                 self.phase = Phase::Stuck { exceeded };
                 true
             }

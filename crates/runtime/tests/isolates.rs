@@ -36,9 +36,10 @@ fn main() {
         .unwrap();
     let bench = Bench { platform, snapshot, runtime };
     type Case = (&'static str, fn(&Bench));
-    let cases: [Case; 12] = [
+    let cases: [Case; 13] = [
         ("isolates_are_dropped_in_any_order_by_any_thread", isolates_are_dropped_in_any_order_by_any_thread),
         ("an_isolate_moves_between_threads", an_isolate_moves_between_threads),
+        ("a_worker_moves_house_with_all_it_has", a_worker_moves_house_with_all_it_has),
         ("a_worker_is_used_by_many_threads_at_once", a_worker_is_used_by_many_threads_at_once),
         ("contexts_share_an_isolate_and_nothing_else", contexts_share_an_isolate_and_nothing_else),
         ("the_second_cold_start_does_not_compile_again", the_second_cold_start_does_not_compile_again),
@@ -89,14 +90,38 @@ fn isolates_are_dropped_in_any_order_by_any_thread(bench: &Bench) {
 
 fn an_isolate_moves_between_threads(bench: &Bench) {
     let isolate = SharedIsolate::new(Isolate::new(bench.platform, &bench.snapshot, ByteSize::mb(64)));
-    let use_it = |isolate: &SharedIsolate| isolate.with_lock(|isolate| isolate.unlocked(|| 1) + 1);
-    // At home first, without V8's lock; then elsewhere; then at home again, with it.
-    assert_eq!(use_it(&isolate), 2);
+    let collect = |isolate: &SharedIsolate| isolate.with_lock(|isolate| isolate.low_memory_notification());
+    collect(&isolate);
     for _ in 0..8 {
         let isolate = isolate.clone();
-        std::thread::spawn(move || assert_eq!(use_it(&isolate), 2)).join().unwrap();
+        std::thread::spawn(move || collect(&isolate)).join().unwrap();
     }
-    assert_eq!(use_it(&isolate), 2);
+    collect(&isolate);
+}
+
+/// Collections, exceptions, deep recursion, optimised code and regular expressions are all where V8 looks at its stack.
+fn a_worker_moves_house_with_all_it_has(bench: &Bench) {
+    let code = "const kept = [], down = (n) => n && 1 + down(n - 1);
+        export default { async fetch() {
+            for (let i = 0; i < 20000; i++) kept[i % 5000] = { i, text: `${i}`, list: [i, i + 0.5] };
+            await null;
+            let error; try { down(1e9) } catch (e) { error = e.name }
+            return new Response(`${error} after ${down(1000)} ${kept[4999].i} ${/^(a|ab)*c$/.test('ab'.repeat(50) + 'c')}`);
+        } };";
+    let (platform, snapshot, app) = (bench.platform, bench.snapshot.clone(), app(code, ByteSize::mb(64)));
+    let worker = bench.runtime.block_on(Worker::start(platform, &snapshot, app)).unwrap();
+    let runtime = bench.runtime.handle();
+    let ask = || runtime.block_on(async { text(worker.fetch(get("/")).await.unwrap()).await });
+    for _ in 0..20 {
+        // This thread's stack lies above, and the others' below.
+        assert_eq!(ask(), "RangeError after 1000 19999 true");
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                let builder = std::thread::Builder::new().stack_size(hearth_runtime::THREAD_STACK);
+                builder.spawn_scoped(scope, || assert_eq!(ask(), "RangeError after 1000 19999 true")).unwrap();
+            }
+        });
+    }
 }
 
 fn a_worker_is_used_by_many_threads_at_once(bench: &Bench) {

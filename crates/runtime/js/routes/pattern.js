@@ -1,7 +1,7 @@
 // @ts-check
 "use strict";
 // Paths of `routes`, taken apart: "/users/:id/*". No ops but the URL parser, which brings a path into the form that the
-// pathname of a URL has; so "/über" and "/%C3%BCber" are the same route.
+// pathname of a URL has; so a letter that is not ASCII and its percent-encoded bytes are the same route.
 //
 //   literal   itself                        "users"
 //   :name     one segment, not empty        "/users/:id" matches "/users/1", and neither "/users/" nor "/users/1/2"

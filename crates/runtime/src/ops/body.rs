@@ -154,6 +154,8 @@ fn read_all<'s>(
     match take_all(&state, id)? {
         Everything::Now(bytes) => {
             let request = state.bodies.borrow().request(id);
+            state.bodies.borrow_mut().remove(id);
+            state.requests.borrow_mut().forget_read(request, id);
             let value = state.op_value(scope, request, wrap(bytes))?;
             rv.set(value);
         }

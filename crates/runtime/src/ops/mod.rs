@@ -87,6 +87,10 @@ fn guard<'s, 'i>(
     mut result: Return<'s>,
     op: impl FnOnce(&mut v8::PinScope<'s, 'i>, &Arguments<'s>, &mut Return<'s>) -> Result<(), OpError>,
 ) {
+    if !State::is_there(scope) {
+        // While the snapshot is made there is nobody to ask.
+        return OpError::type_error("native functions are for requests").throw(scope);
+    }
     // What a panic leaves half-done belongs to a worker that is condemned below.
     match catch_unwind(AssertUnwindSafe(|| op(scope, &arguments, &mut result))) {
         Ok(Ok(())) => {}

@@ -20,7 +20,7 @@ use crate::blank::{Blank, Made};
 use crate::isolate::LockedIsolate;
 use crate::ledger;
 use crate::ops::text_value;
-use crate::requests::{Phase, Reply};
+use crate::requests::{Phase, Reply, RequestState};
 use crate::shared_isolate::SharedIsolate;
 use crate::state::State;
 use crate::watchdog::Subject;
@@ -51,11 +51,15 @@ pub(super) struct Live {
     pub(super) kept: Option<Result<Response, Failure>>,
     /// The time, where somebody has looked right before the next turn.
     pub(super) just_now: Option<Instant>,
+    /// When the last turn was over.
+    pub(super) turn_ended: Instant,
     /// When the timer driver was told to wake us.
     alarm: Option<Instant>,
     pub(super) turns: u32,
     /// V8 may have tasks to run.
     pub(super) tasks_due: bool,
+    /// The size of the heap at which an app that is to stay small gives back what it does not use.
+    pub(super) tidy_at: usize,
     /// Requests that have ended, for things that are done now and then.
     pub(super) served: u64,
 }
@@ -71,7 +75,7 @@ unsafe impl Send for Core {}
 impl Core {
     pub(super) fn new(blank: Blank, app: Arc<App>, link: Link, id: WorkerId) -> (Self, Arc<ledger::Entry>) {
         let (isolate, made) = blank.into_parts();
-        let subject = Arc::new(Subject { app: app.clone(), handle: isolate.handle() });
+        let subject = Arc::new(Subject::new(app.clone(), isolate.handle()));
         let state = State::new(app, link);
         let Made { context, entry } = ManuallyDrop::into_inner(made);
         state.set_entry(entry);
@@ -95,9 +99,11 @@ impl Core {
                     handlers: Handlers::default(),
                     kept: None,
                     just_now: None,
+                    turn_ended: Instant::now(),
                     alarm: None,
                     turns: 0,
                     tasks_due: false,
+                    tidy_at: 0,
                     served: 0,
                 },
             })),
@@ -149,6 +155,7 @@ impl Core {
         };
         let id = request.id;
         let handled = isolate.with_lock(|isolate| {
+            shared.vitals.set_home(isolate.home());
             live.just_now = Some(arrival.now);
             let handled = live.fetch(isolate, request, arrival, Reply::Kept(None));
             live.just_now = None;
@@ -181,7 +188,7 @@ impl Core {
         let ids = live.state.requests.borrow().ids();
         for id in ids {
             let removed = live.state.requests.borrow_mut().remove(id);
-            if let Some((reply, left)) = removed {
+            if let Some(RequestState { reply, left, .. }) = removed.map(|state| *state) {
                 live.state.cancel(left);
                 drop(answer(reply, if id == culprit { failure.clone() } else { others.clone() }));
             }

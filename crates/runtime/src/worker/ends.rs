@@ -134,13 +134,15 @@ impl Live {
         failure: Option<Failure>,
     ) -> Result<(), Box<Death>> {
         let removed = self.state.requests.borrow_mut().remove(request);
-        let Some((reply, left)) = removed else { return Ok(()) };
-        match (reply, failure) {
+        let Some(mut over) = removed else { return Ok(()) };
+        match (std::mem::replace(&mut over.reply, Reply::Done), failure) {
             (Reply::Kept(Some(answer)), _) => self.kept = Some(answer),
             (reply, Some(failure)) => self.kept = answer(reply, failure),
             (_, None) => {}
         }
-        if self.state.cancel(left) == LeftBehind::Something {
+        let left = (!over.left.is_nothing()).then(|| std::mem::take(&mut over.left));
+        self.state.requests.borrow_mut().recycle(over);
+        if left.map(|left| self.state.cancel(left)) == Some(LeftBehind::Something) {
             self.turn(isolate, RequestId::OUTSIDE, |scope, state| {
                 let forget = v8::Local::new(scope, &state.entry().drop_request);
                 let undefined = v8::undefined(scope).into();

@@ -53,6 +53,7 @@ impl Live {
             headers.push(b"content-type", b"text/plain;charset=UTF-8");
             let response = Response::new(200, headers, Body::from(bytes::Bytes::from(text)));
             respond(&self.state, id, response, None);
+            self.state.settle_answers(self.turn_ended);
         }
         self.after(isolate, id)?;
         self.after_others(isolate)?;

@@ -41,7 +41,7 @@ use self::place::Seat;
 use self::timer::TimerDriver;
 use crate::app::App;
 use crate::blank::Blank;
-use crate::isolate::{Home, this_thread};
+use crate::isolate::{ThreadNumber, this_thread};
 use crate::ledger;
 use crate::platform::Platform;
 use crate::shared_isolate::SharedIsolate;
@@ -103,7 +103,7 @@ struct Vitals {
     /// Which hooks the app has, as bits.
     hooks: AtomicU32,
     account: Account,
-    /// The number of the thread that the isolate is at home on; 0: none.
+    /// The number of the thread that entered the isolate last; 0: none has.
     home: AtomicU64,
     /// Somebody waits for the worker to have nothing to do.
     awaited: AtomicBool,
@@ -271,7 +271,7 @@ impl Worker {
         self.shared.vitals.account.counts()
     }
 
-    /// Whether this thread enters it without V8's Locker.
+    /// Whether this thread was the last to enter it: then it need not move, and caches are warm.
     pub fn is_at_home(&self) -> bool {
         self.shared.vitals.home.load(Ordering::Relaxed) == this_thread().0
     }
@@ -480,11 +480,7 @@ impl Vitals {
         }
     }
 
-    fn set_home(&self, home: Home) {
-        let number = match home {
-            Home::On(thread) => thread.0,
-            Home::Nowhere => 0,
-        };
-        self.home.store(number, Ordering::Relaxed);
+    fn set_home(&self, home: ThreadNumber) {
+        self.home.store(home.0, Ordering::Relaxed);
     }
 }

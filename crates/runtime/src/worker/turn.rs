@@ -3,10 +3,12 @@
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use hearth_core::{LimitExceeded, RequestId};
+use hearth_core::{Footprint, LimitExceeded, RequestId};
+use hearth_jail::breadcrumbs::Doing;
 
 use super::core::Live;
 use crate::isolate::LockedIsolate;
+use crate::last_request::Mark;
 use crate::state::State;
 use crate::watchdog::{Budget, Turn};
 
@@ -22,6 +24,8 @@ const LONG: Duration = Duration::from_micros(200);
 /// V8's own tasks are run after long turns, and after this many short ones.
 const TASK_TURNS: u32 = 256;
 const TASKS_AT_ONCE: usize = 16;
+/// How much the heap of an app that is to stay small may grow before it is tidied again.
+const TIDY: usize = 4 << 20;
 
 impl Live {
     /// Enters the context for `request` and calls `f`, then runs microtasks and looks for what nobody caught.
@@ -32,13 +36,14 @@ impl Live {
         f: impl FnOnce(&mut v8::PinScope<'_, '_>, &State) -> R,
     ) -> Result<R, Killed> {
         let state = Rc::clone(&self.state);
-        let budget = match state.requests.borrow_mut().get(request) {
-            Some(entry) => entry.budget(&state.app.limits),
-            None => Budget { cpu: None, wall: None },
+        let (budget, doing) = match state.requests.borrow_mut().get(request) {
+            Some(entry) => (entry.budget(&state.app.limits), entry.phase.doing()),
+            None => (Budget { cpu: None, wall: None }, Doing::Outside),
         };
         state.set_running(request);
         let now = self.just_now.take().unwrap_or_else(Instant::now);
-        let watch = Turn::arm(&self.subject, request, budget, now);
+        let watch = Turn::arm(&self.subject, request, doing, budget, now);
+        let mark = Mark::new(&state);
         let result = {
             v8::scope!(let scope, &mut **isolate);
             let context = v8::Local::new(scope, &*self.context);
@@ -53,9 +58,11 @@ impl Live {
             State::leave(scope);
             result
         };
+        drop(mark);
         let finished = watch.finish();
         // The time that a short turn is charged with is the time that passed.
-        state.settle_answers(|| if finished.cpu < LONG { now + finished.cpu } else { Instant::now() });
+        self.turn_ended = if finished.cpu < LONG { now + finished.cpu } else { Instant::now() };
+        state.settle_answers(self.turn_ended);
         self.turns = self.turns.wrapping_add(1);
         state.app.pace.note(finished.cpu);
         self.tasks_due |= finished.cpu >= LONG || self.turns % TASK_TURNS == 0;
@@ -86,7 +93,24 @@ impl Live {
                     break;
                 }
             }
-        })
+        })?;
+        match self.state.app.limits.footprint {
+            Footprint::Usual => Ok(()),
+            Footprint::Small => self.tidy(isolate),
+        }
+    }
+
+    /// Gives back what the heap has and does not use, if that may be much.
+    fn tidy(&mut self, isolate: &mut LockedIsolate<'_>) -> Result<(), Killed> {
+        if isolate.get_heap_statistics().total_heap_size() < self.tidy_at {
+            return Ok(());
+        }
+        let collect = |scope: &mut v8::PinScope<'_, '_>, _: &State| {
+            scope.memory_pressure_notification(v8::MemoryPressureLevel::Critical);
+        };
+        self.turn(isolate, RequestId::OUTSIDE, collect)?;
+        self.tidy_at = isolate.get_heap_statistics().total_heap_size() + TIDY;
+        Ok(())
     }
 }
 

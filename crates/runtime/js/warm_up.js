@@ -1,0 +1,39 @@
+// @ts-check
+"use strict";
+// Serves requests while the snapshot is made, in a context that is thrown away, so that the snapshot has the code of all
+// functions that a first request needs, and V8 need not compile them again for each worker. Gets what main.js exports.
+//
+// There are no natives to answer here: they throw, which is caught, and what comes after them is called for itself.
+
+function attempt(f) {
+  try {
+    f();
+  } catch {
+    // Only that it was compiled counts.
+  }
+}
+
+main.setEnvironment(["NAME", "value"], "app", "1.0.0", "worker");
+
+const handlers = [
+  () => new Response("text"),
+  () => new Response("text", { status: 201, headers: { "x-name": "value" } }),
+  () => Response.json({ name: "value" }),
+  (request) => {
+    attempt(() => request.method);
+    attempt(() => request.url);
+    attempt(() => request.headers.get("accept"));
+    attempt(() => new URL("http://host/path?query").searchParams.get("name"));
+    attempt(() => request.json());
+    return new Response(null);
+  },
+  async () => {
+    await undefined;
+    return new Response("text");
+  },
+];
+for (let i = 0; i < handlers.length; i++) {
+  main.setHandlers({ default: { fetch: handlers[i] } });
+  attempt(() => main.dispatchFetch(i + 1));
+}
+attempt(() => console.log("text"));
