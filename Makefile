@@ -1,6 +1,6 @@
 # The two that matter: `make run` and `make test`. Each sets up what it needs.
 
-.PHONY: run test lint fmt bench soak setup setup-tests
+.PHONY: run test lint fmt bench soak chaos setup setup-tests
 
 run: setup
 	cargo run --locked --release --bin hearth -- serve examples --listen 127.0.0.1:8080 --admin 127.0.0.1:9090
@@ -21,6 +21,10 @@ bench: setup
 # Minutes of everything that can be done to a server, in every way of running: SOAK_SECONDS (180), SOAK_SEED.
 soak: setup
 	cargo test --locked --release -p hearth --test soak
+
+# Minutes of faults under load (crashes, kills, freezes, stuck apps, deploys, reloads): CHAOS_SECONDS (300), CHAOS_SEED.
+chaos: setup
+	cargo test --locked --release -p hearth --test chaos
 
 setup:
 	tools/setup

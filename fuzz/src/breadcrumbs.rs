@@ -6,11 +6,12 @@
 
 use std::cell::RefCell;
 use std::fs::File;
+use std::path::Path;
 
-use hearth_jail::breadcrumbs::{Breadcrumbs, Running, parse, read};
+use hearth_jail::breadcrumbs::{Breadcrumbs, Doing, Who, parse, read};
 
-const RECORD: usize = 128;
-const NAME: usize = 112;
+const RECORD: usize = 512;
+const NAME: usize = 160;
 
 thread_local! {
     static FILE: RefCell<tempfile::NamedTempFile> =
@@ -20,17 +21,18 @@ thread_local! {
 pub fn check(data: &[u8]) {
     garbage(data);
     // With the right start, so that most inputs get past it.
-    garbage(&[b"HRTHCRM1", data].concat());
+    garbage(&[b"HRTHCRM2", data].concat());
     FILE.with_borrow(|file| written(data, file));
 }
 
 fn garbage(page: &[u8]) {
-    let is_page = page.len() >= RECORD && page.starts_with(b"HRTHCRM1");
-    let Ok(running) = parse(page) else {
+    let is_page = page.len() >= RECORD && page.starts_with(b"HRTHCRM2");
+    let Ok(trail) = parse(page) else {
         assert!(!is_page, "a page is refused");
         return;
     };
     assert!(is_page, "what is no page is read");
+    let running = trail.running;
     let records = page.len() / RECORD - 1;
     assert!(running.iter().map(|r| r.thread).is_sorted_by(|a, b| a < b));
     for thread in 0..records {
@@ -40,7 +42,7 @@ fn garbage(page: &[u8]) {
         assert!(found.is_none_or(|r| r.app.chars().count() <= NAME));
         // Alone on a page it says the same.
         let alone = parse(&[&page[..RECORD], record].concat()).expect("it begins as a page");
-        assert_eq!(alone.first().map(|r| (&r.app, r.request)), found.map(|r| (&r.app, r.request)));
+        assert_eq!(alone.running.first().map(|r| (&r.app, r.request)), found.map(|r| (&r.app, r.request)));
     }
     assert!(running.last().is_none_or(|r| r.thread < records));
 }
@@ -57,15 +59,21 @@ fn written(data: &[u8], file: &tempfile::NamedTempFile) {
     let mut expected = Vec::new();
     for (thread, (crumb, name)) in crumbs.iter_mut().zip(&names).enumerate() {
         let request = (thread as u64) << 40 | name.len() as u64;
-        crumb.set("what ran before, with a longer name than most", 1);
-        crumb.set(name, request);
+        let who = |app| Who { app, version: "1.0.0", owner: "somebody" };
+        crumb.set(1, || who("what ran before, with a longer name than most"), 1, Doing::Loading);
+        crumb.set(2, || who(name), request, Doing::Handling);
         let cut = (0..=NAME.min(name.len())).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0);
-        expected.push(Running { thread, app: name[..cut].to_owned(), request });
+        expected.push((thread, name[..cut].to_owned(), "somebody".to_owned(), request));
     }
-    assert_eq!(read(path).expect("what was written is a page"), expected);
+    assert_eq!(told(path), expected);
     for crumb in crumbs.iter_mut().take(1) {
         crumb.clear();
         expected.remove(0);
     }
-    assert_eq!(read(path).expect("what was written is a page"), expected);
+    assert_eq!(told(path), expected);
+}
+
+fn told(path: &Path) -> Vec<(usize, String, String, u64)> {
+    let running = read(path).expect("what was written is a page").running;
+    running.into_iter().map(|one| (one.thread, one.app, one.owner, one.request)).collect()
 }

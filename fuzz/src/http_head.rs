@@ -57,7 +57,7 @@ pub fn check(data: &[u8]) {
 }
 
 fn read(bytes: &[u8], max_head: usize) -> Verdict {
-    let rules = Rules { scheme: SCHEME, default_host: DEFAULT_HOST, max_head };
+    let rules = Rules { scheme: SCHEME, default_host: DEFAULT_HOST, max_head, max_headers: 100 };
     Ok(head(bytes, &rules)?.map(Seen::from))
 }
 

@@ -4,6 +4,7 @@
 //! seeds and mutations of them with every `cargo test`, so that no target can rot.
 #![forbid(unsafe_code)]
 
+pub mod agent_protocol;
 pub mod breadcrumbs;
 pub mod cron;
 pub mod dotenv;

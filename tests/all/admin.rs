@@ -140,7 +140,8 @@ fn all_that_the_document_names_is_there() {
     let mut asked = 0;
     for (path, methods) in document["paths"].as_object().expect("the document has paths") {
         // Each name in braces is an app's, a key's or a number.
-        let filled = path.replace("{name}", "hello").replace("{app}", "hello");
+        let filled = path.replace("{name}", "hello").replace("{app}", "hello").replace("{owner}", "hello");
+        let filled = filled.replace("{sandbox}", "hello").replace("{job}", "7");
         let filled: String =
             filled.split('{').map(|part| part.split_once('}').map_or(part, |(_, rest)| rest)).collect();
         let filled = if path.contains("{key}") || path.contains("{id}") { format!("{filled}7") } else { filled };

@@ -212,7 +212,7 @@ fn logs_and_events_are_followed_until_the_server_ends() {
     server.wait_log("/first");
     let mut logs = follow("cli-follow-logs", &["logs", "hello", "--follow"]);
     let mut lines = follow("cli-follow-lines", &["logs", "hello", "-f", "--json"]);
-    let mut events = follow("cli-follow-events", &["events"]);
+    let mut events = follow("cli-follow-events", &["events", "-f"]);
     logs.wait_output("/first");
     lines.wait_output("/first");
     events.wait_output("catalogue_changed");
@@ -222,6 +222,10 @@ fn logs_and_events_are_followed_until_the_server_ends() {
     assert_eq!(line["app"], "hello");
     folder.say("more", "more");
     events.wait_output("apps=2");
+    // Without it, what there is, and that is all.
+    let kept = told(&server, &["events"]);
+    assert!(kept.lines().filter(|line| line.contains("catalogue_changed apps=")).count() >= 2, "{kept}");
+    assert_eq!(told_json(&server, &["events"])["events"][0]["event"], "catalogue_changed");
     ask(&server, &["drain", "--yes"]);
     for program in [&mut logs, &mut lines, &mut events] {
         program.wait();

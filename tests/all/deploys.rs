@@ -134,12 +134,20 @@ fn the_same_version_again_is_served_at_once_and_can_be_taken_back() {
     assert!(visitor.join().unwrap() > 0);
 
     let deleted = server.ask_json("DELETE", "/admin/apps/app?version=1.0.0", "");
-    assert_eq!(deleted, json!({ "name": "app", "deleted": ["1.0.0"] }));
+    assert_eq!(deleted, json!({ "name": "app", "deleted": ["1.0.0"], "secrets": 0, "tokens": 0 }));
     server.expect("/app/", "two");
     assert_eq!(server.get("/app@1/").status, 404);
     server.ask("DELETE", "/admin/apps/app?version=1.0.0", "").assert_error(404, "no_version", &["1.0.0"]);
-    assert_eq!(server.ask_json("DELETE", "/admin/apps/app", "")["deleted"], json!(["2.0.0"]));
+    // With the last of it go its keys: the next app of that name may be somebody else's.
+    server.ask_json("PUT", "/admin/apps/app/secrets/WORD", "secret");
+    server.ask_json("POST", "/admin/apps/app/tokens?label=x", "");
+    let deleted = server.ask_json("DELETE", "/admin/apps/app", "");
+    assert_eq!(deleted, json!({ "name": "app", "deleted": ["2.0.0"], "secrets": 1, "tokens": 1 }));
     server.get("/app/").assert_error(404, "no_app", &[]);
+    uploaded(&server, "app", "3.0.0", saying("three"));
+    assert_eq!(server.ask_json("GET", "/admin/apps/app/secrets", "")["secrets"], json!([]));
+    assert_eq!(server.ask_json("GET", "/admin/apps/app/tokens", "")["tokens"], json!([]));
+    server.ask_json("DELETE", "/admin/apps/app", "");
     server.ask("GET", "/admin/apps/app", "").assert_error(404, "no_app", &[]);
 }
 

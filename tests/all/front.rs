@@ -22,7 +22,7 @@ const MIRROR: &str = r#"
 "#;
 
 /// A certificate for `host` in the folder, and its key.
-fn certificate(folder: &Path, host: &str) -> (PathBuf, PathBuf) {
+pub fn certificate(folder: &Path, host: &str) -> (PathBuf, PathBuf) {
     let (certificate, key) = (folder.join(format!("{host}.pem")), folder.join(format!("{host}.key")));
     let name = format!("subjectAltName=DNS:{host}");
     let subject = format!("/CN={host}");
@@ -39,7 +39,7 @@ fn certificate(folder: &Path, host: &str) -> (PathBuf, PathBuf) {
 }
 
 /// What curl says, and whether it was content.
-fn curl(arguments: &[&str]) -> (bool, String) {
+pub fn curl(arguments: &[&str]) -> (bool, String) {
     let output = Command::new("curl").args(["-sS", "--max-time", "60", "--noproxy", "*"]).args(arguments).output();
     let output = output.expect("these tests need curl");
     (
@@ -48,7 +48,7 @@ fn curl(arguments: &[&str]) -> (bool, String) {
     )
 }
 
-fn text(path: &Path) -> &str {
+pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 

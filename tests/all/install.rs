@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::archive::tgz;
-use crate::folder::{Folder, eventually, until_text};
+use crate::folder::{Folder, eventually, until, until_text};
 use crate::stream::Events;
 
 const MANIFEST: &str = "autoInstall: true\n";
@@ -41,6 +41,17 @@ fn dependencies_come_first_and_no_script_of_theirs_runs() {
     let server = folder.serve(&[]);
     let mut events = Events::follow(&server, "/admin/events");
     assert_eq!(events.find(|event| event["event"] == "installing")["app"], "app");
+    // It is not there yet, and is known to come: from the first moment until it is.
+    until(&server, "/app/", |reply| {
+        match reply.status {
+            503 => {
+                reply.assert_error(503, "installing", &["dependencies"]);
+                assert!(reply.header("retry-after").is_some());
+            }
+            status => assert_eq!((status, reply.text()), (200, "installed")),
+        }
+        reply.status == 200
+    });
     until_text(&server, "/app/", "installed");
     assert!(!Path::exists(&folder.of("app/words/ran")), "a script has run");
 

@@ -24,6 +24,8 @@ const VISITORS: usize = 4;
 struct Weather {
     /// It was told to end: connections may go.
     ending: AtomicBool,
+    /// It has been enough: visitors go home after their answer.
+    is_calm: AtomicBool,
     served: std::sync::atomic::AtomicU64,
 }
 
@@ -38,13 +40,13 @@ enum Outcome {
 }
 
 /// Many clients with connections of their own, each sending one request after the other.
-struct Load {
+pub struct Load {
     weather: Arc<Weather>,
     visitors: Vec<JoinHandle<()>>,
 }
 
 impl Load {
-    fn start(server: &Server, path: &'static str) -> Self {
+    pub fn start(server: &Server, path: &'static str) -> Self {
         let weather = Arc::new(Weather::default());
         let visitor = |_| {
             let (weather, address) = (weather.clone(), server.address().to_owned());
@@ -57,8 +59,16 @@ impl Load {
         self.weather.served.load(Ordering::Relaxed)
     }
 
+    /// No visitor goes on, and none of their requests has failed.
+    pub fn end(self) {
+        self.weather.is_calm.store(true, Ordering::Release);
+        for visitor in self.visitors {
+            visitor.join().expect("no request fails");
+        }
+    }
+
     /// So many more requests have been answered.
-    fn wait(&self, server: &Server, more: u64) {
+    pub fn wait(&self, server: &Server, more: u64) {
         let before = self.served();
         eventually(server, "requests are answered", || self.served() >= before + more);
     }
@@ -66,7 +76,7 @@ impl Load {
 
 fn visit(weather: &Weather, address: &str, path: &str) {
     loop {
-        if weather.ending.load(Ordering::Acquire) {
+        if weather.ending.load(Ordering::Acquire) || weather.is_calm.load(Ordering::Acquire) {
             return;
         }
         // The flag is up before the signal is sent: who is refused by a server that ends sees it.
@@ -81,7 +91,7 @@ fn visit(weather: &Weather, address: &str, path: &str) {
                 Outcome::Answered { text, close } => {
                     assert!(text.starts_with("hello "), "{text}");
                     weather.served.fetch_add(1, Ordering::Relaxed);
-                    if close {
+                    if close || weather.is_calm.load(Ordering::Acquire) {
                         break;
                     }
                 }

@@ -135,11 +135,11 @@ fn a_signal_to_all_processes_is_left_to_control() {
 }
 
 #[test]
-fn sighup_looks_again_and_a_second_interrupt_ends_at_once() {
+fn sighup_reads_the_configuration_again_and_a_second_interrupt_ends_at_once() {
     let (_folder, mut server) = serve("processes-signals", &["--drain-timeout", "60s", "--workers", "1"]);
     server.expect("/counter/", "1");
     server.signal("-HUP");
-    server.wait_log("Looking again at all apps");
+    server.wait_log("Configuration read again");
     server.expect("/counter/", "2");
     let (mut held, cell) = (hold(&server), server.cell());
     server.interrupt();

@@ -52,6 +52,10 @@ impl Program {
         rest.chars().take_while(|c| c.is_ascii_digit() || matches!(c, '.' | ':')).collect()
     }
 
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn signal(&self, signal: &str) {
         assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
     }

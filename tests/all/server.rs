@@ -109,6 +109,8 @@ pub fn scratch(name: &str) -> PathBuf {
 fn hearth() -> Command {
     let mut command = Command::new(BINARY);
     command.env_remove("RUST_LOG").env("HEARTH_TEST_SECRET", "not for apps");
+    // Dozens of servers run at once: only tests that are about it have a process that waits.
+    command.env("HEARTH_STANDBY", "0");
     command
 }
 

@@ -266,3 +266,50 @@ fn check_escape(server: &Server, host: &str, path: &str) {
         assert!(!text.contains(leak), "{host} {path} leaks {leak:?}: {text}");
     }
 }
+
+/// What a site generator writes.
+const GENERATED: &[(&str, &str)] = &[
+    ("blog/index.html", "<head><title>top</title></head>"),
+    ("blog/404.html", "<title>nothing here</title>"),
+    ("blog/about.html", "<title>about</title>"),
+    ("blog/posts/first/index.html", "<title>first</title>"),
+    ("blog/_astro/page.DrqNLHZG.css", "p{}"),
+    ("blog/.env", "PUBLIC_A=a\n"),
+    ("one/index.html", "<title>one</title>"),
+    ("one/404.html", "<title>never seen</title>"),
+    ("one/manifest.yaml", "site: spa\n"),
+    ("many/index.html", "<title>many</title>"),
+    ("many/manifest.yaml", "site: pages\n"),
+];
+
+#[test]
+fn a_site_of_many_pages() {
+    let folder = Folder::with("sites-pages", GENERATED);
+    let server = folder.serve(&[]);
+    let says = |path: &str| {
+        let reply = server.get(path);
+        let location = reply.header("location").unwrap_or_default().to_owned();
+        let title = reply.text().split_once("<title>").map_or("", |(_, rest)| rest.split('<').next().unwrap());
+        format!("{} {location}{title}", reply.status)
+    };
+    for (path, expected) in [
+        ("/blog/", "200 top"),
+        ("/blog/about", "200 about"),
+        ("/blog/about.html", "200 about"),
+        ("/blog/about/", "308 /blog/about"),
+        ("/blog/posts/first", "308 /blog/posts/first/"),
+        ("/blog/posts/first/", "200 first"),
+        ("/blog/missing", "404 nothing here"),
+        ("/blog/posts/missing.png", "404 nothing here"),
+        ("/blog/.env", "404 nothing here"),
+        ("/one/anything", "200 one"),
+        ("/many/", "200 many"),
+    ] {
+        assert_eq!(says(path), expected, "{path}");
+    }
+    let top = server.get("/blog/");
+    assert!(!top.text().contains("<base") && top.text().contains("\"PUBLIC_A\":\"a\""), "{}", top.text());
+    let kept = server.get("/blog/_astro/page.DrqNLHZG.css");
+    assert_eq!(kept.header("cache-control"), Some("public, max-age=31536000, immutable"));
+    server.get("/many/missing").assert_error(404, "not_found", &[]);
+}

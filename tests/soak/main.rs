@@ -39,14 +39,14 @@ fn main() -> ExitCode {
     let modes: Vec<&'static str> =
         MODES.into_iter().filter(|mode| chosen.split(',').any(|name| name == *mode)).collect();
     let scratch = server::scratch("soak");
-    let (folder, crumbs) = (scratch.join("apps"), scratch.join("breadcrumbs"));
+    let folder = scratch.join("apps");
     let apps = apps::write(&folder).unwrap();
     println!("soak: SOAK_SEED={seed} SOAK_SECONDS={seconds}, {} apps", apps.len());
 
     let mut count = 0;
     for mode in &modes {
         let storm = Duration::from_secs(seconds) / modes.len() as u32;
-        let plan = Plan { mode, folder: &folder, crumbs: &crumbs, apps: &apps, seed, storm };
+        let plan = Plan { mode, folder: &folder, scratch: &scratch, apps: &apps, seed, storm };
         let faults = plan.run();
         for fault in faults.told() {
             println!("  FAULT {fault}");

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::apps::{App, KINDS, Outcome};
 use crate::ask::Company;
 use crate::random::Random;
-use crate::server::{PATIENCE, Server, run as hearth};
+use crate::server::{PATIENCE, Server};
 use crate::settle::{Peaks, Size, outline, settle};
 use crate::tally::{Faults, Tally};
 use crate::visitor::{Visitor, World};
@@ -48,7 +48,8 @@ const EXPECTED: [&str; 2] = [" hearth::console: ", "A turn is stuck"];
 pub struct Plan<'a> {
     pub mode: &'static str,
     pub folder: &'a Path,
-    pub crumbs: &'a Path,
+    /// Where to keep what somebody may want to look into.
+    pub scratch: &'a Path,
     pub apps: &'a [App],
     pub seed: u64,
     pub storm: Duration,
@@ -94,8 +95,7 @@ impl Plan<'_> {
     }
 
     fn start(&self) -> Server {
-        let (folder, crumbs) = (self.folder.to_str().unwrap(), self.crumbs.to_str().unwrap());
-        let mut arguments = vec!["serve", folder, "--execution", self.mode, "--breadcrumbs", crumbs];
+        let mut arguments = vec!["serve", self.folder.to_str().unwrap(), "--execution", self.mode];
         arguments.extend(FLAGS);
         Server::start(&arguments, &[("RUST_LOG", "info,hearth::pool=warn")])
     }
@@ -160,13 +160,12 @@ impl Plan<'_> {
             return format!("the server does not answer: {}\n{}", outline(&report), self.keep(&server.log()));
         }
         let (status, log) = server.wait();
-        let crumbs = hearth(&["breadcrumbs", self.crumbs.to_str().unwrap()]).stdout;
-        format!("the server ended: {status}\n{crumbs}{}", self.keep(&log))
+        format!("the server ended: {status}\n{}", self.keep(&log))
     }
 
     /// For whoever looks into a fault. Says where.
     fn keep(&self, log: &str) -> String {
-        let file = self.crumbs.with_file_name(format!("{}.log", self.mode));
+        let file = self.scratch.join(format!("{}.log", self.mode));
         std::fs::write(&file, log).unwrap();
         format!("the log is in {}", file.display())
     }

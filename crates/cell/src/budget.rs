@@ -1,8 +1,6 @@
 //! How much memory all workers may hold together. V8's heaps share a cage of 4 GiB, whose end is the end of the process;
 //! array buffers lie outside and count against the machine.
 
-use std::fs;
-
 use hearth_core::ByteSize;
 
 /// V8's cage.
@@ -37,19 +35,7 @@ impl Budget {
 }
 
 fn machine_share() -> ByteSize {
-    let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| memory_total(&text));
-    let group = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
-        .iter()
-        .find_map(|path| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok());
-    let bytes = machine.into_iter().chain(group).min().unwrap_or(CAGE);
-    ByteSize(bytes / 100 * MACHINE_PERCENT)
-}
-
-/// `MemTotal:       24588612 kB`
-fn memory_total(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kilobytes << 10)
+    ByteSize(hearth_jail::memory::available().unwrap_or(CAGE) / 100 * MACHINE_PERCENT)
 }
 
 #[cfg(test)]
@@ -63,11 +49,5 @@ mod tests {
         assert_eq!(budget, Budget { heaps: gib(3), total: gib(16) });
         assert_eq!(Budget::for_machine(64, Some(gib(16))).heaps, gib(1), "never less than one");
         assert_eq!(Budget::for_machine(1, Some(ByteSize::mb(256))).heaps, ByteSize::mb(256));
-    }
-
-    #[test]
-    fn the_machines_memory_is_read() {
-        assert_eq!(memory_total("MemTotal:       24588612 kB\nMemFree: 1 kB\n"), Some(24588612 << 10));
-        assert_eq!(memory_total("nothing"), None);
     }
 }

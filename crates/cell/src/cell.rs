@@ -111,8 +111,9 @@ impl Cell {
             }
             Execution::Oneshot => Mode::Oneshot(oneshots.clone()),
             Execution::Shared => {
-                let key = IsolateKey { owner: app.owner.clone(), heap: app.limits.heap };
-                Mode::Shared(isolates.shelf(key, ShelfRules { most: workers, concurrency: 1, life: rules.life }))
+                let rules = ShelfRules { most: workers, concurrency: 1, life: rules.life };
+                let key = IsolateKey { owner: app.owner.clone(), heap: app.limits.heap, rules };
+                Mode::Shared(isolates.shelf(key, rules))
             }
         };
         AppHost { version, share: Arc::new(share), mode, patience: rules.queue_timeout, timings: rules.timings.clone() }

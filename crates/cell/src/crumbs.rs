@@ -1,10 +1,13 @@
-//! Where breadcrumbs are kept, so that a crash can be traced to its app.
+//! Where breadcrumbs are kept, so that a crash can be traced to its app: in a file that somebody reads later, or in a page
+//! that control has too.
 
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use hearth_jail::breadcrumbs::{BreadcrumbError, Breadcrumbs};
+use hearth_jail::last_act;
 
 /// Threads that breadcrumbs are kept for.
 const THREADS: usize = 255;
@@ -27,4 +30,12 @@ pub fn keep_breadcrumbs(file: &Path) -> Result<(), CrumbsError> {
     let file = File::options().read(true).write(true).create(true).truncate(true).open(file)?;
     hearth_runtime::set_breadcrumbs(Breadcrumbs::in_file(THREADS, &file)?);
     Ok(())
+}
+
+/// From now on `page` says what each thread is running, and which one brought the process down; who listens at the other
+/// end of `alarm` is told at that moment.
+pub(crate) fn share_breadcrumbs(page: OwnedFd, alarm: OwnedFd) -> Result<(), CrumbsError> {
+    let page = Breadcrumbs::in_file(THREADS, &File::from(page))?;
+    hearth_runtime::set_breadcrumbs(page.clone());
+    Ok(last_act::rehearse(page, alarm, hearth_runtime::running_request)?)
 }

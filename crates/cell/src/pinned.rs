@@ -1,5 +1,5 @@
 //! Threads for pinned workers: each runs a single-threaded tokio runtime and enters the isolates that were made on it, alone
-//! and so without V8's Locker. A long turn holds up all workers of its thread, but no connection.
+//! and so with warm caches. A long turn holds up all workers of its thread, but no connection.
 
 use std::io;
 use std::sync::Arc;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hearth_config::{Lifetime, Settings};
-use hearth_core::{ByteSize, Limits};
+use hearth_core::{ByteSize, Footprint, Limits};
 use hearth_pool::Life;
 
 use crate::execution::Execution;
@@ -26,7 +26,7 @@ impl Terms {
         let threads = u16::try_from(self.threads).unwrap_or(u16::MAX);
         AppRules {
             execution: execution(settings),
-            workers: usize::from(settings.workers(threads)),
+            workers: usize::from(workers(settings, threads)),
             queue: self.queue,
             queue_timeout: self.queue_timeout,
             weight: 1,
@@ -43,13 +43,19 @@ impl Terms {
     }
 }
 
+/// An app that should be small has one worker, unless it asks for more: each has a heap of its own.
+fn workers(settings: &Settings, threads: u16) -> u16 {
+    settings.workers(if settings.low_memory { 1 } else { threads })
+}
+
 /// What the engine keeps. `cpu` and `timeout` also hold for waitUntil; module evaluation has at least its default. An app
-/// that should be small has half the heap, which V8 keeps clean at the price of time.
+/// that should be small has half the heap, and gives back what it does not use at the price of time.
 pub fn limits(settings: &Settings) -> Limits {
     let (limits, defaults) = (settings.limits(), Limits::default());
     let at_least = |own: Duration, default: Duration| if own.is_zero() { own } else { own.max(default) };
     Limits {
         heap: if settings.low_memory { ByteSize(limits.heap.bytes() / 2) } else { limits.heap },
+        footprint: if settings.low_memory { Footprint::Small } else { Footprint::Usual },
         module_cpu: at_least(limits.cpu, defaults.module_cpu),
         module_wall: at_least(limits.wall, defaults.module_wall),
         wait_until_cpu: limits.cpu,

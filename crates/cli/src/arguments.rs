@@ -10,7 +10,9 @@ use hearth_core::units::parse_duration;
 use crate::check::CheckOptions;
 use crate::completions::CompletionsOptions;
 use crate::dev::DevOptions;
+use crate::doctor::DoctorOptions;
 use crate::init::InitOptions;
+use crate::mcp_options::McpOptions;
 use crate::remote::RemoteCommand;
 use crate::serve_options::{AppDefaults, PoolDefaults, ServeOptions};
 
@@ -31,6 +33,12 @@ pub enum Command {
     /// Serve apps from within `hearth serve`.
     #[command(hide = true)]
     Cell,
+    /// Try what a cell must not be able to do.
+    #[command(hide = true)]
+    JailProbe,
+    /// Make sandboxes for the server at the other end of the standard input.
+    #[command(hide = true)]
+    Spawner,
     /// Evaluate an expression and print what it is.
     Eval(EvalOptions),
     /// Say what each thread of a crashed process was running.
@@ -47,6 +55,10 @@ pub enum Command {
     Init(InitOptions),
     /// Say whether apps can be served, and what is wrong with them, without running them.
     Check(CheckOptions),
+    /// Say what this machine has for Hearth, what that means, and what to do about it.
+    Doctor(DoctorOptions),
+    /// Give agents sandboxes to run code in, over MCP.
+    Mcp(McpOptions),
     /// Print what a shell needs to complete commands.
     Completions(CompletionsOptions),
     #[command(flatten)]
@@ -100,7 +112,7 @@ pub struct EvalOptions {
     pub app: AppDefaults,
 }
 
-fn variable(text: &str) -> Result<(String, String), String> {
+pub fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => Err(format!("{text:?} is not KEY=VALUE")),

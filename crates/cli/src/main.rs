@@ -4,16 +4,25 @@
 mod arguments;
 mod check;
 mod completions;
+mod configuration;
 mod dev;
+mod doctor;
 mod eval;
+mod hangup;
 mod init;
 mod log;
 mod manifest;
+mod mcp;
+mod mcp_options;
 mod one_app;
+mod otel;
+mod probe;
 mod remote;
 mod run;
+mod sandboxes;
 mod serve;
 mod serve_options;
+mod service;
 mod settings;
 mod signals;
 mod terminal;
@@ -33,13 +42,15 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => error.exit(),
     };
-    if let Command::Run(_) | Command::Serve(_) | Command::Cell = arguments.command {
+    if let Command::Run(_) | Command::Serve(_) | Command::Cell | Command::Mcp(_) = arguments.command {
         raise_file_limit();
     }
     let result = match arguments.command {
         Command::Run(options) => run::run(options),
         Command::Serve(options) => serve::serve(*options),
         Command::Cell => hearth_cell::process::run(&hearth_snapshot::snapshot()).map_err(Into::into),
+        Command::JailProbe => probe::probe(),
+        Command::Spawner => hearth_sandbox::drivers::process::serve_spawner().map_err(Into::into),
         Command::Eval(options) => eval::eval(options),
         Command::Breadcrumbs { file } => breadcrumbs(&file),
         Command::Dev(options) => match dev::dev(&options) {
@@ -49,6 +60,8 @@ fn main() -> ExitCode {
         Command::DevServer(options) => dev::serve_child(*options),
         Command::Init(options) => init::init(&options),
         Command::Check(options) => return check::check(&options),
+        Command::Doctor(options) => return doctor::doctor(&options),
+        Command::Mcp(options) => mcp::mcp(options),
         Command::Completions(options) => completions::completions(&options),
         Command::Remote(command) => return remote::run(command),
     };
@@ -71,8 +84,8 @@ fn raise_file_limit() {
 
 /// Says what each thread of a crashed process was running.
 fn breadcrumbs(file: &std::path::Path) -> anyhow::Result<()> {
-    for running in hearth_jail::breadcrumbs::read(file)? {
-        println!("thread {} ran request {} of {}", running.thread, running.request, running.app);
+    for running in hearth_jail::breadcrumbs::read(file)?.running {
+        println!("thread {} ran request {} of {}@{}", running.thread, running.request, running.app, running.version);
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ use hearth_runtime::{App, Platform, Stuck, Threads};
 use tokio::net::TcpListener;
 
 use crate::arguments::{RunOptions, ServerOptions};
+use crate::hangup::Terminal;
 use crate::settings::PoolSettings;
 use crate::{log, one_app, signals};
 
@@ -72,7 +73,7 @@ async fn answer(listener: TcpListener, config: Config, cell: Cell, host: AppHost
         tracing::error!(error = %failure, "The app failed to start");
     }
     // Before anybody is told that we are there: who is told may want us to stop.
-    let stop = signals::stop().context("cannot watch for signals")?;
+    let stop = signals::stop(Terminal::now()).context("cannot watch for signals")?;
     tracing::info!("Listening on http://{address}");
     // The handler inside runs on the runtime's own threads, not on this one.
     let patience = config.drain_timeout;

@@ -11,6 +11,9 @@ use hearth_core::ByteSize;
 use hearth_core::units::parse_duration;
 use hearth_egress::EgressPolicy;
 
+use crate::mcp_options::McpFrontOptions;
+use crate::sandboxes::SandboxOptions;
+
 #[derive(Debug, Args)]
 pub struct ServeOptions {
     /// Folders of apps; where two hold the same version of an app, the first counts.
@@ -37,6 +40,13 @@ pub struct ServeOptions {
     /// The admin API's token. Without it one is made on first start and kept in DATA/admin.token.
     #[arg(long, env = "HEARTH_ADMIN_TOKEN", hide_env_values = true, value_name = "TOKEN")]
     pub admin_token: Option<String>,
+    /// Where agents reach sandboxes over MCP, at /mcp [default: nowhere].
+    #[arg(long, env = "HEARTH_MCP", value_name = "ADDRESS:PORT")]
+    pub mcp: Option<SocketAddr>,
+    #[command(flatten)]
+    pub mcp_front: McpFrontOptions,
+    #[command(flatten)]
+    pub sandboxes: SandboxOptions,
     /// Where state is kept [default: .hearth].
     #[arg(long, env = "HEARTH_DATA", value_name = "DIR")]
     pub data: Option<PathBuf>,
@@ -52,18 +62,24 @@ pub struct ServeOptions {
     /// How the log is written.
     #[arg(long, env = "HEARTH_LOG_FORMAT", value_name = "FORMAT")]
     pub log_format: Option<LogLineFormat>,
+    /// Processes that serve, each with heaps of its own [default: 1].
+    #[arg(long, env = "HEARTH_CELLS", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub cells: Option<u16>,
+    /// Processes that wait to take over when one of those is lost [default: 1].
+    #[arg(long, env = "HEARTH_STANDBY", value_name = "N", value_parser = clap::value_parser!(u16).range(0..=64))]
+    pub standby: Option<u16>,
     /// How long requests in flight may go on after Ctrl-C [default: 10s].
     #[arg(long, env = "HEARTH_DRAIN_TIMEOUT", value_name = "TIME", value_parser = parse_duration)]
     pub drain_timeout: Option<Duration>,
     /// Longest time for a request's head to arrive [default: 10s].
     #[arg(long, env = "HEARTH_HEAD_TIMEOUT", value_name = "TIME", value_parser = parse_duration)]
     pub head_timeout: Option<Duration>,
+    /// Read the flags, the configuration and the certificates, say what is wrong with them, and serve nothing.
+    #[arg(long)]
+    pub check: bool,
     /// Show the apps' own error texts to clients.
     #[arg(long)]
     pub dev: bool,
-    /// Keep in FILE what each thread is running, so that a crash can be traced to its app (see `hearth breadcrumbs`).
-    #[arg(long, value_name = "FILE")]
-    pub breadcrumbs: Option<PathBuf>,
     #[command(flatten)]
     pub pool: PoolDefaults,
     #[command(flatten)]

@@ -1,5 +1,5 @@
-//! Signals, as people expect them: SIGTERM and Ctrl-C end the program when what is in flight is finished; a second Ctrl-C
-//! ends it at once; SIGHUP makes a server look again at all there is.
+//! Signals, as people expect them: SIGTERM and Ctrl-C end the program when what is in flight is finished; a second one
+//! ends it at once; SIGHUP makes a server read its configuration again, or end with its terminal; SIGUSR2 has a newer program take its place.
 
 use std::future::poll_fn;
 use std::io;
@@ -7,30 +7,56 @@ use std::task::Poll;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Ready at the first SIGINT or SIGTERM, from now on: neither ends the process any more once this has returned. A second
-/// SIGINT ends it at once.
-pub fn stop() -> io::Result<impl Future<Output = ()> + Send + 'static> {
+use crate::hangup::{Hangup, Terminal};
+
+const SIGHUP: i32 = 1;
+const SIGINT: i32 = 2;
+const SIGTERM: i32 = 15;
+
+/// Ready at the first SIGINT or SIGTERM, or when the terminal is closed, from now on: none of them ends the process any more
+/// once this has returned. A second one ends it at once, as the signal itself would have.
+pub fn stop(terminal: Terminal) -> io::Result<impl Future<Output = ()> + Send + 'static> {
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let mut hangup = signal(SignalKind::hangup())?;
+    let mut either = async move || {
+        poll_fn(|cx| {
+            if interrupt.poll_recv(cx).is_ready() {
+                return Poll::Ready(SIGINT);
+            }
+            while hangup.poll_recv(cx).is_ready() {
+                if terminal.hangup() == Hangup::End {
+                    return Poll::Ready(SIGHUP);
+                }
+            }
+            terminate.poll_recv(cx).map(|_| SIGTERM)
+        })
+        .await
+    };
     Ok(async move {
-        poll_fn(
-            |cx| {
-                if interrupt.poll_recv(cx).is_ready() { Poll::Ready(()) } else { terminate.poll_recv(cx).map(drop) }
-            },
-        )
-        .await;
+        either().await;
         tracing::info!("Stopping: requests in flight are finished first");
-        tokio::spawn(async move {
-            interrupt.recv().await;
-            std::process::exit(130);
-        });
+        tokio::spawn(async move { std::process::exit(128 + either().await) });
     })
 }
 
-/// Ready at each SIGHUP.
-pub fn look_again() -> io::Result<impl AsyncFnMut() + Send + 'static> {
+/// Ready at each SIGUSR2.
+pub fn upgrade() -> io::Result<impl AsyncFnMut() + Send + 'static> {
+    let mut wanted = signal(SignalKind::user_defined2())?;
+    Ok(async move || {
+        wanted.recv().await;
+    })
+}
+
+/// Ready at each SIGHUP that is no terminal's end.
+pub fn reload(terminal: Terminal) -> io::Result<impl AsyncFnMut() + Send + 'static> {
     let mut hangup = signal(SignalKind::hangup())?;
     Ok(async move || {
-        hangup.recv().await;
-        tracing::info!("Looking again at all apps");
+        loop {
+            hangup.recv().await;
+            if terminal.hangup() == Hangup::Reload {
+                tracing::info!("Reading the configuration again");
+                return;
+            }
+        }
     })
 }

@@ -16,6 +16,7 @@ use crate::fields::Fault;
 use crate::host::HostError;
 use crate::inside::PathError;
 use crate::name::NameError;
+use crate::otel::{EndpointError, RatioError};
 use crate::public_routes::RouteError;
 use crate::rate::RateError;
 
@@ -110,6 +111,10 @@ pub enum Problem {
     Cron(#[from] CronError),
     #[error(transparent)]
     Rate(#[from] RateError),
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    #[error(transparent)]
+    Ratio(#[from] RatioError),
     #[error(transparent)]
     Route(#[from] RouteError),
     #[error(transparent)]

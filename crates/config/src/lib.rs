@@ -4,11 +4,12 @@
 //!
 //! | question | file |
 //! |---|---|
-//! | what may stand in a manifest? in `hearth.yaml`? | `manifest.rs`, `operator.rs` |
+//! | what may stand in a manifest? in `hearth.yaml`? | `manifest.rs`, `operator.rs`, `sandboxes.rs` |
+//! | what did a new text of `hearth.yaml` change? | `changes.rs` |
 //! | what does an app get in the end? | `settings.rs`, `resolve.rs` (whose word counts), `ceilings.rs` |
 //! | what is wrong, and where? | `error.rs`, `notice.rs` (what is only worth a warning), `nearest.rs` |
 //! | how is a file read? | `yaml.rs` (text to nodes), `fields.rs` (nodes by key), `value.rs` (nodes to values) |
-//! | what is one value? | `cron.rs`, `public_routes.rs`, `rate.rs`, `host.rs`, `inside.rs`, `name.rs` |
+//! | what is one value? | `cron.rs`, `otel.rs`, `public_routes.rs`, `rate.rs`, `host.rs`, `inside.rs`, `name.rs` |
 //! | what is in an app's environment? | `dotenv.rs`, `filter.rs` |
 //!
 //! Invariants that hold across files:
@@ -18,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod ceilings;
+mod changes;
 mod cron;
 mod dotenv;
 mod error;
@@ -31,15 +33,18 @@ mod name;
 mod nearest;
 mod notice;
 mod operator;
+mod otel;
 mod public_routes;
 mod rate;
 mod resolve;
+mod sandboxes;
 mod settings;
 mod value;
 mod wire;
 mod yaml;
 
 pub use ceilings::Ceilings;
+pub use changes::changed_keys;
 pub use cron::{Cron, CronError, CronReason};
 pub use dotenv::{DotenvError, parse_dotenv};
 pub use error::{ConfigError, ConfigErrors, Place, Position, Problem};
@@ -51,7 +56,9 @@ pub use manifest::{Bound, Manifest, Source};
 pub use name::NameError;
 pub use notice::{Notice, Warning};
 pub use operator::{AccessLog, Admin, Certificate, JailMode, LogFormat, OperatorConfig};
+pub use otel::{EndpointError, Otel, OtlpEndpoint, Ratio, RatioError};
 pub use public_routes::{PublicRoutes, RouteError};
 pub use rate::{RateError, RateSpec};
 pub use resolve::{Layers, Origin, Resolved};
-pub use settings::{Auth, Env, Execution, Isolation, Lifetime, Settings};
+pub use sandboxes::{SandboxDriver, SandboxPoolSettings, SandboxSettings, WarmShape};
+pub use settings::{Auth, Env, Execution, Isolation, Lifetime, Settings, SiteKind};

@@ -18,7 +18,7 @@ use crate::inside::path_inside;
 use crate::name::{self, NameError};
 use crate::public_routes::{self, PublicRoutes};
 use crate::rate::RateSpec;
-use crate::settings::{Auth, Env, Execution, Isolation, Lifetime};
+use crate::settings::{Auth, Env, Execution, Isolation, Lifetime, SiteKind};
 use crate::value;
 use crate::yaml::Node;
 
@@ -48,6 +48,7 @@ pub struct Manifest {
     pub auth: Option<Auth>,
     pub public_routes: Option<PublicRoutes>,
     pub auto_install: Option<bool>,
+    pub site: Option<SiteKind>,
     pub inject_base: Option<bool>,
     pub env_prefix: Option<Vec<String>>,
     pub egress: Option<EgressPolicy>,
@@ -129,6 +130,7 @@ impl Manifest {
             auth: fields.take("auth", value::word),
             public_routes: fields.take("publicRoutes", public_routes::read),
             auto_install: fields.take("autoInstall", value::flag),
+            site: fields.take("site", value::word),
             inject_base: fields.take("injectBase", value::flag),
             env_prefix: fields.take("envPrefix", value::at_most(64, value::several(value::text))),
             egress: fields.take("egress", value::egress),

@@ -16,7 +16,9 @@ use crate::fields::{Fault, Fields, Read, read_file};
 use crate::host::{HostError, HostPattern, HostReason};
 use crate::manifest::{Manifest, Part, host};
 use crate::name;
+use crate::otel::Otel;
 use crate::rate::RateSpec;
+use crate::sandboxes::SandboxSettings;
 use crate::value::{self, Word};
 use crate::yaml::{Key, Node, Value};
 
@@ -36,6 +38,10 @@ pub struct OperatorConfig {
     pub standby: Option<u16>,
     pub stuck_grace: Option<Duration>,
     pub stuck_limit: Option<Duration>,
+    /// A cell that does not answer for longer is frozen.
+    pub heartbeat_timeout: Option<Duration>,
+    /// A cell that becomes larger is replaced.
+    pub cell_memory: Option<ByteSize>,
     pub drain_timeout: Option<Duration>,
     pub isolates: Option<u16>,
     pub spares: Option<u16>,
@@ -59,6 +65,11 @@ pub struct OperatorConfig {
     pub write_timeout: Option<Duration>,
     pub isolate_owners: Option<bool>,
     pub jail: Option<JailMode>,
+    /// Where numbers and traces are sent.
+    pub otel: Option<Otel>,
+    pub sandboxes: Option<SandboxSettings>,
+    /// Where agents reach sandboxes over MCP; nowhere unless it is said.
+    pub mcp: Option<SocketAddr>,
     /// What all apps get that do not say otherwise.
     pub defaults: Manifest,
     pub apps: BTreeMap<AppName, Manifest>,
@@ -129,6 +140,8 @@ impl OperatorConfig {
             standby: fields.take("standby", value::count(0..=64)),
             stuck_grace: fields.take("stuck_grace", value::some_time),
             stuck_limit: fields.take("stuck_limit", value::some_time),
+            heartbeat_timeout: fields.take("heartbeat_timeout", value::some_time),
+            cell_memory: fields.take("cell_memory", value::some_size),
             drain_timeout: fields.take("drain_timeout", value::duration),
             isolates: fields.take("isolates", value::count(1..=3500)),
             spares: fields.take("spares", value::count(0..=256)),
@@ -150,6 +163,9 @@ impl OperatorConfig {
             write_timeout: fields.take("write_timeout", value::some_time),
             isolate_owners: fields.take("isolate_owners", value::flag),
             jail: fields.take("jail", value::word),
+            otel: fields.take("otel", Otel::read),
+            sandboxes: fields.take("sandboxes", SandboxSettings::read),
+            mcp: fields.take("mcp", listen),
             defaults: fields.take("defaults", defaults).unwrap_or_default(),
             apps: fields.take("apps", apps).unwrap_or_default(),
             ceilings: ceilings(&mut fields),

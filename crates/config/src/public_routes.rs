@@ -10,6 +10,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use hearth_core::percent;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Problem;
@@ -119,22 +120,9 @@ fn segments(path: &str) -> Option<Vec<String>> {
 }
 
 fn decode(part: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(part.len());
-    let mut rest = part.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => (hex(rest.next()?)? << 4) | hex(rest.next()?)?,
-            b'?' | b'#' => return None,
-            byte => byte,
-        });
-    }
-    let text = String::from_utf8(bytes).ok()?;
+    let text = Some(part).filter(|part| !part.contains(['?', '#'])).and_then(percent::decode)?;
     let odd = text.contains(|c: char| matches!(c, '/' | '\\' | '%') || c.is_control());
     (!odd && text != "." && text != "..").then_some(text)
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
 // === impl Methods ===

@@ -112,6 +112,7 @@ impl<'a> Resolver<'a> {
             auth: self.get(|m| m.auth).unwrap_or(base.auth),
             public_routes: self.get(|m| m.public_routes.clone()).unwrap_or(base.public_routes),
             auto_install: self.get(|m| m.auto_install).unwrap_or(base.auto_install),
+            site: self.get(|m| m.site).unwrap_or(base.site),
             inject_base: self.get(|m| m.inject_base),
             env_prefix: self.get(|m| m.env_prefix.clone()).unwrap_or(base.env_prefix),
             egress: self.egress(base.egress, ceilings),

@@ -51,7 +51,9 @@ pub struct Settings {
     pub auth: Auth,
     pub public_routes: PublicRoutes,
     pub auto_install: bool,
-    /// `None`: where the entry is HTML.
+    /// What an HTML entry is.
+    pub site: SiteKind,
+    /// `None`: where the entry is HTML and the site a single page.
     pub inject_base: Option<bool>,
     pub env_prefix: Vec<String>,
     #[serde(with = "wire::egress")]
@@ -94,6 +96,17 @@ pub enum Auth {
     None,
     /// Requests need one of the app's tokens, but for its public routes.
     Token,
+}
+
+/// What an HTML entry is the beginning of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SiteKind {
+    /// Many pages where there is a `404.html` beside the entry, else a single-page app.
+    Auto,
+    /// A single-page app: its router knows every path.
+    Spa,
+    /// A site of many pages.
+    Pages,
 }
 
 // === impl Settings ===
@@ -143,6 +156,7 @@ impl Default for Settings {
             auth: Auth::None,
             public_routes: PublicRoutes::default(),
             auto_install: false,
+            site: SiteKind::Auto,
             inject_base: None,
             env_prefix: vec!["PUBLIC_".to_owned(), "VITE_".to_owned()],
             egress: EgressPolicy::public(),
@@ -171,4 +185,8 @@ impl Word for Isolation {
 
 impl Word for Auth {
     const WORDS: &'static [(&'static str, Self)] = &[("none", Self::None), ("token", Self::Token)];
+}
+
+impl Word for SiteKind {
+    const WORDS: &'static [(&'static str, Self)] = &[("auto", Self::Auto), ("spa", Self::Spa), ("pages", Self::Pages)];
 }

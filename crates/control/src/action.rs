@@ -2,8 +2,10 @@
 //! writes it into one, and control carries it out. So none of the three can do what the others cannot.
 
 use hearth_core::Method;
+use hearth_core::percent::decode;
 
-use crate::admin::path::{Query, decode, encode};
+use crate::admin::path::{Query, encode};
+use crate::sandboxes::SandboxAction;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -66,8 +68,25 @@ pub enum Action {
         lines: usize,
         follow: Follow,
     },
-    Events,
+    Events {
+        follow: Follow,
+    },
+    /// The configuration and the certificates, read again.
+    Reload,
+    /// Others in the place of the cells that serve.
+    Replace,
+    /// Owners with a cell of their own.
+    Cordons,
+    Cordon {
+        owner: String,
+    },
+    Release {
+        owner: String,
+    },
     Drain,
+    /// The program that is there now, in the place of the one that runs.
+    Upgrade,
+    Sandbox(SandboxAction),
 }
 
 /// Whether an answer goes on when all that is there has been said.
@@ -118,9 +137,22 @@ impl Action {
             "workers" => only(method, &[(Method::Get, Self::Workers)], "GET"),
             "metrics" => only(method, &[(Method::Get, Self::Metrics)], "GET"),
             "crashes" => only(method, &[(Method::Get, Self::Crashes)], "GET"),
-            "events" => only(method, &[(Method::Get, Self::Events)], "GET"),
+            "events" => only(method, &[(Method::Get, Self::Events { follow: follow(query, Follow::Yes)? })], "GET"),
+            "reload" => only(method, &[(Method::Post, Self::Reload)], "POST"),
             "logs" => only(method, &[(Method::Get, logs(query)?)], "GET"),
             "drain" => only(method, &[(Method::Post, Self::Drain)], "POST"),
+            "replace" => only(method, &[(Method::Post, Self::Replace)], "POST"),
+            "cordons" => only(method, &[(Method::Get, Self::Cordons)], "GET"),
+            _ if rest.starts_with("cordons/") => {
+                let owner = decode(&rest["cordons/".len()..]).filter(|owner| !owner.is_empty()).ok_or_else(no_path)?;
+                let (add, release) = (Self::Cordon { owner: owner.clone() }, Self::Release { owner });
+                only(method, &[(Method::Put, add), (Method::Delete, release)], "PUT, DELETE")
+            }
+            _ if rest == "sandboxes" || rest.starts_with("sandboxes/") => {
+                let below = &rest["sandboxes".len()..];
+                SandboxAction::read(method, below, query, body).unwrap_or_else(|| Err(no_path())).map(Self::Sandbox)
+            }
+            "upgrade" => only(method, &[(Method::Post, Self::Upgrade)], "POST"),
             "apps" if *method == Method::Post => Ok(Self::Upload {
                 name: query.need("name")?,
                 version: query.need("version")?,
@@ -177,8 +209,16 @@ impl Action {
             Self::Metrics => (Method::Get, "/admin/metrics".to_owned(), None),
             Self::Prometheus => (Method::Get, "/metrics".to_owned(), None),
             Self::Crashes => (Method::Get, "/admin/crashes".to_owned(), None),
-            Self::Events => (Method::Get, "/admin/events".to_owned(), None),
+            Self::Events { follow: Follow::Yes } => (Method::Get, "/admin/events".to_owned(), None),
+            Self::Events { follow: Follow::No } => (Method::Get, "/admin/events?follow=false".to_owned(), None),
+            Self::Reload => (Method::Post, "/admin/reload".to_owned(), None),
+            Self::Sandbox(action) => return action.call(),
             Self::Drain => (Method::Post, "/admin/drain".to_owned(), None),
+            Self::Replace => (Method::Post, "/admin/replace".to_owned(), None),
+            Self::Cordons => (Method::Get, "/admin/cordons".to_owned(), None),
+            Self::Cordon { owner } => (Method::Put, format!("/admin/cordons/{}", encode(owner)), None),
+            Self::Release { owner } => (Method::Delete, format!("/admin/cordons/{}", encode(owner)), None),
+            Self::Upgrade => (Method::Post, "/admin/upgrade".to_owned(), None),
             Self::Apps => (Method::Get, "/admin/apps".to_owned(), None),
             Self::App { name } => (Method::Get, app(name, ""), None),
             Self::Upload { name, version, owner } => {
@@ -216,7 +256,11 @@ impl Action {
 
     /// Whether the request's body is part of it, to be read whole.
     pub fn wants_body(&self) -> bool {
-        matches!(self, Self::Task { .. } | Self::SetSecret { .. })
+        match self {
+            Self::Task { .. } | Self::SetSecret { .. } => true,
+            Self::Sandbox(action) => action.wants_body(),
+            _ => false,
+        }
     }
 }
 
@@ -228,17 +272,22 @@ fn only(method: &Method, actions: &[(Method, Action)], allow: &'static str) -> R
 }
 
 fn logs(query: &Query) -> Result<Action, NoAction> {
-    let bad = |name, value: &str, wanted| NoAction::Bad { name, value: value.to_owned(), wanted };
     let lines = match query.get("lines") {
-        Some(text) => text.parse().map_err(|_| bad("lines", &text, "use a number"))?,
+        Some(text) => text.parse().map_err(|_| NoAction::Bad { name: "lines", value: text, wanted: "use a number" })?,
         None => DEFAULT_LINES,
     };
-    let follow = match query.get("follow").as_deref() {
-        None | Some("false" | "0") => Follow::No,
-        Some("" | "true" | "1") => Follow::Yes,
-        Some(other) => return Err(bad("follow", other, "use true or false")),
-    };
-    Ok(Action::Logs { app: query.get("app"), lines, follow })
+    Ok(Action::Logs { app: query.get("app"), lines, follow: follow(query, Follow::No)? })
+}
+
+fn follow(query: &Query, default: Follow) -> Result<Follow, NoAction> {
+    match query.get("follow") {
+        None => Ok(default),
+        Some(text) => match text.as_str() {
+            "" | "true" | "1" => Ok(Follow::Yes),
+            "false" | "0" => Ok(Follow::No),
+            _ => Err(NoAction::Bad { name: "follow", value: text, wanted: "use true or false" }),
+        },
+    }
 }
 
 /// The name that a path below `/admin/apps/` begins with, and what follows. The slash of a scoped name may be written as

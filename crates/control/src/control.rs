@@ -5,15 +5,19 @@
 //! | `control/refresh.rs` | looking at all there is, and serving it: every change goes through it |
 //! | `control/deploy.rs` | uploads, activation, roll-back, deletion |
 //! | `control/keys.rs` | secrets and tokens |
+//! | `control/reload.rs` | the configuration, read again |
+//! | `control/cordons.rs` | owners with a cell of their own |
 //! | `control/crashes.rs` | cells that were lost |
+//! | `control/upgrade.rs` | another program in the place of this one |
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
-use hearth_config::OperatorConfig;
+use bytes::Bytes;
 use hearth_core::{AppName, Body, ByteSize, Owner, VersionName};
 use hearth_link::{Ask, EventOutcome, Kind, Reply, VersionSpec};
+use hearth_mcp::ToolError;
 use hearth_store::{Embedded, StoreError, UploadError};
 use serde_json::{Value, json};
 use tokio::sync::{Notify, watch};
@@ -21,17 +25,26 @@ use tokio::sync::{Notify, watch};
 use crate::action::{Action, Follow};
 use crate::catalogue::{Catalogue, ReadError};
 use crate::cells::{AskError, Cells};
+use crate::configuration::{Configuration, ConfigurationError, ConfigurationSource};
 use crate::event::Events;
 use crate::install::Installer;
 use crate::journal::Journal;
-use crate::metrics::{Overview, Pace, prometheus};
+use crate::metrics::{Family, Overview, Own, Pace, families, prometheus};
+use crate::otel::Spans;
+use crate::reach::Reach;
+use crate::sandboxes::{self, SandboxHost, SandboxHostError, SandboxPlan};
 
+mod cordons;
 mod crashes;
 mod deploy;
 mod keys;
 mod refresh;
+mod reload;
+mod upgrade;
 
+pub use cordons::CordonError;
 pub(crate) use crashes::Crashes;
+pub use upgrade::{Successor, UpgradeError};
 
 /// Clones are the same control.
 #[derive(Clone)]
@@ -42,20 +55,29 @@ pub struct Control {
 pub(crate) struct Shared {
     pub(crate) cells: Cells,
     pub(crate) store: Arc<Embedded>,
-    pub(crate) operator: Arc<OperatorConfig>,
+    pub(crate) configuration: watch::Sender<Arc<Configuration>>,
+    pub(crate) source: Arc<dyn ConfigurationSource>,
+    /// Locked while the configuration changes.
+    reloading: tokio::sync::Mutex<()>,
     pub(crate) roots: Vec<PathBuf>,
+    /// What of the disk cells are started with.
+    reach: Mutex<Reach>,
     pub(crate) journal: Journal,
     pub(crate) events: Events,
     pub(crate) installer: Installer,
     pub(crate) crashes: Crashes,
+    spans: Spans,
     pub(crate) pace: Pace,
     pub(crate) started: Instant,
     pub(crate) catalogue: watch::Sender<Arc<Catalogue>>,
     /// What cells were told to serve last. Locked while it changes: one look at all there is after the other.
     told: tokio::sync::Mutex<Option<Vec<VersionSpec>>>,
-    draining: watch::Sender<bool>,
+    ending: watch::Sender<Option<Ending>>,
+    successor: Option<Successor>,
     /// Somebody should look again.
     pub(crate) stale: Notify,
+    /// Empty where the operator wants none.
+    sandboxes: OnceLock<SandboxHost>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -80,6 +102,8 @@ pub enum ActionError {
     TooLarge { limit: ByteSize },
     #[error("{0}")]
     NotFound(String),
+    #[error(transparent)]
+    Cordon(#[from] CordonError),
     #[error("it cannot be served: {0}")]
     Unserved(String),
     #[error(transparent)]
@@ -88,6 +112,23 @@ pub enum ActionError {
     Store(StoreError),
     #[error("{0}")]
     Io(String),
+    #[error(transparent)]
+    Configuration(#[from] ConfigurationError),
+    #[error(transparent)]
+    Upgrade(#[from] UpgradeError),
+    #[error(transparent)]
+    Sandbox(#[from] ToolError),
+    #[error("this server keeps no sandboxes: add `sandboxes:` or `mcp:` to hearth.yaml, and start it again")]
+    NoSandboxes,
+}
+
+/// Why a server ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// What is in flight is finished, and that is all.
+    Drain,
+    /// Another program takes its place.
+    Upgrade,
 }
 
 /// What came of an action.
@@ -97,6 +138,8 @@ pub enum Answer {
     Created(Value),
     /// It goes on by itself.
     Accepted(Value),
+    /// What is in a file of a sandbox.
+    File(Bytes),
     Prometheus(String),
     /// Lines of the log, and whether more follow.
     Logs {
@@ -104,38 +147,52 @@ pub enum Answer {
         lines: usize,
         follow: Follow,
     },
-    Events,
+    Events {
+        follow: Follow,
+    },
 }
 
 /// What is there to begin with.
 pub struct Beginning {
     pub cells: Cells,
     pub store: Arc<Embedded>,
-    pub operator: Arc<OperatorConfig>,
+    pub configuration: Configuration,
+    pub source: Arc<dyn ConfigurationSource>,
     pub roots: Vec<PathBuf>,
+    pub(crate) reach: Reach,
     pub journal: Journal,
     pub events: Events,
     pub(crate) crashes: Crashes,
+    pub(crate) spans: Spans,
+    /// `None` where there can be none.
+    pub successor: Option<Successor>,
 }
 
 impl Control {
     pub(crate) fn new(beginning: Beginning) -> Self {
-        let Beginning { cells, store, operator, roots, journal, events, crashes } = beginning;
+        let Beginning { cells, store, configuration, source, roots, reach, journal, events, crashes, spans, successor } =
+            beginning;
         let shared = Shared {
             cells,
             store,
-            operator,
+            configuration: watch::Sender::new(Arc::new(configuration)),
+            source,
+            reloading: tokio::sync::Mutex::default(),
             roots,
+            reach: Mutex::new(reach),
             journal,
             events,
             installer: Installer::default(),
             crashes,
+            spans,
             pace: Pace::default(),
             started: Instant::now(),
             catalogue: watch::Sender::new(Arc::default()),
             told: tokio::sync::Mutex::default(),
-            draining: watch::Sender::new(false),
+            ending: watch::Sender::new(None),
+            successor,
             stale: Notify::new(),
+            sandboxes: OnceLock::new(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -157,17 +214,7 @@ impl Control {
                 let overview = Overview::new(&stats, shared.pace.per_second(), shared.started.elapsed());
                 Answer::Json(to_value(&overview)?)
             }
-            Action::Prometheus => {
-                let stats = shared.cells.fresh_stats().await;
-                let own = prometheus::Own {
-                    uptime: shared.started.elapsed(),
-                    apps: catalogue.app_count(),
-                    versions: catalogue.versions.len(),
-                    problems: catalogue.problem_count(),
-                    cells_lost: shared.crashes.count(),
-                };
-                Answer::Prometheus(prometheus::write(&stats, &own))
-            }
+            Action::Prometheus => Answer::Prometheus(prometheus::write(&self.families().await)),
             Action::Crashes => Answer::Json(json!({ "crashes": shared.crashes.all() })),
             Action::Apps => Answer::Json(to_value(&catalogue.view())?),
             Action::App { name } => match catalogue.view_of(&name) {
@@ -186,11 +233,21 @@ impl Control {
             Action::AddToken { name, label } => Answer::Created(self.add_token(name, label).await?),
             Action::DeleteToken { name, id } => Answer::Json(self.delete_token(name, id).await?),
             Action::Logs { app, lines, follow } => Answer::Logs { app, lines, follow },
-            Action::Events => Answer::Events,
+            Action::Events { follow } => Answer::Events { follow },
+            Action::Reload => Answer::Json(self.reload().await?),
+            Action::Replace => {
+                shared.cells.replace().await?;
+                Answer::Json(json!({ "replaced": true }))
+            }
+            Action::Cordons => Answer::Json(json!({ "cordons": shared.cells.cordons().await? })),
+            Action::Cordon { owner } => Answer::Json(self.cordon(owner).await?),
+            Action::Release { owner } => Answer::Json(self.release(owner).await?),
             Action::Drain => {
                 self.drain();
                 Answer::Accepted(json!({ "draining": true }))
             }
+            Action::Upgrade => Answer::Accepted(self.upgrade().await?),
+            Action::Sandbox(action) => self.sandboxes()?.carry_out(action).await?,
         })
     }
 
@@ -205,19 +262,54 @@ impl Control {
         deploy::upload(self, AppName::new(name), VersionName::new(version), owner.map(Owner::new), archive).await
     }
 
+    /// Keeps sandboxes from now on, until they are ended.
+    pub(crate) async fn keep_sandboxes(&self, plan: SandboxPlan) -> Result<(), SandboxHostError> {
+        let host = SandboxHost::start(plan, self.shared.cells.clone()).await?;
+        if let Some(address) = host.address().await {
+            tracing::info!("MCP on http://{address}/mcp");
+        }
+        // Nobody else sets it.
+        let _ = self.shared.sandboxes.set(host);
+        Ok(())
+    }
+
+    /// Ready when nothing is left of any sandbox.
+    pub(crate) async fn end_sandboxes(&self) {
+        if let Some(host) = self.shared.sandboxes.get() {
+            host.stop().await;
+        }
+    }
+
+    pub(crate) fn sandboxes(&self) -> Result<&SandboxHost, ActionError> {
+        self.shared.sandboxes.get().ok_or(ActionError::NoSandboxes)
+    }
+
     /// Ends the server, as SIGTERM does.
     pub fn drain(&self) {
-        self.shared.draining.send_if_modified(|draining| !std::mem::replace(draining, true));
+        self.end(Ending::Drain);
+    }
+
+    /// Who comes later changes nothing.
+    fn end(&self, ending: Ending) {
+        self.shared.ending.send_if_modified(|before| {
+            let is_first = before.is_none();
+            before.get_or_insert(ending);
+            is_first
+        });
+    }
+
+    pub(crate) fn ending(&self) -> Option<Ending> {
+        *self.shared.ending.borrow()
     }
 
     pub fn is_draining(&self) -> bool {
-        *self.shared.draining.borrow()
+        self.ending().is_some()
     }
 
     /// Ready when somebody wants the server to end.
     pub async fn drained(&self) {
         // The sender is as alive as this.
-        let _ = self.shared.draining.subscribe().wait_for(|draining| *draining).await;
+        let _ = self.shared.ending.subscribe().wait_for(Option::is_some).await;
     }
 
     pub fn is_ready(&self) -> bool {
@@ -230,6 +322,40 @@ impl Control {
 
     pub fn events(&self) -> &Events {
         &self.shared.events
+    }
+
+    /// What the operator wants, as of now.
+    pub(crate) fn configuration(&self) -> Arc<Configuration> {
+        self.shared.configuration.borrow().clone()
+    }
+
+    pub(crate) fn watch_configuration(&self) -> watch::Receiver<Arc<Configuration>> {
+        self.shared.configuration.subscribe()
+    }
+
+    /// Requests that were traced.
+    pub(crate) fn spans(&self) -> &Spans {
+        &self.shared.spans
+    }
+
+    /// All that is counted, as of now.
+    pub(crate) async fn families(&self) -> Vec<Family> {
+        let stats = self.shared.cells.fresh_stats().await;
+        let catalogue = self.catalogue();
+        let own = Own {
+            uptime: self.shared.started.elapsed(),
+            apps: catalogue.app_count(),
+            versions: catalogue.versions.len(),
+            problems: catalogue.problem_count(),
+            cells: self.shared.cells.counts(),
+            cells_lost: self.shared.crashes.count(),
+            spans_dropped: self.shared.spans.dropped(),
+        };
+        let mut all = families(&stats, &own);
+        if let Some(host) = self.shared.sandboxes.get() {
+            all.extend(sandboxes::families(host.sandboxes()));
+        }
+        all
     }
 
     pub(crate) fn catalogue(&self) -> Arc<Catalogue> {

@@ -8,6 +8,8 @@ use hearth_link::CellEvent;
 use serde::Serialize;
 use tokio::sync::broadcast;
 
+use crate::cells::{Cause, Culprit, Reason, Why};
+
 /// Events that are kept.
 const KEPT: usize = 200;
 
@@ -62,8 +64,31 @@ pub enum What {
     Cell(CellEvent),
     CellLost {
         cell: u32,
+        cause: Cause,
         status: String,
         last_words: Vec<String>,
+        /// Who did it, where that is known.
+        #[serde(flatten)]
+        culprit: Option<Culprit>,
+    },
+    /// Another takes its place, and requests go on.
+    CellReplaced {
+        cell: u32,
+        reason: Reason,
+    },
+    /// The owner has a cell of its own from now on.
+    Cordoned {
+        owner: String,
+        why: Why,
+    },
+    /// The owner is served by the same cells as everybody again.
+    Released {
+        owner: String,
+    },
+    /// The configuration was read again: which keys are others, and which of these count after a restart only.
+    Reloaded {
+        changed: Vec<String>,
+        needs_restart: Vec<String>,
     },
     Draining,
 }

@@ -6,22 +6,30 @@
 //! | how everything is wired | `server.rs` |
 //! | what can be asked for | `action.rs`, carried out by `control.rs`, `control/` |
 //! | what is served, and why | `catalogue/`, `install.rs` |
-//! | who serves it | `cells/` |
+//! | who serves it, and what of the disk it can read | `cells/`, `reach.rs` |
 //! | how people and programs reach it | `admin/` |
-//! | what is told | `journal.rs`, `event.rs`, `metrics/` |
+//! | places for agents' code | `sandboxes/` |
+//! | what the operator wants, and how it changes | `configuration.rs`, `control/reload.rs` |
+//! | what is told | `journal.rs`, `event.rs`, `metrics/`, `otel/` |
 #![forbid(unsafe_code)]
 
 pub mod action;
 pub mod admin;
 mod catalogue;
 mod cells;
+mod configuration;
 pub mod control;
 mod crons;
 mod event;
 mod install;
 mod journal;
 mod metrics;
+mod otel;
+mod reach;
+pub mod sandboxes;
 mod server;
 
+pub use configuration::{Configuration, ConfigurationError, ConfigurationSource, check_certificates};
+pub use control::Successor;
 pub use journal::Journal;
-pub use server::{AdminConfig, ServeConfig, ServeError, serve};
+pub use server::{AdminConfig, Ended, Inherited, ServeConfig, ServeError, serve};

@@ -2,25 +2,29 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hearth_apps::watch::{Watch, WatchRules};
-use hearth_config::OperatorConfig;
-use hearth_gateway::{Certificates, Config, Listener, PemFile, PemPair, Server, TlsError};
+use hearth_gateway::{Config, Listener, Server, TlsError};
 use hearth_journal::LogLine;
-use hearth_link::{CellEvent, CellPlan, CertificatePlan};
+use hearth_link::{CellEvent, CellStats, Span};
 use hearth_store::{Embedded, StoreError};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::admin::{Admin, LARGEST_UPLOAD};
-use crate::cells::{Cells, CellsConfig, Crash, Observer};
-use crate::control::{ActionError, Beginning, Control, Crashes};
+use crate::cells::{Adopted, CellRules, Cells, CellsConfig, Crash, News, Observer};
+use crate::configuration::{Configuration, ConfigurationSource, check_certificates};
+use crate::control::{ActionError, Beginning, Control, Crashes, Ending, Successor};
 use crate::crons;
 use crate::event::{Events, What};
 use crate::journal::Journal;
+use crate::otel::{self, Spans};
+use crate::reach::Reach;
+use crate::sandboxes::{SandboxHostError, SandboxPlan};
 
 /// Before the next look after one that failed.
 const ANOTHER_LOOK: Duration = Duration::from_secs(1);
@@ -33,12 +37,36 @@ pub struct ServeConfig {
     pub program: PathBuf,
     pub roots: Vec<PathBuf>,
     pub data: PathBuf,
-    pub operator: OperatorConfig,
-    pub plan: CellPlan,
+    pub configuration: Configuration,
+    /// Reads it again.
+    pub source: Arc<dyn ConfigurationSource>,
     /// In the order of the plan's.
     pub listeners: Vec<TcpListener>,
     pub admin: Option<AdminConfig>,
+    pub sandboxes: Option<SandboxPlan>,
     pub journal: Journal,
+    /// Who takes our place in an upgrade.
+    pub successor: Option<Successor>,
+    /// What the program before left.
+    pub inherited: Inherited,
+}
+
+/// What one program leaves to the next, listeners apart.
+#[derive(Default)]
+pub struct Inherited {
+    /// Cells that serve until those of the next program do: process and socket.
+    pub cells: Vec<(u32, OwnedFd)>,
+    pub counted: CellStats,
+}
+
+/// How serving came to its end.
+pub enum Ended {
+    Stopped,
+    /// Another program is to take our place, now: cells serve on as long as what they are left with is open.
+    Upgrade {
+        listeners: Vec<TcpListener>,
+        left: Box<Inherited>,
+    },
 }
 
 pub struct AdminConfig {
@@ -54,37 +82,61 @@ pub enum ServeError {
     Tls(#[from] TlsError),
     #[error("the first look at the apps failed: {0}")]
     First(#[source] ActionError),
+    #[error("a listener cannot be used: {0}")]
+    Listeners(#[source] io::Error),
     #[error("the admin listener cannot be used: {0}")]
     Admin(#[source] io::Error),
+    #[error(transparent)]
+    Sandboxes(#[from] SandboxHostError),
 }
 
-/// Serves until `stop` is ready or somebody asks for a drain. `ready` is told when everything is served.
+/// Serves until `stop` is ready or somebody asks for an end. `ready` is told when everything is served.
 pub async fn serve(
     config: ServeConfig,
     stop: impl Future<Output = ()> + Send,
-    look_again: impl AsyncFnMut() + Send,
+    reload: impl AsyncFnMut() + Send,
+    upgrade: impl AsyncFnMut() + Send,
     ready: impl FnOnce(&Control) + Send,
-) -> Result<(), ServeError> {
-    let ServeConfig { program, roots, data, operator, plan, listeners, admin, journal } = config;
-    // Where somebody reads it: a cell could only fail, again and again.
-    if !plan.certificates.is_empty() {
-        Certificates::new(&plan.certificates.iter().map(pair).collect::<Vec<_>>())?;
-    }
+) -> Result<Ended, ServeError> {
+    let ServeConfig { program, roots, data, mut configuration, source, listeners, admin, journal, .. } = config;
+    let (sandboxes, successor, inherited) = (config.sandboxes, config.successor, config.inherited);
+    check_certificates(&configuration.plan.certificates)?;
+    // For the program that takes our place, if one does.
+    let doors = Doors::new(&listeners, admin.as_ref()).map_err(ServeError::Listeners)?;
     let store = Arc::new(tokio::task::block_in_place(|| Embedded::open(&data))?);
     for note in store.notes() {
         tracing::warn!("{note}");
     }
-    let (events, crashes) = (Events::default(), Crashes::default());
-    let observer = Arc::new(Ears { journal: journal.clone(), events: events.clone(), crashes: crashes.clone() });
-    let cells = Cells::start(CellsConfig { program, plan, listeners }, observer);
+    let reach = Reach::new(&roots, store.data(), &store.data().join("apps"));
+    configuration.plan.jail.readable = reach.folders();
+    let plan = configuration.plan.clone();
+    let (events, crashes, spans) = (Events::default(), Crashes::default(), Spans::default());
+    let ears =
+        Ears { journal: journal.clone(), events: events.clone(), crashes: crashes.clone(), spans: spans.clone() };
+    let observer = Arc::new(ears);
+    let rules = CellRules::new(&configuration.operator);
+    let cells = CellsConfig {
+        program,
+        plan,
+        rules,
+        listeners,
+        data: store.data().to_owned(),
+        adopted: inherited.cells.into_iter().map(|(pid, socket)| Adopted { pid, socket }).collect(),
+        counted: inherited.counted,
+    };
+    let cells = Cells::start(cells, observer);
     let beginning = Beginning {
         cells: cells.clone(),
         store,
-        operator: Arc::new(operator),
+        configuration,
+        source,
         roots: roots.clone(),
+        reach,
         journal,
         events,
         crashes,
+        spans,
+        successor,
     };
     let control = Control::new(beginning);
     // The watch begins before the first look, so that nothing is missed between the two.
@@ -96,21 +148,39 @@ pub async fn serve(
         first = control.refresh() => first.map_err(ServeError::First)?,
         () = &mut stop => {
             control.drain();
+            drop(doors);
             cells.drain().await;
-            return Ok(());
+            return Ok(Ended::Stopped);
         }
     }
     control.warn_of_strangers();
+    if let Some(plan) = sandboxes {
+        if let Err(error) = control.keep_sandboxes(plan).await {
+            cells.drain().await;
+            return Err(error.into());
+        }
+    }
     let tasks = [
         tokio::spawn(crons::run(control.clone())),
         tokio::spawn(keep_fresh(control.clone(), watch)),
         tokio::spawn(keep_pace(control.clone())),
+        tokio::spawn(otel::export(control.clone())),
+        tokio::spawn(control.clone().keep_certificates()),
     ];
     ready(&control);
-    wait(&control, stop.as_mut(), look_again).await;
-    control.drain();
-    control.events().tell(What::Draining);
-    cells.drain().await;
+    wait(&control, stop.as_mut(), reload, upgrade).await;
+    let ended = if control.ending() == Some(Ending::Upgrade) {
+        let counted = cells.fresh_stats().await;
+        Ended::Upgrade { listeners: doors.0, left: Box::new(Inherited { cells: cells.hand_over().await, counted }) }
+    } else {
+        control.drain();
+        control.events().tell(What::Draining);
+        // Nobody shall wait where nobody will come.
+        drop(doors);
+        cells.drain().await;
+        Ended::Stopped
+    };
+    control.end_sandboxes().await;
     for task in tasks {
         task.abort();
     }
@@ -119,18 +189,47 @@ pub async fn serve(
         // A client that does not take its answer has had its time.
         let _ = tokio::time::timeout(LAST_ANSWERS, ended).await;
     }
-    Ok(())
+    Ok(ended)
 }
 
-/// Until somebody wants the server to end; meanwhile looks again at all there is whenever `look_again` says so.
-async fn wait(control: &Control, mut stop: impl Future<Output = ()> + Unpin, mut look_again: impl AsyncFnMut()) {
+/// All that is listened on, once more.
+struct Doors(Vec<TcpListener>);
+
+impl Doors {
+    fn new(listeners: &[TcpListener], admin: Option<&AdminConfig>) -> io::Result<Self> {
+        let all = listeners.iter().chain(admin.map(|admin| &admin.listener));
+        all.map(TcpListener::try_clone).collect::<io::Result<_>>().map(Self)
+    }
+}
+
+/// Until somebody wants the server to end; meanwhile reads the configuration again whenever `reload` says so,
+/// and makes room for another program when `upgrade` does.
+async fn wait(
+    control: &Control,
+    mut stop: impl Future<Output = ()> + Unpin,
+    mut reload: impl AsyncFnMut(),
+    mut upgrade: impl AsyncFnMut(),
+) {
     loop {
         tokio::select! {
             () = &mut stop => return,
             () = control.drained() => return,
-            () = look_again() => {
-                control.shared.installer.try_again();
-                control.shared.stale.notify_one();
+            () = upgrade() => {
+                let control = control.clone();
+                tokio::spawn(async move {
+                    if let Err(error) = control.upgrade().await {
+                        tracing::error!("No upgrade: {error}");
+                    }
+                });
+            }
+            () = reload() => {
+                // Who wants the server to end need not wait for it.
+                let control = control.clone();
+                tokio::spawn(async move {
+                    if let Err(error) = control.reload().await {
+                        tracing::error!("The configuration stays as it was: {error}");
+                    }
+                });
             }
         }
     }
@@ -174,16 +273,12 @@ fn administer(config: AdminConfig, control: &Control) -> io::Result<(oneshot::Se
     Ok((stop, ended))
 }
 
-fn pair(plan: &CertificatePlan) -> PemPair {
-    let file = |path: &str, text: &str| PemFile { path: PathBuf::from(path), text: text.as_bytes().to_vec() };
-    PemPair { certificate: file(&plan.file, &plan.certificate), key: file(&plan.key_file, &plan.key) }
-}
-
 /// Hears what cells say unasked.
 struct Ears {
     journal: Journal,
     events: Events,
     crashes: Crashes,
+    spans: Spans,
 }
 
 impl Observer for Ears {
@@ -195,13 +290,25 @@ impl Observer for Ears {
         self.journal.access(&line);
     }
 
+    fn span(&self, span: Span) {
+        self.spans.push(span);
+    }
+
     fn event(&self, event: CellEvent) {
         self.events.tell(What::Cell(event));
     }
 
+    fn news(&self, news: News) {
+        self.events.tell(match news {
+            News::Replaced { cell, reason } => What::CellReplaced { cell, reason },
+            News::Cordoned { owner, why } => What::Cordoned { owner: owner.to_string(), why },
+            News::Released { owner } => What::Released { owner: owner.to_string() },
+        });
+    }
+
     fn lost(&self, crash: Crash) {
-        let Crash { cell, status, last_words, .. } = crash.clone();
+        let Crash { cell, cause, status, last_words, culprit, .. } = crash.clone();
         self.crashes.note(crash);
-        self.events.tell(What::CellLost { cell, status, last_words });
+        self.events.tell(What::CellLost { cell, cause, status, last_words, culprit });
     }
 }

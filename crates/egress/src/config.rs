@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::CertificateDer;
 use crate::client::Client;
 use crate::connect::{Resolve, SystemDns};
+use crate::dialer::Dialer;
 use crate::policy::EgressPolicy;
 use crate::tls::{RootError, Tls};
 
@@ -84,6 +85,11 @@ impl Egress {
     /// A client for one app: its policy, and connections of its own.
     pub fn client(&self, policy: EgressPolicy) -> Client {
         Client::new(self.shared.clone(), policy)
+    }
+
+    /// Plain connections under one policy.
+    pub fn dialer(&self, policy: EgressPolicy) -> Dialer {
+        Dialer::new(self.shared.clone(), policy)
     }
 }
 

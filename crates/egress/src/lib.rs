@@ -11,6 +11,7 @@
 //! | how a request becomes a WebSocket | `upgrade.rs` |
 //! | what goes over the wire | `headers.rs`, `upload.rs`, `download.rs`, `decode.rs`, `gzip.rs` |
 //! | how a connection comes and goes | `connect.rs` (look-up, dial), `tls.rs`, `connection.rs`, `pool.rs` |
+//! | connections for a proxy | `dialer.rs` |
 //!
 //! Invariants that hold across files:
 //! - A connection is made only to an address that the policy allowed in the same look-up; nothing resolves a name twice.
@@ -24,6 +25,7 @@ mod config;
 mod connect;
 mod connection;
 mod decode;
+mod dialer;
 mod download;
 mod error;
 mod exchange;
@@ -41,6 +43,7 @@ pub use address::AddressKind;
 pub use client::{Client, Incoming, Outgoing};
 pub use config::{Config, Egress, ResolveUrl};
 pub use connect::{Addresses, Resolve, SystemDns};
+pub use dialer::Dialer;
 pub use error::FetchError;
 pub use policy::{Denied, EgressPolicy, PolicyError};
 pub use redirect::{RedirectError, RedirectMode};

@@ -23,6 +23,7 @@ macro_rules! targets {
 }
 
 targets!(
+    agent_protocol,
     breadcrumbs,
     cron,
     dotenv,

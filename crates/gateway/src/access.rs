@@ -133,8 +133,8 @@ impl Entry {
         }
     }
 
-    pub fn write(&self, sink: &Sink, id: &IdText, status: Option<u16>, bytes: u64, outcome: Outcome) {
-        sink(&AccessLine {
+    pub fn line<'a>(&'a self, id: &'a IdText, status: Option<u16>, bytes: u64, outcome: Outcome) -> AccessLine<'a> {
+        AccessLine {
             time: self.time,
             client: self.client,
             method: &self.method,
@@ -147,7 +147,7 @@ impl Entry {
             outcome,
             user_agent: self.user_agent.as_deref().map(String::from_utf8_lossy),
             referer: self.referer.as_deref().map(String::from_utf8_lossy),
-        });
+        }
     }
 }
 

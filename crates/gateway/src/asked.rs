@@ -21,6 +21,7 @@ use crate::reject::Reject;
 use crate::request_id::{IdText, Ids};
 use crate::rescue::{Asker, FailureLog, refuse, rescue};
 use crate::stats::Stats;
+use crate::traces::{Trace, TraceSink};
 
 /// What all connections of a server share.
 pub struct Shared<D> {
@@ -43,8 +44,15 @@ pub struct Asked {
     pub keep_alive: bool,
     accepts: Accepts,
     prefers_html: bool,
-    /// For the access log, where there is one.
-    entry: Option<Box<(Sink, Entry)>>,
+    /// For who wants to know how it ended, where there is somebody.
+    record: Option<Box<Record>>,
+}
+
+/// What is known of a request, for the access log and for its trace.
+struct Record {
+    entry: Entry,
+    log: Option<Sink>,
+    trace: Option<(TraceSink, Trace)>,
 }
 
 // === impl Shared ===
@@ -55,10 +63,8 @@ impl<D: Dispatch> Shared<D> {
         let client = identity::settle(head, peer, &self.config.trusted_proxies);
         let text = head.id.unwrap_or_else(|| self.ids.text(id));
         head.headers.push(b"x-request-id", text.as_bytes());
-        let entry = match &self.config.access_log {
-            AccessLog::Off => None,
-            AccessLog::On(sink) => Some(Box::new((sink.clone(), Entry::new(head, client)))),
-        };
+        let trace = self.config.traces.begin(&mut head.headers);
+        let record = self.record(trace, || Entry::new(head, client));
         let asked = Asked {
             id: text,
             version: head.version,
@@ -66,17 +72,22 @@ impl<D: Dispatch> Shared<D> {
             keep_alive: head.keep_alive,
             accepts: head.accepts,
             prefers_html: head.prefers_html,
-            entry,
+            record,
         };
         (asked, client)
     }
 
+    fn record(&self, trace: Option<(TraceSink, Trace)>, entry: impl FnOnce() -> Entry) -> Option<Box<Record>> {
+        let log = match &self.config.access_log {
+            AccessLog::Off => None,
+            AccessLog::On(sink) => Some(sink.clone()),
+        };
+        (log.is_some() || trace.is_some()).then(|| Box::new(Record { entry: entry(), log, trace }))
+    }
+
     /// What could not be read is answered, too.
     pub fn ask_unread(&self, peer: &Peer, version: Version) -> Asked {
-        let entry = match &self.config.access_log {
-            AccessLog::Off => None,
-            AccessLog::On(sink) => Some(Box::new((sink.clone(), Entry::unread(peer.address, version)))),
-        };
+        let record = self.record(None, || Entry::unread(peer.address, version));
         Asked {
             id: self.ids.text(RequestId::next()),
             version,
@@ -84,7 +95,7 @@ impl<D: Dispatch> Shared<D> {
             keep_alive: false,
             accepts: Accepts::NOTHING,
             prefers_html: false,
-            entry,
+            record,
         }
     }
 
@@ -105,11 +116,14 @@ impl<D: Dispatch> Shared<D> {
 
     /// What is sent for what the app answered.
     pub fn answer(&self, asked: &Asked, answer: Result<Response, Failure>) -> Response {
-        let mut response = match answer.and_then(sendable) {
+        let mut response = match answer {
             // Who asked for it has it by now.
-            Ok(Response { websocket: Some(_), .. }) => return asked.refusal(Reject::UpgradeRequired),
-            Ok(response) => response,
-            Err(failure) => rescue(&failure, asked.asker(), self.config.errors, &self.failures),
+            Ok(Response { websocket: Some(_), status: 101 | 200..=999, .. }) => {
+                return asked.refusal(Reject::UpgradeRequired);
+            }
+            Ok(response @ Response { status: 200..=999, .. }) => response,
+            Ok(Response { status, .. }) => self.rescue(asked, &unsendable(status)),
+            Err(failure) => self.rescue(asked, &failure),
         };
         if self.config.compression == Compression::On && asked.version != Version::Http10 {
             let purpose = if asked.is_head { Purpose::Head } else { Purpose::Body };
@@ -117,15 +131,16 @@ impl<D: Dispatch> Shared<D> {
         }
         response
     }
+
+    fn rescue(&self, asked: &Asked, failure: &Failure) -> Response {
+        rescue(failure, asked.asker(), self.config.errors, &self.failures)
+    }
 }
 
 /// Statuses that are no final answer cannot be sent as one.
-fn sendable(response: Response) -> Result<Response, Failure> {
-    match response.status {
-        200..=999 => Ok(response),
-        101 if response.websocket.is_some() => Ok(response),
-        status => Err(Failure::App { message: format!("the app answered with status {status}") }),
-    }
+#[cold]
+fn unsendable(status: u16) -> Failure {
+    Failure::App { message: format!("the app answered with status {status}") }
 }
 
 // === impl Asked ===
@@ -140,10 +155,15 @@ impl Asked {
         Asker { id: &self.id, prefers_html: self.prefers_html }
     }
 
-    /// One line in the access log, when all of the answer is on its way or none will be.
+    /// One line in the access log, and the end of its trace, when all of the answer is on its way or none will be.
     pub fn log(&self, status: Option<u16>, bytes: u64, outcome: Outcome) {
-        if let Some(entry) = &self.entry {
-            entry.1.write(&entry.0, &self.id, status, bytes, outcome);
+        let Some(record) = &self.record else { return };
+        let line = record.entry.line(&self.id, status, bytes, outcome);
+        if let Some(sink) = &record.log {
+            sink(&line);
+        }
+        if let Some((sink, trace)) = &record.trace {
+            sink(&line, trace);
         }
     }
 }

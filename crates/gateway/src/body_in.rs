@@ -18,7 +18,7 @@ use hearth_core::pipe::{DEFAULT_CAPACITY, PipeWriter, Room, pipe};
 use hearth_core::{Body, BodyError};
 use tokio::time::Instant;
 
-use crate::chunked::{ChunkError, Decoder, Event};
+use crate::chunked::{ChunkError, Decoder, Ended};
 use crate::config::{Config, HalfClose};
 use crate::continuation::{Continuation, Upload};
 use crate::head::{Framing, Head};
@@ -200,21 +200,14 @@ impl Incoming {
                 Ok(split(inbox, count as usize))
             }
             State::Chunked(decoder) => {
-                let (mut at, mut data) = (0, Vec::new());
-                let done = loop {
-                    match decoder.next(inbox, &mut at) {
-                        Ok(Event::Data(range)) => data.extend_from_slice(&inbox[range]),
-                        Ok(Event::More) => break false,
-                        Ok(Event::End) => break true,
-                        Err(ChunkError::TooLarge) => return Err(Reject::BodyTooLarge { limit: self.limit }),
-                        Err(error) => return Err(Reject::Chunk(error)),
-                    }
-                };
-                inbox.advance(at);
-                if done {
+                let (data, ended) = decoder.take(inbox).map_err(|error| match error {
+                    ChunkError::TooLarge => Reject::BodyTooLarge { limit: self.limit },
+                    error => Reject::Chunk(error),
+                })?;
+                if ended == Ended::Yes {
                     self.state = State::Done;
                 }
-                Ok(Bytes::from(data))
+                Ok(data)
             }
             State::Done | State::Abandoned => Ok(Bytes::new()),
         }
@@ -257,7 +250,7 @@ impl Incoming {
 }
 
 /// The first `count` bytes: shared where that saves a large copy, else copied.
-fn split(inbox: &mut BytesMut, count: usize) -> Bytes {
+pub fn split(inbox: &mut BytesMut, count: usize) -> Bytes {
     if count > COPY {
         return inbox.split_to(count).freeze();
     }

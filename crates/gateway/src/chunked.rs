@@ -11,6 +11,8 @@
 
 use std::ops::Range;
 
+use bytes::{Buf, Bytes, BytesMut};
+
 use crate::ascii::is_token;
 
 /// The longest extensions of one chunk.
@@ -57,6 +59,13 @@ pub enum Event {
     End,
 }
 
+/// Whether a body is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    Yes,
+    No,
+}
+
 #[derive(Clone, Copy, Debug)]
 enum State {
     Size { size: u64, digits: u8 },
@@ -96,6 +105,20 @@ impl Decoder {
             *at += 1;
         }
         Ok(if let State::End = self.state { Event::End } else { Event::More })
+    }
+
+    /// The data in `input`, all of it in one piece, and whether the body goes on. What follows its end is left there.
+    pub fn take(&mut self, input: &mut BytesMut) -> Result<(Bytes, Ended), ChunkError> {
+        let (mut at, mut data) = (0, Vec::new());
+        let ended = loop {
+            match self.next(input, &mut at)? {
+                Event::Data(range) => data.extend_from_slice(&input[range]),
+                Event::More => break Ended::No,
+                Event::End => break Ended::Yes,
+            }
+        };
+        input.advance(at);
+        Ok((Bytes::from(data), ended))
     }
 
     /// One byte of framing.

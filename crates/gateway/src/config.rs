@@ -5,7 +5,9 @@ use std::time::Duration;
 use hearth_core::{ByteSize, Cidr};
 
 use crate::access::AccessLog;
+use crate::hop;
 use crate::rates::Rate;
+use crate::traces::Traces;
 
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -48,6 +50,8 @@ pub struct Config {
     pub rate_limit_clients: usize,
     pub compression: Compression,
     pub access_log: AccessLog,
+    /// Who is told of requests that are traced.
+    pub traces: Traces,
     pub half_close: HalfClose,
     pub errors: Errors,
 }
@@ -106,8 +110,35 @@ impl Default for Config {
             rate_limit_clients: 100_000,
             compression: Compression::On,
             access_log: AccessLog::Off,
+            traces: Traces::Off,
             half_close: HalfClose::Disconnects,
             errors: Errors::Brief,
+        }
+    }
+}
+
+// === impl Config ===
+
+impl Config {
+    /// For a server that hears from other fronts of ours alone ([`Listener::Hop`](crate::Listener)): what they do is not
+    /// done again, and what they have let in is let in.
+    pub fn behind_hop(self) -> Self {
+        Self {
+            // The same head, with a longer url and some headers more.
+            max_head: ByteSize(self.max_head.bytes() * 2),
+            max_body: ByteSize(u64::MAX),
+            trusted_proxies: Vec::new(),
+            body_timeout: Duration::ZERO,
+            write_timeout: Duration::ZERO,
+            keep_alive_timeout: hop::KEPT,
+            max_connections: usize::MAX,
+            max_connections_per_client: 0,
+            rate_limit: None,
+            compression: Compression::Off,
+            access_log: AccessLog::Off,
+            traces: Traces::Off,
+            half_close: HalfClose::Disconnects,
+            ..self
         }
     }
 }

@@ -16,7 +16,7 @@ use std::task::{Context, Poll};
 
 use bytes::Buf;
 use hearth_core::Dispatch;
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio::task::coop::consume_budget;
 use tokio::time::Instant;
 
@@ -27,8 +27,9 @@ use crate::drain::Phase;
 use crate::exchange::{HIGH_WATER, Line, Then, exchange, turn_away_unread};
 use crate::head::{self, Head, Rules};
 use crate::http2;
-use crate::peer::Peer;
+use crate::peer::{Peer, Trust};
 use crate::reject::Reject;
+use crate::stats::Stats;
 use crate::stream::{Rewound, Stream};
 use crate::tls::{Handshake, Protocol};
 use crate::wire::{Ending, READ, Wire};
@@ -37,6 +38,7 @@ use crate::wire::{Ending, READ, Wire};
 pub enum Accepted {
     Plain(TcpStream),
     Tls(Handshake),
+    Hop(UnixStream),
 }
 
 enum Awaited {
@@ -66,9 +68,14 @@ pub async fn serve<D: Dispatch>(shared: Arc<Shared<D>>, accepted: Accepted, peer
 }
 
 async fn live<D: Dispatch>(shared: &Arc<Shared<D>>, accepted: Accepted, peer: Peer) {
-    let tally = shared.stats.connect();
+    let tally = match accepted {
+        // Its requests are counted where they came from.
+        Accepted::Hop(_) => Stats::default().connect(),
+        Accepted::Plain(_) | Accepted::Tls(_) => shared.stats.connect(),
+    };
     let stream = match accepted {
         Accepted::Plain(tcp) => Stream::Plain(tcp),
+        Accepted::Hop(unix) => Stream::Unix(unix),
         Accepted::Tls(handshake) => match shake_hands(shared, handshake).await {
             Some((stream, Protocol::Http1)) => stream,
             Some((stream, Protocol::Http2)) => return Box::pin(http2::serve(shared, stream, peer, tally)).await,
@@ -101,7 +108,7 @@ async fn live<D: Dispatch>(shared: &Arc<Shared<D>>, accepted: Accepted, peer: Pe
 async fn shake_hands<D>(shared: &Shared<D>, handshake: Handshake) -> Option<(Stream, Protocol)> {
     let mut result = pin!(handshake.finish(shared.config.handshake_timeout));
     poll_fn(|cx| {
-        if shared.drain.phase() != Phase::Open {
+        if shared.drain.phase() >= Phase::Draining {
             return Poll::Ready(None);
         }
         result.as_mut().poll(cx)
@@ -120,6 +127,10 @@ async fn next_head<D>(shared: &Shared<D>, line: &mut Line) -> Awaited {
         scheme: line.peer.scheme.prefix(),
         default_host: &shared.config.default_host,
         max_head: shared.config.max_head.bytes() as usize,
+        max_headers: match line.peer.trust {
+            Trust::Hop => head::MAX_HEADERS + head::HOP_HEADERS,
+            Trust::Proxy | Trust::Nobody => head::MAX_HEADERS,
+        },
     };
     if wire.outbox.len() >= HIGH_WATER && poll_fn(|cx| wire.poll_flush(cx)).await.is_err() {
         return Awaited::End(Ending::Drop);
@@ -177,7 +188,8 @@ fn poll_more<D>(cx: &mut Context<'_>, shared: &Shared<D>, wire: &mut Wire) -> Po
         return wire.read_timer.poll(cx, shared.config.head_timeout, Instant::now).map(|()| More::TooSlow);
     }
     wire.trim();
-    if shared.drain.phase() != Phase::Open {
+    // A front of ours may be about to send: it has its time, as `hop.rs` says.
+    if shared.drain.phase() >= Phase::Draining && !wire.is_hop() {
         return Poll::Ready(More::End(Ending::Close));
     }
     let late = || shared.clock.recent() + TICK;

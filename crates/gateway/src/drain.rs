@@ -1,6 +1,7 @@
 //! How connections learn that the server stops. Each leaves its task's waker here once; so a request pays one atomic
 //! load, not a subscription.
-//! Phases only go forward: `Open -> Draining` (idle connections end, others after their answer) `-> Over` (all end now).
+//! Phases only go forward: `Open -> Leaving` (each connection ends with its next answer) `-> Draining` (idle connections end,
+//! others after their answer) `-> Over` (all end now). Each but the last can be left out.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -17,6 +18,7 @@ pub struct Drain {
 #[repr(u8)]
 pub enum Phase {
     Open,
+    Leaving,
     Draining,
     Over,
 }
@@ -38,7 +40,8 @@ impl Drain {
     pub fn phase(&self) -> Phase {
         match self.phase.load(Ordering::Acquire) {
             0 => Phase::Open,
-            1 => Phase::Draining,
+            1 => Phase::Leaving,
+            2 => Phase::Draining,
             _ => Phase::Over,
         }
     }

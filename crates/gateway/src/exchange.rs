@@ -10,11 +10,11 @@
 //! goes into the outbox, to be sent with those of other requests that have arrived already.
 
 use std::future::{Future, poll_fn};
-use std::pin::pin;
-use std::task::Poll;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
 
 use bytes::BytesMut;
-use hearth_core::{Body, Dispatch, Failure, Request, RequestId, Response};
+use hearth_core::{Body, Dispatch, Failure, Request, RequestId, Response, SocketEnd};
 
 use crate::access::Outcome;
 use crate::asked::{Asked, Shared};
@@ -59,7 +59,7 @@ pub async fn exchange<D: Dispatch>(shared: &Shared<D>, line: &mut Line, mut head
     line.tally.begin();
     let id = RequestId::next();
     let (asked, client) = shared.ask(&mut head, &line.peer, id);
-    let accept = match websocket::asked(&mut head) {
+    let accept = match websocket::asked(&mut head, shared.config.compression) {
         Ok(accept) => accept,
         Err(reject) => return turn_away(shared, line, &asked, reject),
     };
@@ -70,18 +70,23 @@ pub async fn exchange<D: Dispatch>(shared: &Shared<D>, line: &mut Line, mut head
     };
     let request = Request { id, method: head.method, url: head.url, headers: head.headers, body, client: Some(client) };
     let answer = match shared.admit(client) {
-        Ok(()) => handle(shared, &mut line.wire, &mut incoming, request).await,
+        Ok(()) => {
+            let mut answer = pin!(shared.dispatch.dispatch(request));
+            poll_fn(|cx| poll_answer(cx, answer.as_mut(), shared, &mut line.wire, &mut incoming)).await
+        }
         Err(failure) => Ok(Err(failure)),
     };
     match answer {
         Ok(answer) => {
-            let answer = match (answer, accept) {
-                (Ok(Response { websocket: Some(end), status, reason, headers, body }), Some(accept)) => {
-                    let response = Response { status, reason, headers, body, websocket: None };
-                    // Few are, and what it keeps is large.
-                    return Box::pin(websocket::serve(shared, line, asked, accept, response, end)).await;
-                }
-                (answer, _) => answer,
+            let answer = match accept {
+                None => answer,
+                Some(accept) => match socket_of(answer) {
+                    Ok((response, end)) => {
+                        // Few are, and what it keeps is large.
+                        return Box::pin(websocket::serve(shared, line, asked, accept, response, end)).await;
+                    }
+                    Err(answer) => answer,
+                },
             };
             let response = shared.answer(&asked, answer);
             respond(shared, line, incoming, asked, response).await
@@ -96,26 +101,33 @@ pub async fn exchange<D: Dispatch>(shared: &Shared<D>, line: &mut Line, mut head
 }
 
 /// What the app answers, unless the exchange cannot go on before it does.
-async fn handle<D: Dispatch>(
+fn poll_answer<D>(
+    cx: &mut Context<'_>,
+    answer: Pin<&mut impl Future<Output = Result<Response, Failure>>>,
     shared: &Shared<D>,
     wire: &mut Wire,
     incoming: &mut Incoming,
-    request: Request,
-) -> Result<Result<Response, Failure>, Stop> {
-    let mut answer = pin!(shared.dispatch.dispatch(request));
-    poll_fn(|cx| {
-        if let Poll::Ready(answer) = answer.as_mut().poll(cx) {
-            return Poll::Ready(Ok(answer));
+) -> Poll<Result<Result<Response, Failure>, Stop>> {
+    if let Poll::Ready(answer) = answer.poll(cx) {
+        return Poll::Ready(Ok(answer));
+    }
+    if let Poll::Ready(stop) = incoming.poll(cx, wire, &shared.config) {
+        return Poll::Ready(Err(stop));
+    }
+    match wire.poll_flush(cx) {
+        Poll::Ready(Err(_)) => Poll::Ready(Err(Stop::Gone)),
+        _ => Poll::Pending,
+    }
+}
+
+/// The answer and its WebSocket, where the app gave one; else the answer as it was.
+fn socket_of(answer: Result<Response, Failure>) -> Result<(Response, Box<SocketEnd>), Result<Response, Failure>> {
+    match answer {
+        Ok(Response { websocket: Some(end), status, reason, headers, body }) => {
+            Ok((Response { status, reason, headers, body, websocket: None }, end))
         }
-        if let Poll::Ready(stop) = incoming.poll(cx, wire, &shared.config) {
-            return Poll::Ready(Err(stop));
-        }
-        match wire.poll_flush(cx) {
-            Poll::Ready(Err(_)) => Poll::Ready(Err(Stop::Gone)),
-            _ => Poll::Pending,
-        }
-    })
-    .await
+        other => Err(other),
+    }
 }
 
 /// Answers what is no request at all.

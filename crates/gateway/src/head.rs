@@ -23,6 +23,9 @@ use crate::target::{Target, valid_authority};
 /// More headers than this are refused.
 pub const MAX_HEADERS: usize = 100;
 
+/// What a front may have added to a request that it hands on over a hop.
+pub const HOP_HEADERS: usize = 8;
+
 /// Headers that the gateway adds (`x-request-id`, `x-forwarded-for`, `x-forwarded-proto`), and room for them.
 pub const EXTRA_HEADERS: usize = 3;
 pub const EXTRA: usize = 192;
@@ -35,6 +38,8 @@ pub struct Rules<'a> {
     /// For HTTP/1.0 without `Host`.
     pub default_host: &'a str,
     pub max_head: usize,
+    /// At most [`MAX_HEADERS`] and [`HOP_HEADERS`].
+    pub max_headers: usize,
 }
 
 #[derive(Debug)]
@@ -87,7 +92,7 @@ pub enum Version {
 
 /// Parses the head at the start of `bytes`; `None` while it is incomplete.
 pub fn parse(bytes: &[u8], rules: &Rules<'_>) -> Result<Option<Head>, Reject> {
-    let mut lines = [const { MaybeUninit::uninit() }; MAX_HEADERS];
+    let mut lines = [const { MaybeUninit::uninit() }; MAX_HEADERS + HOP_HEADERS];
     let mut request = httparse::Request::new(&mut []);
     let length = match request.parse_with_uninit_headers(bytes, &mut lines) {
         Ok(httparse::Status::Complete(length)) => length,
@@ -99,6 +104,9 @@ pub fn parse(bytes: &[u8], rules: &Rules<'_>) -> Result<Option<Head>, Reject> {
     };
     if length > rules.max_head {
         return Err(Reject::HeadTooLarge);
+    }
+    if request.headers.len() > rules.max_headers {
+        return Err(Reject::TooManyHeaders);
     }
     if has_bare_line_feed(&bytes[..length]) {
         return Err(Reject::BareLineFeed);

@@ -8,6 +8,7 @@
 //!   Of a list the last counts: the peer itself said it.
 //!
 //! `x-base` and `x-hearth-*` are Hearth's own, and go whoever sent them.
+//! A front of ours in another process ([`Trust::Hop`]) has done all of this, and what it says stays as it is.
 //! Invariant: an app always gets exactly one `x-forwarded-for` (the client, one address) and one `x-forwarded-proto`,
 //! both of ours.
 
@@ -17,20 +18,27 @@ use hearth_core::{Cidr, Headers};
 
 use crate::config::Scheme;
 use crate::head::Head;
-use crate::peer::{Peer, Trust, is_proxy};
+use crate::peer::{Peer, Trust, forwarded, is_proxy};
 use crate::target::valid_authority;
 
 /// Says who sent the request; puts headers and url in order. Most requests bring none of these headers, and pay for two
 /// that are copied.
 pub fn settle(head: &mut Head, peer: &Peer, proxies: &[Cidr]) -> IpAddr {
-    let (client, scheme) = if head.names_client { interpret(head, peer, proxies) } else { (peer.address, peer.scheme) };
-    if client == peer.address {
-        head.headers.push(b"x-forwarded-for", peer.text.as_bytes());
-    } else {
-        head.headers.push(b"x-forwarded-for", client.to_string().as_bytes());
+    if peer.trust == Trust::Hop {
+        return settled(&head.headers).unwrap_or(peer.address);
     }
-    head.headers.push(b"x-forwarded-proto", scheme.name().as_bytes());
+    let (client, scheme) = if head.names_client { interpret(head, peer, proxies) } else { (peer.address, peer.scheme) };
+    if client == peer.address && scheme == peer.scheme {
+        head.headers.append(&peer.headers);
+    } else {
+        head.headers.append(&forwarded(client, scheme));
+    }
     client
+}
+
+/// Who another front says that it is.
+fn settled(headers: &Headers) -> Option<IpAddr> {
+    std::str::from_utf8(headers.get("x-forwarded-for")?).ok()?.parse().ok()
 }
 
 /// A header that this file decides about; the name in any case.
@@ -57,7 +65,7 @@ struct Said {
 fn interpret(head: &mut Head, peer: &Peer, proxies: &[Cidr]) -> (IpAddr, Scheme) {
     let said = match peer.trust {
         Trust::Proxy => Said::read(&head.headers, peer.address, proxies),
-        Trust::Nobody => Said::default(),
+        Trust::Hop | Trust::Nobody => Said::default(),
     };
     let all = std::mem::take(&mut head.headers);
     head.headers = Headers::with_capacity(all.len() + 3, 1024);

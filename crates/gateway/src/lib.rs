@@ -11,7 +11,7 @@
 //! | TLS: certificate by name, HTTP/2 or HTTP/1 | `tls.rs` | closed |
 //! | head: grammar, framing, limits, time; hop-by-hop headers go | `head.rs`, `connection.rs`; `http2/` | 400, 408, 431, 501, 505 |
 //! | who it is: client, scheme, host; identity headers go or count | `identity.rs` | |
-//! | `x-request-id`; `traceparent` and all others as they came | `asked.rs`, `request_id.rs` | |
+//! | `x-request-id`; `traceparent`, where it is traced; all others as they came | `asked.rs`, `request_id.rs`, `traces.rs` | |
 //! | body: the smaller of the server's and the app's limit | `body_in.rs`; `http2/upload.rs` | 408, 413 |
 //! | rate of its client (`rate_limit`) | `rates.rs` | 429 |
 //! | **the app** | | |
@@ -19,7 +19,7 @@
 //! | compression, where the client wants it and the app did not | `compress.rs`, `encoder.rs` | |
 //! | head out: header limits, `date`, `x-request-id`, framing | `response.rs`; `http2/head.rs` | |
 //! | body out, as fast as the client reads | `exchange.rs`, `body_out.rs`; `http2/download.rs` | dropped, reset |
-//! | access log, counts | `access.rs`, `stats.rs` | |
+//! | access log, trace, counts | `access.rs`, `traces.rs`, `stats.rs` | |
 //!
 //! | file | |
 //! |---|---|
@@ -29,6 +29,7 @@
 //! | `connection.rs`, `exchange.rs` | HTTP/1: a connection's life; one request and its answer |
 //! | `websocket.rs` | what becomes of a connection whose client and app agree on a WebSocket |
 //! | `http2/` | the same for HTTP/2 |
+//! | `hop.rs`, `hop/` | requests that another process of ours answers |
 //! | `asked.rs`, `identity.rs`, `rates.rs` | what both have in common: from head to app, from answer to response |
 //! | `stream.rs`, `wire.rs`, `outbox.rs`, `timer.rs`, `clock.rs` | a socket with its buffers, and time |
 //! | `head.rs`, `target.rs`, `chunked.rs`, `encoding.rs`, `ascii.rs` | parsers: pure functions of bytes |
@@ -55,6 +56,7 @@ mod encoder;
 mod encoding;
 mod exchange;
 mod head;
+mod hop;
 mod http2;
 mod identity;
 mod outbox;
@@ -71,17 +73,20 @@ mod target;
 mod text;
 mod timer;
 mod tls;
+mod traces;
 mod websocket;
 mod wire;
 
 pub use access::{AccessLine, AccessLog, Outcome, Sink};
 pub use config::{Compression, Config, Errors, HalfClose, Scheme};
+pub use hop::{ERRAND, Hop, HopError};
 pub use peer::client_group;
 pub use rates::{Rate, Rates, Verdict};
 pub use rescue::status_and_code;
-pub use server::{Listener, Server};
+pub use server::{Idle, Listener, Server};
 pub use stats::{Answers, Stats, Summary};
 pub use tls::{Certificates, PemFile, PemPair, TlsError};
+pub use traces::{Trace, Traces};
 
 /// The parsers, for fuzzing: bytes in, a verdict out, no I/O and no state but their own.
 pub mod parse {

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use hearth_core::Cidr;
+use hearth_core::{Cidr, Headers};
 
 use crate::config::Scheme;
 
@@ -10,8 +10,8 @@ use crate::config::Scheme;
 pub struct Peer {
     /// In canonical form: an IPv4 address that came in IPv6 clothes is an IPv4 address.
     pub address: IpAddr,
-    /// The address as text.
-    pub text: Box<str>,
+    /// What its requests are given, unless a trusted proxy says otherwise: who sent them, and how.
+    pub headers: Headers,
     pub trust: Trust,
     /// What the urls of its requests begin with, unless a trusted proxy says otherwise.
     pub scheme: Scheme,
@@ -22,6 +22,8 @@ pub struct Peer {
 pub enum Trust {
     /// One of the configured proxies.
     Proxy,
+    /// A front of ours in another process: it has settled everything already.
+    Hop,
     Nobody,
 }
 
@@ -29,8 +31,23 @@ impl Peer {
     pub fn new(address: IpAddr, scheme: Scheme, proxies: &[Cidr]) -> Self {
         let address = address.to_canonical();
         let trust = if is_proxy(address, proxies) { Trust::Proxy } else { Trust::Nobody };
-        Self { address, text: address.to_string().into(), trust, scheme }
+        let headers = forwarded(address, scheme);
+        Self { address, headers, trust, scheme }
     }
+
+    /// Whoever connects to a hop. It speaks for others: an address of its own it has none.
+    pub fn hop() -> Self {
+        let address = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+        Self { address, headers: Headers::new(), trust: Trust::Hop, scheme: Scheme::Http }
+    }
+}
+
+/// `x-forwarded-for` and `x-forwarded-proto`.
+pub fn forwarded(client: IpAddr, scheme: Scheme) -> Headers {
+    let mut headers = Headers::with_capacity(2, 96);
+    headers.push(b"x-forwarded-for", client.to_string().as_bytes());
+    headers.push(b"x-forwarded-proto", scheme.name().as_bytes());
+    headers
 }
 
 pub fn is_proxy(address: IpAddr, proxies: &[Cidr]) -> bool {
@@ -55,7 +72,8 @@ mod tests {
     fn peers_are_known_by_their_canonical_address() {
         let proxies = ["10.0.0.0/8".parse().unwrap()];
         let peer = Peer::new("::ffff:10.1.2.3".parse().unwrap(), Scheme::Http, &proxies);
-        assert_eq!((&*peer.text, peer.trust), ("10.1.2.3", Trust::Proxy));
+        let said = peer.headers.get("x-forwarded-for");
+        assert_eq!((said, peer.trust), (Some(&b"10.1.2.3"[..]), Trust::Proxy));
         assert_eq!(Peer::new("11.1.2.3".parse().unwrap(), Scheme::Http, &proxies).trust, Trust::Nobody);
     }
 

@@ -47,7 +47,7 @@ pub enum Reject {
     SocketKey,
     /// Of the app's choice, and no fault of the connection's.
     #[error(
-        "there is a WebSocket here and nothing else: send `connection: upgrade` and `upgrade: websocket`, over HTTP/1.1"
+        "there is a WebSocket here and nothing else: ask with `connection: upgrade` and `upgrade: websocket`, or over HTTP/2 with CONNECT"
     )]
     UpgradeRequired,
 }

@@ -59,6 +59,16 @@ impl fmt::Display for IdText {
 
 // === impl Ids ===
 
+/// Each byte in hex digits.
+const HEX: [[u8; 2]; 256] = {
+    let (digits, mut pairs, mut byte) = (b"0123456789abcdef", [[0; 2]; 256], 0);
+    while byte < 256 {
+        pairs[byte] = [digits[byte >> 4], digits[byte & 15]];
+        byte += 1;
+    }
+    pairs
+};
+
 impl Ids {
     /// Seeded by the standard library's random state.
     pub fn new() -> Self {
@@ -66,14 +76,12 @@ impl Ids {
     }
 
     pub fn text(&self, id: RequestId) -> IdText {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
-        let mut rest = scramble(self.seed.wrapping_add(id.raw()));
-        let mut text = [0; 16];
-        for digit in &mut text {
-            *digit = HEX[(rest >> 60) as usize];
-            rest <<= 4;
+        let number = scramble(self.seed.wrapping_add(id.raw()));
+        let mut bytes = [0; MAX];
+        for (pair, byte) in bytes.chunks_exact_mut(2).zip(number.to_be_bytes()) {
+            pair.copy_from_slice(&HEX[usize::from(byte)]);
         }
-        IdText::copy(&text)
+        IdText { bytes, len: 16 }
     }
 }
 

@@ -44,6 +44,9 @@ enum Hint {
 /// The same again may well work in a second.
 const SOON: Hint = Hint::Retry(Duration::from_secs(1));
 
+/// What is installed is there in seconds, rather than at once.
+const INSTALLING: Duration = Duration::from_secs(5);
+
 /// The answer to a request whose app gave none. Also writes the log, as far as `log` lets it.
 pub fn rescue(failure: &Failure, asker: Asker<'_>, errors: Errors, log: &FailureLog) -> Response {
     log.write(failure, asker.id);
@@ -73,6 +76,7 @@ fn reply(failure: &Failure, errors: Errors) -> Reply {
         Failure::NoApp => (404, "no_app", plain(), Hint::None),
         Failure::NoVersion { .. } => (404, "no_version", plain(), Hint::None),
         Failure::BadRange { .. } => (400, "bad_range", plain(), Hint::None),
+        Failure::Installing => (503, "installing", plain(), Hint::Retry(INSTALLING)),
         Failure::NotFound => (404, "not_found", plain(), Hint::None),
         Failure::MethodNotAllowed { allow, .. } => (405, "method_not_allowed", plain(), Hint::Allow(allow)),
         Failure::Unauthorized => (401, "unauthorized", plain(), Hint::Authenticate),
@@ -84,6 +88,7 @@ fn reply(failure: &Failure, errors: Errors) -> Reply {
         Failure::Collateral(_) => (503, "collateral", plain(), SOON),
         Failure::Stuck => (503, "stuck", plain(), SOON),
         Failure::Capacity { .. } => (503, "no_capacity", plain(), SOON),
+        Failure::Cordoned { retry_after } => (503, "cordoned", plain(), Hint::Retry(*retry_after)),
         Failure::Draining => (503, "draining", plain(), SOON),
         Failure::Internal { .. } => (500, "internal", brief_unless_asked("internal error"), Hint::None),
     };
@@ -130,6 +135,7 @@ fn is_clients_doing(failure: &Failure) -> bool {
         Failure::NoApp
             | Failure::NoVersion { .. }
             | Failure::BadRange { .. }
+            | Failure::Installing
             | Failure::NotFound
             | Failure::MethodNotAllowed { .. }
             | Failure::Unauthorized
@@ -140,7 +146,9 @@ fn is_clients_doing(failure: &Failure) -> bool {
 fn log(failure: &Failure, id: &IdText) {
     match failure {
         Failure::Internal { .. } => tracing::error!(request.id = %id, %failure, "Request failed"),
-        Failure::Stuck | Failure::Capacity { .. } => tracing::warn!(request.id = %id, %failure, "Request failed"),
+        Failure::Stuck | Failure::Capacity { .. } | Failure::Cordoned { .. } => {
+            tracing::warn!(request.id = %id, %failure, "Request failed")
+        }
         _ => tracing::info!(request.id = %id, %failure, "Request failed"),
     }
 }

@@ -5,12 +5,14 @@
 //! where there is no body to measure (HEAD, 304).
 
 use hearth_core::{Body, Response};
+use hearth_websocket::{Deflate, deflate};
 
 use crate::ascii::{breaks_line, is_token};
 use crate::body_out::Delimiter;
 use crate::date::DateText;
 use crate::head::Version;
 use crate::request_id::IdText;
+use crate::websocket::Agreement;
 
 /// Headers of a response that are sent at most.
 const MAX_HEADERS: usize = 100;
@@ -53,13 +55,17 @@ pub enum Transfer {
 /// Writes the head of `response`, whose status is 200 to 999.
 pub fn write_head(out: &mut Vec<u8>, response: &Response, situation: &Situation<'_>) -> Written {
     let transfer = transfer(response, situation);
+    // What most heads need, at once.
+    out.reserve(256);
     let keep_alive = situation.keep_alive && transfer != Transfer::Stream(Delimiter::Close);
     push_status_line(out, response);
     let mut headers = AppHeaders::default();
     headers.each(response, |name, value| push_header(out, name, value));
     push_length(out, response, transfer, headers.length);
     if !headers.date {
-        push_header(out, b"date", situation.date);
+        out.extend_from_slice(b"date: ");
+        out.extend_from_slice(situation.date);
+        out.extend_from_slice(b"\r\n");
     }
     push_header(out, b"x-request-id", situation.id.as_bytes());
     if response.status == 426 {
@@ -76,7 +82,7 @@ pub fn write_head(out: &mut Vec<u8>, response: &Response, situation: &Situation<
 }
 
 /// Writes the head that makes the connection a WebSocket; says how many of the app's headers were dropped.
-pub fn write_switch(out: &mut Vec<u8>, response: &Response, situation: &Situation<'_>, accept: &str) -> u64 {
+pub fn write_switch(out: &mut Vec<u8>, response: &Response, situation: &Situation<'_>, agreement: &Agreement) -> u64 {
     out.extend_from_slice(b"HTTP/1.1 101 Switching Protocols\r\n");
     let mut headers = AppHeaders::default();
     headers.each(response, |name, value| {
@@ -91,12 +97,15 @@ pub fn write_switch(out: &mut Vec<u8>, response: &Response, situation: &Situatio
     push_header(out, b"x-request-id", situation.id.as_bytes());
     push_header(out, b"upgrade", b"websocket");
     push_header(out, b"connection", b"Upgrade");
-    push_header(out, b"sec-websocket-accept", accept.as_bytes());
+    push_header(out, b"sec-websocket-accept", agreement.accept.as_bytes());
+    if agreement.deflate == Deflate::On {
+        push_header(out, b"sec-websocket-extensions", deflate::ANSWER.as_bytes());
+    }
     out.extend_from_slice(b"\r\n");
     headers.dropped
 }
 
-fn has_no_body(status: u16) -> bool {
+pub fn has_no_body(status: u16) -> bool {
     matches!(status, 204 | 304)
 }
 
@@ -150,14 +159,14 @@ pub fn length(response: &Response, transfer: Transfer, claimed: Option<u64>) -> 
     }
 }
 
-fn push_header(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+pub fn push_header(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     out.extend_from_slice(name);
     out.extend_from_slice(b": ");
     out.extend_from_slice(value);
     out.extend_from_slice(b"\r\n");
 }
 
-fn push_number(out: &mut Vec<u8>, mut number: u64) {
+pub fn push_number(out: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0; 20];
     let mut at = digits.len();
     loop {
@@ -224,7 +233,8 @@ fn is_sendable(name: &[u8], value: &[u8]) -> bool {
     value.len() <= MAX_VALUE && !name.is_empty() && name.iter().all(|byte| is_token(*byte)) && !breaks_line(value)
 }
 
-fn reason_of(status: u16) -> &'static str {
+/// What is said where an app says nothing.
+pub fn reason_of(status: u16) -> &'static str {
     match status {
         200 => "OK",
         201 => "Created",

@@ -2,8 +2,8 @@
 //!
 //! A connection needs a slot before it is accepted; with none free, accepting pauses and clients wait in the kernel's
 //! queue. Each connection is a task of its own, so a panic in a handler ends that connection alone.
-//! Shutdown: listeners close, idle connections end, requests in flight finish with `connection: close`; what is left
-//! after `drain_timeout` is dropped.
+//! Shutdown: listeners close, idle connections end (or wait for one more request, where others serve those after it),
+//! requests in flight finish with `connection: close`; what is left after `drain_timeout` is dropped.
 
 use std::future::Future;
 use std::io;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hearth_core::Dispatch;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -39,6 +39,14 @@ pub struct Server<D> {
     shared: Arc<Shared<D>>,
 }
 
+/// What becomes of connections that have nothing to do when the server stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Idle {
+    Close,
+    /// A request may be on its way: it is answered, and the connection ends with it.
+    Await,
+}
+
 /// Where connections come from.
 #[derive(Debug)]
 pub enum Listener {
@@ -46,6 +54,8 @@ pub enum Listener {
     Plain(TcpListener),
     /// HTTP/2 and HTTP/1 over TLS.
     Tls(TcpListener, Arc<Certificates>),
+    /// Fronts of ours in other processes ([`Hop`](crate::Hop)). Whoever can connect is believed.
+    Hop(UnixListener),
 }
 
 impl<D: Dispatch> Server<D> {
@@ -70,6 +80,15 @@ impl<D: Dispatch> Server<D> {
 
     /// Serves until `shutdown` is ready and the drain is over. Must run on a tokio runtime with I/O and time.
     pub async fn serve(self, listeners: Vec<Listener>, shutdown: impl Future) -> Summary {
+        self.serve_until(listeners, async {
+            shutdown.await;
+            Idle::Close
+        })
+        .await
+    }
+
+    /// The same, where `shutdown` says what becomes of idle connections.
+    pub async fn serve_until(self, listeners: Vec<Listener>, shutdown: impl Future<Output = Idle>) -> Summary {
         let shared = self.shared;
         let limit = shared.config.max_connections.clamp(1, u32::MAX as usize >> 1);
         let slots = Arc::new(Semaphore::new(limit));
@@ -81,9 +100,12 @@ impl<D: Dispatch> Server<D> {
         let clock = shared.clone();
         let ticker = tokio::spawn(async move { clock.clock.run().await });
 
-        shutdown.await;
+        let idle = shutdown.await;
         tasks.shutdown().await;
-        shared.drain.enter(Phase::Draining);
+        shared.drain.enter(match idle {
+            Idle::Close => Phase::Draining,
+            Idle::Await => Phase::Leaving,
+        });
         // All slots are free when all connections have ended.
         let all_ended = || slots.acquire_many(limit as u32);
         if timeout(shared.config.drain_timeout, all_ended()).await.is_err() {
@@ -103,7 +125,7 @@ impl<D: Dispatch> Server<D> {
 async fn accept<D: Dispatch>(listener: Listener, shared: Arc<Shared<D>>, slots: Arc<Semaphore>, crowd: Arc<Crowd>) {
     loop {
         let Ok(slot) = slots.clone().acquire_owned().await else { return };
-        let (stream, address) = match listener.socket().accept().await {
+        let (accepted, address) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
                 pause(&error).await;
@@ -111,9 +133,6 @@ async fn accept<D: Dispatch>(listener: Listener, shared: Arc<Shared<D>>, slots: 
             }
         };
         let Some((peer, place)) = admit(&shared, &listener, &crowd, address) else { continue };
-        // Answers go out in one write each; waiting for more would only delay them. Without it all works, but slower.
-        let _ = stream.set_nodelay(true);
-        let accepted = listener.begin(stream);
         let shared = shared.clone();
         tokio::spawn(async move {
             let _held = (slot, place);
@@ -123,19 +142,27 @@ async fn accept<D: Dispatch>(listener: Listener, shared: Arc<Shared<D>>, slots: 
 }
 
 /// Who it is, unless it is one too many of that client.
-fn admit<D>(shared: &Shared<D>, listener: &Listener, crowd: &Arc<Crowd>, address: SocketAddr) -> Option<(Peer, Place)> {
+fn admit<D>(
+    shared: &Shared<D>,
+    listener: &Listener,
+    crowd: &Arc<Crowd>,
+    address: Option<SocketAddr>,
+) -> Option<(Peer, Place)> {
     let scheme = match listener {
-        Listener::Plain(_) => shared.config.scheme,
+        Listener::Plain(_) | Listener::Hop(_) => shared.config.scheme,
         Listener::Tls(..) => Scheme::Https,
     };
-    let peer = Peer::new(address.ip(), scheme, &shared.config.trusted_proxies);
+    let peer = match address {
+        Some(address) => Peer::new(address.ip(), scheme, &shared.config.trusted_proxies),
+        None => Peer::hop(),
+    };
     let place = match peer.trust {
-        Trust::Proxy => Some(Place::uncounted()),
+        Trust::Proxy | Trust::Hop => Some(Place::uncounted()),
         Trust::Nobody => crowd.enter(peer.address),
     };
     if place.is_none() {
         shared.stats.refuse_connection();
-        tracing::debug!(client = %peer.text, "Connection refused: the client has as many as it may have");
+        tracing::debug!(client = %peer.address, "Connection refused: the client has as many as it may have");
     }
     Some((peer, place?))
 }
@@ -143,18 +170,27 @@ fn admit<D>(shared: &Shared<D>, listener: &Listener, crowd: &Arc<Crowd>, address
 // === impl Listener ===
 
 impl Listener {
-    fn socket(&self) -> &TcpListener {
-        match self {
-            Self::Plain(socket) | Self::Tls(socket, _) => socket,
-        }
+    /// The next connection. One from a hop has no address.
+    async fn accept(&self) -> io::Result<(Accepted, Option<SocketAddr>)> {
+        Ok(match self {
+            Self::Plain(socket) => {
+                let (stream, address) = accept_tcp(socket).await?;
+                (Accepted::Plain(stream), Some(address))
+            }
+            Self::Tls(socket, certificates) => {
+                let (stream, address) = accept_tcp(socket).await?;
+                (Accepted::Tls(certificates.handshake(stream)), Some(address))
+            }
+            Self::Hop(socket) => (Accepted::Hop(socket.accept().await?.0), None),
+        })
     }
+}
 
-    fn begin(&self, stream: TcpStream) -> Accepted {
-        match self {
-            Self::Plain(_) => Accepted::Plain(stream),
-            Self::Tls(_, certificates) => Accepted::Tls(certificates.handshake(stream)),
-        }
-    }
+async fn accept_tcp(socket: &TcpListener) -> io::Result<(TcpStream, SocketAddr)> {
+    let (stream, address) = socket.accept().await?;
+    // Answers go out in one write each; waiting for more would only delay them. Without it all works, but slower.
+    let _ = stream.set_nodelay(true);
+    Ok((stream, address))
 }
 
 impl From<TcpListener> for Listener {

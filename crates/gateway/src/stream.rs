@@ -1,4 +1,4 @@
-//! A connection's bytes: plain, or through TLS. An enum, since a predictable branch costs less than two copies of
+//! A connection's bytes: plain, through TLS, or from another process of ours. An enum, since a predictable branch costs less than two copies of
 //! everything above it.
 
 use std::io::{self, IoSlice};
@@ -7,13 +7,14 @@ use std::task::{Context, Poll};
 
 use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::server::TlsStream;
 
 #[derive(Debug)]
 pub enum Stream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
+    Unix(UnixStream),
 }
 
 /// A stream of which something was read already, and is read again.
@@ -30,10 +31,12 @@ impl Stream {
         matches!(self, Self::Tls(_))
     }
 
-    pub fn tcp(&self) -> &TcpStream {
+    /// When it is dropped, the other side is told that something is missing, as far as that can be told.
+    pub fn reset_on_drop(&self) -> io::Result<()> {
         match self {
-            Self::Plain(tcp) => tcp,
-            Self::Tls(tls) => tls.get_ref().0,
+            Self::Plain(tcp) => tcp.set_zero_linger(),
+            Self::Tls(tls) => tls.get_ref().0.set_zero_linger(),
+            Self::Unix(_) => Ok(()),
         }
     }
 }
@@ -44,6 +47,7 @@ impl AsyncRead for Stream {
         match self.get_mut() {
             Self::Plain(tcp) => Pin::new(tcp).poll_read(cx, buf),
             Self::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
+            Self::Unix(unix) => Pin::new(unix).poll_read(cx, buf),
         }
     }
 }
@@ -54,6 +58,7 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Self::Plain(tcp) => Pin::new(tcp).poll_write(cx, buf),
             Self::Tls(tls) => Pin::new(tls).poll_write(cx, buf),
+            Self::Unix(unix) => Pin::new(unix).poll_write(cx, buf),
         }
     }
 
@@ -66,6 +71,7 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Self::Plain(tcp) => Pin::new(tcp).poll_write_vectored(cx, bufs),
             Self::Tls(tls) => Pin::new(tls).poll_write_vectored(cx, bufs),
+            Self::Unix(unix) => Pin::new(unix).poll_write_vectored(cx, bufs),
         }
     }
 
@@ -77,6 +83,7 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Self::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
             Self::Tls(tls) => Pin::new(tls).poll_flush(cx),
+            Self::Unix(unix) => Pin::new(unix).poll_flush(cx),
         }
     }
 
@@ -84,6 +91,7 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Self::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
             Self::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
+            Self::Unix(unix) => Pin::new(unix).poll_shutdown(cx),
         }
     }
 }

@@ -80,15 +80,24 @@ pub fn valid_authority(text: &[u8]) -> bool {
         let address = std::str::from_utf8(&text[1..end]).ok();
         (address.is_some_and(|a| a.parse::<std::net::Ipv6Addr>().is_ok()), &text[end + 1..])
     } else {
-        let end = text.iter().position(|b| !is_name(*b)).unwrap_or(text.len());
-        (end > 0, &text[end..])
+        let mut rest = text;
+        while let [byte, after @ ..] = rest {
+            if !is_name(*byte) {
+                break;
+            }
+            rest = after;
+        }
+        (rest.len() < text.len(), rest)
     };
     let port_valid = match rest {
         [] => true,
         [b':', port @ ..] => {
-            port.len() <= 5
-                && port.iter().all(u8::is_ascii_digit)
-                && port.iter().fold(0u32, |n, b| n * 10 + u32::from(b - b'0')) <= 65_535
+            // What is no digit is worth more than any port may be.
+            let value = |byte: &u8| match byte.wrapping_sub(b'0') {
+                digit @ 0..=9 => u32::from(digit),
+                _ => 1 << 17,
+            };
+            port.len() <= 5 && port.iter().fold(0, |n, byte| n * 10 + value(byte)) <= 65_535
         }
         _ => false,
     };

@@ -125,6 +125,11 @@ impl Wire {
         self.stream.is_tls()
     }
 
+    /// Whether a process of ours is at the other end.
+    pub fn is_hop(&self) -> bool {
+        matches!(self.stream, Stream::Unix(_))
+    }
+
     /// Gives a large buffer back.
     pub fn trim(&mut self) {
         if self.inbox.is_empty() && self.inbox.capacity() > KEEP {
@@ -138,7 +143,7 @@ impl Wire {
         }
         if ending == Ending::Reset {
             // Should it fail, the client sees an orderly end; nothing else can be done.
-            let _ = self.stream.tcp().set_zero_linger();
+            let _ = self.stream.reset_on_drop();
         } else if (ending == Ending::Linger || !self.inbox.is_empty()) && !self.eof {
             let _ = tokio::time::timeout(LINGER_TIME, self.linger()).await;
         } else if self.stream.is_tls() {

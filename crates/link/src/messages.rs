@@ -1,13 +1,16 @@
-//! All that control and cell ever say. Control speaks first: a plan, then a catalogue; the cell says when it serves it.
+//! All that control and cell ever say. Control speaks first: a plan, then a catalogue; the cell says when it has it. It
+//! accepts nobody before it is told to: until then it is a standby, which has all that it needs and costs nobody anything.
 //! A question has a number, and its reply has the same; a question whose cell is gone is answered by control itself.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use hearth_core::{AppName, VersionName};
+use hearth_core::{AppName, Owner, VersionName};
 use hearth_journal::LogLine;
 
-use crate::plan::CellPlan;
+use crate::eval::{EvalOutcome, EvalRequest};
+use crate::plan::{CellPlan, CertificatePlan};
+use crate::span::Span;
 use crate::stats::CellStats;
 use crate::version::VersionSpec;
 
@@ -28,17 +31,34 @@ pub enum ToCell {
         call: CallId,
         what: Ask,
     },
+    /// For handshakes from now on. They were checked.
+    Certificates(Vec<CertificatePlan>),
+    /// Take connections from now on, once there is a catalogue.
+    Accept,
+    /// Are you there? Answered by the threads that serve, with the same number.
+    Ping(u64),
     /// Accept nothing more, finish what is in flight, and end.
-    Drain,
+    Drain(Idle),
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+/// What becomes of connections that have nothing to do when a cell drains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Idle {
+    /// Nobody will serve them any more.
+    Close,
+    /// A request may be on its way to us: it is answered, and the connection ends with it. Others serve the next.
+    Await,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Ask {
     /// The pool's statistics, as the admin API shows them.
     Pool,
     /// Each worker, as the admin API shows them.
     Workers,
     Stats,
+    /// Runs code that is no app's.
+    Eval(Box<EvalRequest>),
     Scheduled {
         app: AppName,
         version: VersionName,
@@ -60,7 +80,11 @@ pub enum Ask {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub enum FromCell {
-    /// Everything up to this generation is served.
+    /// Connections are taken.
+    Accepting,
+    /// The answer to a ping.
+    Pong(u64),
+    /// Everything up to this generation is there to be served.
     Serving {
         generation: u64,
         problems: Vec<Unserved>,
@@ -72,6 +96,8 @@ pub enum FromCell {
     Log(LogLine),
     /// A line of the access log, ready to be written.
     Access(String),
+    /// A request that was traced.
+    Span(Box<Span>),
     Event(CellEvent),
     /// Unasked, every second: so that little is lost when the cell is.
     Stats(Box<CellStats>),
@@ -93,6 +119,7 @@ pub enum Reply {
     Workers(Vec<Value>),
     Stats(Box<CellStats>),
     Event(EventOutcome),
+    Eval(Box<EvalOutcome>),
 }
 
 /// What came of a scheduled event or a task.
@@ -118,6 +145,6 @@ pub enum EventOutcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum CellEvent {
-    StuckBegan { app: AppName, request: u64 },
-    StuckEnded { app: AppName, request: u64 },
+    StuckBegan { app: AppName, owner: Owner, request: u64 },
+    StuckEnded { app: AppName, owner: Owner, request: u64 },
 }

@@ -1,10 +1,10 @@
-//! Listeners from one process to another: descriptors beside a byte of data, as Unix sockets have it. The receiver shares
-//! the sender's queue of connections, so whoever of them goes away leaves what waits there to the other.
+//! Listeners (TCP or Unix) and pages of memory from one process to another: descriptors beside a byte of data, as Unix
+//! sockets have it. The receiver of a listener shares the sender's queue of connections, so whoever of them goes away leaves
+//! what waits there to the other. Which descriptor is what is agreed on elsewhere: they come in the order in which they went.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::net::TcpListener;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 use rustix::net::{
@@ -18,23 +18,22 @@ const MARK: u8 = b'L';
 
 #[derive(Debug, thiserror::Error)]
 pub enum PassError {
-    #[error("listeners cannot be passed on: {0}")]
+    #[error("descriptors cannot be passed on: {0}")]
     Io(#[from] io::Error),
-    #[error("{0} listeners are more than can be passed on")]
+    #[error("{0} descriptors are more than can be passed on")]
     TooMany(usize),
-    #[error("{wanted} listeners were promised and {got} came")]
+    #[error("{wanted} descriptors were promised and {got} came")]
     Missing { wanted: usize, got: usize },
 }
 
-/// Passes listeners on. Must be the first thing that is sent.
-pub fn send(to: &UnixStream, listeners: &[TcpListener]) -> Result<(), PassError> {
-    let count = u8::try_from(listeners.len()).ok().filter(|count| usize::from(*count) <= MOST);
-    let Some(count) = count else { return Err(PassError::TooMany(listeners.len())) };
-    let fds: Vec<BorrowedFd<'_>> = listeners.iter().map(AsFd::as_fd).collect();
+/// Passes descriptors on. Must be the first thing that is sent.
+pub fn send(to: &UnixStream, fds: &[BorrowedFd<'_>]) -> Result<(), PassError> {
+    let count = u8::try_from(fds.len()).ok().filter(|count| usize::from(*count) <= MOST);
+    let Some(count) = count else { return Err(PassError::TooMany(fds.len())) };
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     if !fds.is_empty() {
-        ancillary.push(SendAncillaryMessage::ScmRights(&fds));
+        ancillary.push(SendAncillaryMessage::ScmRights(fds));
     }
     let text = [MARK, count];
     rustix::net::sendmsg(to, &[IoSlice::new(&text)], &mut ancillary, SendFlags::NOSIGNAL).map_err(io::Error::from)?;
@@ -42,7 +41,7 @@ pub fn send(to: &UnixStream, listeners: &[TcpListener]) -> Result<(), PassError>
 }
 
 /// What [`send`] passed on.
-pub fn receive(from: &UnixStream) -> Result<Vec<TcpListener>, PassError> {
+pub fn receive(from: &UnixStream) -> Result<Vec<OwnedFd>, PassError> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let mut text = [0; 2];
@@ -55,19 +54,20 @@ pub fn receive(from: &UnixStream) -> Result<Vec<TcpListener>, PassError> {
         RecvAncillaryMessage::ScmRights(fds) => Some(fds),
         _ => None,
     });
-    let listeners: Vec<TcpListener> = fds.flatten().map(|fd: OwnedFd| TcpListener::from(fd)).collect();
+    let fds: Vec<OwnedFd> = fds.flatten().collect();
     let wanted = usize::from(text[1]);
-    if listeners.len() != wanted {
-        return Err(PassError::Missing { wanted, got: listeners.len() });
+    if fds.len() != wanted {
+        return Err(PassError::Missing { wanted, got: fds.len() });
     }
-    Ok(listeners)
+    Ok(fds)
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use std::io::{Read, Write};
-    use std::net::TcpStream;
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsFd;
 
     use super::*;
 
@@ -76,13 +76,14 @@ mod tests {
         let (here, there) = UnixStream::pair().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        send(&here, std::slice::from_ref(&listener)).unwrap();
+        send(&here, &[listener.as_fd()]).unwrap();
         // It waits in the queue that both have.
         let mut client = TcpStream::connect(address).unwrap();
         drop(listener);
         let passed = receive(&there).unwrap();
         assert_eq!(passed.len(), 1);
-        let (mut served, _) = passed[0].accept().unwrap();
+        let passed = TcpListener::from(passed.into_iter().next().unwrap());
+        let (mut served, _) = passed.accept().unwrap();
         served.write_all(b"hello").unwrap();
         drop(served);
         let mut text = String::new();

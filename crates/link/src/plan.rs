@@ -4,12 +4,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hearth_config::RateSpec;
+use hearth_config::{JailMode, RateSpec, Ratio};
 use hearth_core::ByteSize;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellPlan {
+    pub role: Role,
+    pub jail: JailPlan,
     pub threads: usize,
     pub isolates: usize,
     pub spares: usize,
@@ -22,16 +24,37 @@ pub struct CellPlan {
     pub listeners: Vec<ListenerPlan>,
     pub front: FrontPlan,
     pub certificates: Vec<CertificatePlan>,
-    /// Where to keep what each thread is running.
-    pub breadcrumbs: Option<PathBuf>,
+    /// How long a turn may go on after it was terminated, in time of its thread's, before it is stuck.
+    pub stuck_grace: Option<Duration>,
     /// Which log lines are wanted, as `RUST_LOG` says it.
     pub log: String,
 }
 
+/// What a cell is there for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Role {
+    /// Serves clients.
+    Main,
+    /// Serves one owner's apps to the main cells, and to nobody else.
+    Cordon,
+}
+
+/// What a cell gives up before it runs any app.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JailPlan {
+    pub mode: JailMode,
+    /// Folders, with all below them, that may be read. One that is not there when the cell starts is left out.
+    pub readable: Vec<PathBuf>,
+    /// Folders, with all below them, that may be written to as well, and whose sockets may be connected to.
+    pub writable: Vec<PathBuf>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ListenerPlan {
     Plain(SocketAddr),
     Tls(SocketAddr),
+    /// A Unix socket, at this path, that only main cells connect to.
+    Hop(PathBuf),
 }
 
 /// The HTTP front.
@@ -49,6 +72,8 @@ pub struct FrontPlan {
     pub trusted_proxies: Vec<String>,
     pub compression: bool,
     pub access_log: AccessFormat,
+    /// Which requests are traced.
+    pub traces: Ratio,
     /// Whether clients are shown the apps' own error texts.
     pub detailed_errors: bool,
 }

@@ -25,6 +25,20 @@ pub struct VersionSpec {
     pub env: Vec<(String, String)>,
     /// SHA-256 of each token that opens the app, in hexadecimal.
     pub tokens: Vec<String>,
+    pub place: Place,
+}
+
+/// Where a cell finds a version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Place {
+    /// In itself.
+    Here,
+    /// In a cell of its owner's own, which listens at this Unix socket.
+    Cordon(PathBuf),
+    /// Nowhere yet: its dependencies are being installed.
+    Installing,
+    /// Nowhere, until this time in milliseconds since 1970: its owner's cell went down too often.
+    Shut { until: u64 },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,10 +4,12 @@
 //! |---|---|
 //! | a page (HTML), by whatever path | `no-cache`: kept, but asked for each time |
 //! | with a hash before its extension: `app.3f9a1b2c.js`, `index-BxY12abc.js` | `public, max-age=31536000, immutable` |
+//! | below a folder `immutable`: `_app/immutable/nodes/0.js` | the same: its name says so |
+//! | with eight characters for a hash in a folder that only a builder writes: `_astro/page.DrqNLHZG.css` | the same |
 //! | any other | `public, max-age=0, must-revalidate` |
 //!
 //! A name is taken for a hashed one only where that is nearly sure, since a mistake lasts a year in every browser, and a
-//! miss costs a question that is answered with 304.
+//! miss costs a question that is answered with 304. So what people name themselves needs a digit to look like a hash.
 
 use crate::media::Media;
 use crate::rules::Audience;
@@ -15,8 +17,16 @@ use crate::rules::Audience;
 /// Parts of names that builders put between hash and extension.
 const AFTER_HASH: &[&str] = &["js", "mjs", "css", "min", "chunk", "bundle", "module"];
 
-pub fn cache_control(name: &str, media: Media, audience: Audience) -> &'static str {
-    match (audience, media.is_html(), is_hashed(name)) {
+/// Folders of builders' own, in which every name has a hash: Astro, Nuxt, Next.
+const BUILDERS: &[&str] = &["_astro", "_nuxt", "_next"];
+/// All below it stays as it is: SvelteKit's `_app/immutable`, and whoever else says so.
+const IMMUTABLE: &str = "immutable";
+
+/// `folders` lead to the file.
+pub fn cache_control(folders: &[String], name: &str, media: Media, audience: Audience) -> &'static str {
+    let is_in = |names: &[&str]| folders.iter().any(|folder| names.contains(&folder.as_str()));
+    let stays = is_hashed(name) || is_in(&[IMMUTABLE]) || (is_in(BUILDERS) && has_short_hash(name));
+    match (audience, media.is_html(), stays) {
         (_, true, _) => "no-cache",
         (Audience::Public, _, true) => "public, max-age=31536000, immutable",
         (Audience::Private, _, true) => "private, max-age=31536000, immutable",
@@ -34,6 +44,15 @@ fn is_hashed(name: &str) -> bool {
         stem = before;
     }
     is_hash(stem.rsplit(['.', '-']).next().unwrap_or(stem))
+}
+
+/// `page.DrqNLHZG.css`, `entry.D-x_abcd.js`: eight characters of base 64, which need no digit, before the extension.
+fn has_short_hash(name: &str) -> bool {
+    let Some((stem, _)) = name.rsplit_once('.') else { return false };
+    let Some((before, hash)) = stem.len().checked_sub(8).and_then(|at| stem.split_at_checked(at)) else { return false };
+    let is_code = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let is_word = !hash.bytes().any(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+    hash.bytes().all(is_code) && !is_word && (before.is_empty() || before.ends_with(['.', '-', '_']))
 }
 
 /// Eight or more letters and digits that nobody would think of: hex; or in capitals, or in both cases, or with two
@@ -94,12 +113,43 @@ mod tests {
 
     #[test]
     fn pages_are_asked_for_and_private_stays_private() {
-        let control = |name, audience| cache_control(name, Media::of(name), audience);
+        let control = |name, audience| cache_control(&[], name, Media::of(name), audience);
         assert_eq!(control("index.html", Audience::Public), "no-cache");
         assert_eq!(control("index-BxY12abc.html", Audience::Public), "no-cache");
         assert_eq!(control("app.3f9a1b2c.js", Audience::Public), "public, max-age=31536000, immutable");
         assert_eq!(control("app.3f9a1b2c.js", Audience::Private), "private, max-age=31536000, immutable");
         assert_eq!(control("app.js", Audience::Public), "public, max-age=0, must-revalidate");
         assert_eq!(control("app.js", Audience::Private), "private, max-age=0, must-revalidate");
+    }
+
+    #[test]
+    fn folders_of_builders() {
+        let stays = |path: &str| {
+            let mut names: Vec<String> = path.split('/').map(str::to_owned).collect();
+            let name = names.pop().unwrap_or_default();
+            cache_control(&names, &name, Media::of(&name), Audience::Public).ends_with("immutable")
+        };
+        for path in [
+            "_app/immutable/nodes/0.js",
+            "docs/_app/immutable/assets/fira.woff2",
+            "_astro/page.DrqNLHZG.css",
+            "_astro/hoisted.D-x_Abcd.js",
+            "_nuxt/BxYabcDE.js",
+            "_next/static/chunks/main-DrqNLHZG.js",
+        ] {
+            assert!(stays(path), "{path}");
+        }
+        for path in [
+            "_app/version.json",
+            "_astro/favicon.svg",
+            "_astro/page.stylesheet.css",
+            "_astro/DrqNLHZG",
+            "_next/static/chunks/framework.js",
+            "assets/page.DrqNLHZG.css",
+            "immutable/index.html",
+            "my-immutable/a.js",
+        ] {
+            assert!(!stays(path), "{path}");
+        }
     }
 }

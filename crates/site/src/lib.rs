@@ -1,4 +1,4 @@
-//! Static files and single-page apps, served from a folder without any JavaScript.
+//! Static files, single-page apps and sites of many pages, served from a folder without any JavaScript.
 //!
 //! ```text
 //! path --RequestPath::parse--> names --Folder::walk--> a Spot (a regular file, never outside the folder)
@@ -19,6 +19,7 @@ mod identity;
 mod inject;
 mod media;
 mod memory;
+mod pages;
 mod path;
 mod range;
 mod refused;
@@ -28,6 +29,7 @@ mod site;
 mod spot;
 mod stream;
 
+pub use pages::NOT_FOUND_PAGE;
 pub use refused::Refused;
 pub use rules::{APP_FILES, Audience, BaseTag, Fallback, Inject, SiteError, SiteRules};
 pub use site::{Ask, Site};

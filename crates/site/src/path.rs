@@ -5,6 +5,8 @@
 //! encoding, names that begin with a dot, backslashes, NUL and other control characters, and what is no UTF-8.
 //! Invariant: no name is empty, holds a slash, or begins with a dot, but for `.well-known` at the top.
 
+use hearth_core::percent::{decode_bytes, encode};
+
 /// The longest name of a file, in bytes.
 const LONGEST_NAME: usize = 255;
 const DEEPEST: usize = 64;
@@ -77,12 +79,20 @@ impl RequestPath {
         !is_well_known && self.names.last().is_none_or(|name| extension(name).is_none())
     }
 
-    /// The same path, encoded, with a slash at its end and none at its beginning.
-    pub fn as_folder(&self) -> String {
+    /// The names of the folders on the way to it.
+    pub fn folders(&self) -> &[String] {
+        self.names.split_last().map_or(&[], |(_, folders)| folders)
+    }
+
+    /// The same path with that ending, encoded, without a slash at its beginning.
+    pub fn encoded(&self, ending: Ending) -> String {
         let mut text = String::new();
         for name in &self.names {
             encode(&mut text, name, is_path_byte);
             text.push('/');
+        }
+        if ending == Ending::Name {
+            text.pop();
         }
         text
     }
@@ -100,7 +110,7 @@ pub fn push_query(text: &mut String, query: &str) {
 }
 
 fn decode_name(piece: &str) -> Result<String, BadPath> {
-    let mut bytes = decode(piece.as_bytes()).ok_or(BadPath::Encoding)?;
+    let mut bytes = decode_bytes(piece.as_bytes()).ok_or(BadPath::Encoding)?;
     let name = String::from_utf8(bytes.clone()).map_err(|_| BadPath::Encoding)?;
     if name.chars().any(char::is_control) {
         return Err(BadPath::Character);
@@ -112,44 +122,12 @@ fn decode_name(piece: &str) -> Result<String, BadPath> {
         if bytes.split(|byte| *byte == b'/').any(|part| part == b"..") {
             return Err(BadPath::Climbs);
         }
-        match decode(&bytes) {
+        match decode_bytes(&bytes) {
             Some(again) if again != bytes => bytes = again,
             _ => break,
         }
     }
     Ok(name)
-}
-
-/// `None`: a percent sign without two digits after it.
-fn decode(text: &[u8]) -> Option<Vec<u8>> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut at = 0;
-    while let Some(byte) = text.get(at) {
-        if *byte == b'%' {
-            let digits = std::str::from_utf8(text.get(at + 1..at + 3)?).ok()?;
-            // `from_str_radix` takes a sign too.
-            let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-            out.push(is_hex.then(|| u8::from_str_radix(digits, 16).ok())??);
-            at += 3;
-        } else {
-            out.push(*byte);
-            at += 1;
-        }
-    }
-    Some(out)
-}
-
-fn encode(out: &mut String, text: &str, is_plain: impl Fn(u8) -> bool) {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    for byte in text.bytes() {
-        if is_plain(byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push('%');
-            out.push(char::from(DIGITS[usize::from(byte >> 4)]));
-            out.push(char::from(DIGITS[usize::from(byte & 15)]));
-        }
-    }
 }
 
 fn is_path_byte(byte: u8) -> bool {
@@ -256,10 +234,11 @@ mod tests {
 
     #[test]
     fn folders_are_encoded_again() {
-        let folder = |text| RequestPath::parse(text).unwrap().as_folder();
+        let folder = |text| RequestPath::parse(text).unwrap().encoded(Ending::Slash);
         assert_eq!(folder("/a%20b/%C3%A9@1"), "a%20b/%C3%A9@1/");
         assert_eq!(folder("/a%3Fb/c%23%25"), "a%3Fb/c%23%25/");
         assert_eq!(folder(""), "");
+        assert_eq!(RequestPath::parse("/a%3Fb/c/").unwrap().encoded(Ending::Name), "a%3Fb/c");
         let mut text = String::new();
         push_query(&mut text, "a=1&b=%20\r\né\"");
         assert_eq!(text, "a=1&b=%20%0D%0A%C3%A9\"");

@@ -39,6 +39,8 @@ pub struct SiteRules {
 pub enum Fallback {
     /// A path without an extension is the index, since the page's own router knows it; others are not found.
     Spa,
+    /// The site has many pages, which are asked for without their `.html`; what is not there is its `404.html`.
+    Pages,
     NotFound,
     /// It is not the site's: somebody else answers, as with every method but GET and HEAD.
     Worker,

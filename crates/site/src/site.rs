@@ -1,7 +1,7 @@
 //! A site: from a request to the file that answers it.
 //!
 //! A path is a file; or a folder with a slash at its end, which is its index; or a folder without one, which is sent
-//! there; or nothing, and then the fallback decides. A file that changes between being found and being opened is looked
+//! there; or nothing, and then the fallback decides (`pages.rs`, where a site has many). A file that changes between being found and being opened is looked
 //! for again, so that a response's headers and its body are of the same file.
 
 use std::io;
@@ -34,7 +34,7 @@ const FOLDER_INDEX: &str = "index.html";
 
 #[derive(Debug)]
 pub struct Site {
-    folder: Folder,
+    pub(crate) folder: Folder,
     index: String,
     fallback: Fallback,
     injection: Option<Arc<Injection>>,
@@ -60,8 +60,8 @@ enum Lookup {
         spot: Spot,
         name: String,
     },
-    /// A folder that was named without its slash.
-    Folder,
+    /// It has another address: the same path with the other ending.
+    Elsewhere(Ending),
     Nothing,
 }
 
@@ -90,20 +90,20 @@ impl Site {
     pub async fn answer(&self, ask: Ask<'_>) -> Result<Option<Response>, Refused> {
         if !matches!(ask.method, Method::Get | Method::Head) {
             let refused = Refused::Method { method: ask.method.clone(), allow: ALLOW };
-            return self.miss(refused);
+            return if self.fallback == Fallback::Worker { Ok(None) } else { Err(refused) };
         }
-        let Ok(path) = RequestPath::parse(ask.path) else { return self.miss(Refused::NotFound) };
+        let Ok(path) = RequestPath::parse(ask.path) else { return self.miss(ask).await };
         let href = href(ask.base);
         for _ in 0..TRIES {
             let sent = match self.find(&path, &href)? {
-                Lookup::File { spot, name } => self.send(ask, spot, &name, &href).await,
-                Lookup::Folder => Ok(redirect(ask, &path, &href)),
-                Lookup::Nothing => return self.miss(Refused::NotFound),
+                Lookup::File { spot, name } => self.send(ask, spot, path.folders(), &name, &href).await,
+                Lookup::Elsewhere(ending) => Ok(redirect(ask, &path, ending, &href)),
+                Lookup::Nothing => return self.miss(ask).await,
             };
             match sent {
                 Ok(response) => return Ok(Some(response)),
                 Err(OpenError::Changed) => {}
-                Err(OpenError::Denied) => return self.miss(Refused::NotFound),
+                Err(OpenError::Denied) => return self.miss(ask).await,
                 Err(OpenError::Io(error)) => return Err(error.into()),
             }
         }
@@ -111,20 +111,28 @@ impl Site {
     }
 
     /// What is not here may be a worker's.
-    fn miss(&self, refused: Refused) -> Result<Option<Response>, Refused> {
-        if self.fallback == Fallback::Worker { Ok(None) } else { Err(refused) }
+    async fn miss(&self, ask: Ask<'_>) -> Result<Option<Response>, Refused> {
+        match self.fallback {
+            Fallback::Worker => Ok(None),
+            Fallback::Pages => self.not_found_page(ask).await.map(Some),
+            Fallback::Spa | Fallback::NotFound => Err(Refused::NotFound),
+        }
     }
 
     fn find(&self, path: &RequestPath, href: &str) -> Result<Lookup, Refused> {
         if let Some(names) = path.names().filter(|names| !self.is_hidden(names)) {
             let mut walk = self.folder.walk();
             let place = walk.go(names.iter().map(String::as_str))?;
-            let index = match (place, names.last()) {
-                (Place::File(spot), Some(name)) if path.ending == Ending::Name => {
-                    return Ok(Lookup::File { spot, name: name.clone() });
-                }
-                (Place::Folder, None) => self.index_of_top(&mut walk)?.map(|spot| (spot, self.index.as_str())),
-                (Place::Folder, Some(_)) => match walk.go([FOLDER_INDEX].into_iter())? {
+            if let (Place::File(spot), Some(name), Ending::Name) = (&place, names.last(), path.ending) {
+                return Ok(Lookup::File { spot: spot.clone(), name: name.clone() });
+            }
+            let page = if self.fallback == Fallback::Pages { self.page_of(names)? } else { None };
+            if let (Some((spot, name)), Ending::Name) = (&page, path.ending) {
+                return Ok(Lookup::File { spot: spot.clone(), name: name.clone() });
+            }
+            let index = match (place, names.is_empty()) {
+                (Place::Folder, true) => self.index_of_top(&mut walk)?.map(|spot| (spot, self.index.as_str())),
+                (Place::Folder, false) => match walk.go([FOLDER_INDEX].into_iter())? {
                     Place::File(spot) => Some((spot, FOLDER_INDEX)),
                     _ => None,
                 },
@@ -133,7 +141,11 @@ impl Site {
             if let Some((spot, name)) = index {
                 // At the root of a host there is no path without a slash.
                 let is_slashed = path.ending == Ending::Slash || (names.is_empty() && href == "/");
-                return Ok(if is_slashed { Lookup::File { spot, name: name.to_owned() } } else { Lookup::Folder });
+                let there = || Lookup::File { spot, name: name.to_owned() };
+                return Ok(if is_slashed { there() } else { Lookup::Elsewhere(Ending::Slash) });
+            }
+            if page.is_some() {
+                return Ok(Lookup::Elsewhere(Ending::Name));
             }
         }
         if self.fallback == Fallback::Spa && path.is_route() {
@@ -156,9 +168,16 @@ impl Site {
         names.first().is_some_and(|name| self.hidden.iter().any(|hidden| hidden.eq_ignore_ascii_case(name)))
     }
 
-    async fn send(&self, ask: Ask<'_>, spot: Spot, name: &str, href: &str) -> Result<Response, OpenError> {
+    pub(crate) async fn send(
+        &self,
+        ask: Ask<'_>,
+        spot: Spot,
+        folders: &[String],
+        name: &str,
+        href: &str,
+    ) -> Result<Response, OpenError> {
         let media = Media::of(name);
-        let cache_control = cache_control(name, media, self.audience);
+        let cache_control = cache_control(folders, name, media, self.audience);
         if let Some(injection) = &self.injection {
             if media.is_html() && spot.identity.size <= LARGEST_PAGE {
                 let Content { bytes, etag } = self.page(spot, injection.clone(), href).await?;
@@ -224,15 +243,15 @@ impl Site {
 }
 
 /// The base as a path from the root of the host, with one slash at both ends.
-fn href(base: &str) -> String {
+pub(crate) fn href(base: &str) -> String {
     match base.trim_matches('/') {
         "" => "/".to_owned(),
         base => format!("/{base}/"),
     }
 }
 
-fn redirect(ask: Ask<'_>, path: &RequestPath, href: &str) -> Response {
-    let mut location = format!("{href}{}", path.as_folder());
+fn redirect(ask: Ask<'_>, path: &RequestPath, ending: Ending, href: &str) -> Response {
+    let mut location = format!("{href}{}", path.encoded(ending));
     if let Some(query) = ask.query {
         location.push('?');
         push_query(&mut location, query);

@@ -1,5 +1,5 @@
-//! The admin API's token, in `DATA/admin.token`. It can be read while a server runs: that is how the command line finds
-//! it.
+//! The admin API's token, in `DATA/admin.token`, and that of MCP over HTTP, in `DATA/mcp.token`. They can be read while a
+//! server runs: that is how the command line finds the first.
 
 use std::path::Path;
 
@@ -9,6 +9,7 @@ use crate::keyfile::{self, KeyFile, Note, Origin};
 use crate::token::PlainToken;
 
 const FILE: &str = "admin.token";
+pub const MCP_TOKEN_FILE: &str = "mcp.token";
 
 #[derive(Debug)]
 pub struct AdminToken {
@@ -26,9 +27,17 @@ impl AdminToken {
 
     /// The token that is there, or a new one: 24 random bytes, in hexadecimal.
     pub fn read_or_make(data: &Path) -> Result<Self, StoreError> {
-        let path = data.join(FILE);
-        let file = keyfile::read_or_make(&path, || Ok(hex::encode(&hex::random::<24>()?)))?;
-        Self::from_file(file, &path)
+        Self::read_or_make_at(&data.join(FILE))
+    }
+
+    /// The same for MCP: who runs code in sandboxes need not administer the server.
+    pub fn read_or_make_for_mcp(data: &Path) -> Result<Self, StoreError> {
+        Self::read_or_make_at(&data.join(MCP_TOKEN_FILE))
+    }
+
+    fn read_or_make_at(path: &Path) -> Result<Self, StoreError> {
+        let file = keyfile::read_or_make(path, || Ok(hex::encode(&hex::random::<24>()?)))?;
+        Self::from_file(file, path)
     }
 
     fn from_file(file: KeyFile, path: &Path) -> Result<Self, StoreError> {
@@ -50,6 +59,7 @@ mod tests {
         assert!(AdminToken::read(temp.path()).unwrap().is_none());
         let made = AdminToken::read_or_make(temp.path()).unwrap();
         assert_eq!((made.origin, made.token.reveal().len()), (Origin::Made, 48));
+        assert_ne!(AdminToken::read_or_make_for_mcp(temp.path()).unwrap().token, made.token);
         let found = AdminToken::read(temp.path()).unwrap().unwrap();
         assert_eq!((found.origin, found.token), (Origin::Found, made.token));
         assert!(

@@ -5,9 +5,9 @@
 //! over.
 
 use std::fmt;
-use std::fs::{self, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::StoreError;
@@ -57,7 +57,7 @@ pub(crate) fn read_or_make(
         return Ok(found);
     }
     let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(StoreError::io("create", folder))?;
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(StoreError::io("create", folder))?;
     let origin = place(path, &make()?)?;
     let found = read(path)?.ok_or_else(|| StoreError::io("read", path)(io::ErrorKind::NotFound.into()))?;
     Ok(KeyFile { origin, ..found })

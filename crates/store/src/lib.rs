@@ -6,6 +6,7 @@
 //! DATA/lock                 held by the one server that uses this folder
 //! DATA/secret.key           what the secrets in hearth.db are encrypted with (0600)
 //! DATA/admin.token          the admin API's token (0600)
+//! DATA/mcp.token            the token for MCP over HTTP (0600)
 //! DATA/apps/NAME@V+rN/      revision N of an uploaded version
 //! DATA/uploads/tmp-…        what is being received or thrown away; emptied at every start
 //! ```
@@ -37,7 +38,7 @@ mod token;
 pub mod upload;
 
 pub use activation::{Activation, Activations, Release};
-pub use admin::AdminToken;
+pub use admin::{AdminToken, MCP_TOKEN_FILE};
 pub use deployment::{ContentHash, Deleted, Deployment, Deployments, NewDeployment, Revision, Standing};
 pub use embedded::Embedded;
 pub use error::StoreError;

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use hearth_core::ByteSize;
 
+use crate::deflate::Deflate;
+
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The longest message. Default 16 MB. What a peer can make us hold, once for each connection.
@@ -14,6 +16,8 @@ pub struct Config {
     pub lost_after: Duration,
     /// How long a goodbye may take. Default 10 s.
     pub close_timeout: Duration,
+    /// Whether messages may be compressed, as the handshake settled it. Default off.
+    pub deflate: Deflate,
 }
 
 // === impl Config ===
@@ -25,6 +29,7 @@ impl Default for Config {
             ping_after: Duration::from_secs(30),
             lost_after: Duration::from_secs(75),
             close_timeout: Duration::from_secs(10),
+            deflate: Deflate::Off,
         }
     }
 }

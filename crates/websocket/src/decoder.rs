@@ -9,7 +9,8 @@ use hearth_core::websocket::{Close, Message};
 
 use crate::Role;
 use crate::close::parse_close;
-use crate::frame::{Header, Opcode, Position};
+use crate::deflate::{Deflate, Inflate};
+use crate::frame::{Coding, Header, Opcode, Position};
 use crate::mask::mask;
 use crate::utf8::Utf8;
 use crate::violation::Violation;
@@ -27,6 +28,7 @@ pub enum Received {
 pub struct Decoder {
     role: Role,
     limit: ByteSize,
+    deflate: Deflate,
     state: State,
     message: Option<Partial>,
     /// Of a control frame, which may come between the fragments of a message.
@@ -45,6 +47,8 @@ enum State {
 struct Partial {
     kind: Kind,
     bytes: Vec<u8>,
+    /// Where it comes compressed: what is in `bytes` is what it stands for.
+    inflate: Option<Box<Inflate>>,
 }
 
 #[derive(Debug)]
@@ -61,7 +65,12 @@ enum Kind {
 impl Decoder {
     /// For what `role` receives; messages may have up to `limit` bytes.
     pub fn new(role: Role, limit: ByteSize) -> Self {
-        Self { role, limit, state: State::Header, message: None, control: Vec::new() }
+        Self { role, limit, deflate: Deflate::Off, state: State::Header, message: None, control: Vec::new() }
+    }
+
+    /// Messages may come compressed.
+    pub fn with(self, deflate: Deflate) -> Self {
+        Self { deflate, ..self }
     }
 
     /// Takes what it can from `inbox`. `None`: more must come.
@@ -87,7 +96,7 @@ impl Decoder {
             match self.state {
                 State::Broken(violation) => return Err(violation),
                 State::Header => {
-                    let Some(header) = Header::parse(inbox, self.role)? else { return Ok(None) };
+                    let Some(header) = Header::parse(inbox, self.role, self.deflate)? else { return Ok(None) };
                     self.begin(&header)?;
                     inbox.advance(header.size);
                     self.state = State::Payload { header, done: 0 };
@@ -123,9 +132,15 @@ impl Decoder {
                     (Opcode::Text, Position::More) => Kind::Text(Utf8::default()),
                     _ => Kind::Binary,
                 };
-                self.message = Some(Partial { kind, bytes: Vec::new() });
+                let inflate = match header.coding {
+                    Coding::Plain => None,
+                    Coding::Deflated => Some(Box::new(Inflate::new(self.limit))),
+                };
+                self.message = Some(Partial { kind, bytes: Vec::new(), inflate });
                 0
             }
+            // What it will be is seen when it comes.
+            (Some(Partial { inflate: Some(_), .. }), Opcode::Continuation) => 0,
             (Some(partial), Opcode::Continuation) => partial.bytes.len() as u64,
             (Some(_), _) => return Err(Violation::Interrupted),
         };
@@ -137,19 +152,34 @@ impl Decoder {
 
     /// More of a frame's payload, `done` bytes of which were there before.
     fn take(&mut self, header: &Header, done: u64, piece: &[u8]) -> Result<(), Violation> {
-        let (bytes, utf8) = match (&mut self.message, header.opcode.is_control()) {
-            (_, true) => (&mut self.control, None),
-            (Some(Partial { kind: Kind::Text(utf8), bytes }), false) => (bytes, Some(utf8)),
-            (Some(partial), false) => (&mut partial.bytes, None),
+        let unmask = |bytes: &mut [u8]| {
+            if let Some(key) = header.key {
+                mask(bytes, key, (done % 4) as usize);
+            }
+        };
+        let partial = match (&mut self.message, header.opcode.is_control()) {
+            (_, true) => {
+                let start = self.control.len();
+                self.control.extend_from_slice(piece);
+                unmask(&mut self.control[start..]);
+                return Ok(());
+            }
+            (Some(partial), false) => partial,
             (None, false) => return Err(Violation::LooseContinuation),
         };
-        let start = bytes.len();
-        bytes.extend_from_slice(piece);
-        if let Some(key) = header.key {
-            mask(&mut bytes[start..], key, (done % 4) as usize);
+        let start = partial.bytes.len();
+        match &mut partial.inflate {
+            None => {
+                partial.bytes.extend_from_slice(piece);
+                unmask(&mut partial.bytes[start..]);
+            }
+            Some(inflate) => {
+                let mut piece = piece.to_vec();
+                unmask(&mut piece);
+                inflate.push(&piece, &mut partial.bytes)?;
+            }
         }
-        let valid = utf8.is_none_or(|utf8| utf8.accepts(&bytes[start..]));
-        valid.then_some(()).ok_or(Violation::Utf8)
+        partial.judge(start)
     }
 
     /// A frame is complete; perhaps a message is, too.
@@ -163,12 +193,31 @@ impl Decoder {
         if header.position == Position::More {
             return Ok(None);
         }
-        let Some(Partial { kind, bytes }) = self.message.take() else { return Ok(None) };
+        let Some(mut partial) = self.message.take() else { return Ok(None) };
+        if let Some(mut inflate) = partial.inflate.take() {
+            let start = partial.bytes.len();
+            inflate.finish(&mut partial.bytes)?;
+            partial.judge(start)?;
+        }
+        let Partial { kind, bytes, .. } = partial;
         Ok(Some(Received::Message(match kind {
             Kind::Binary => Message::Binary(bytes.into()),
             // What was cut off within a character is no text either.
             Kind::WholeText | Kind::Text(_) => Message::Text(String::from_utf8(bytes).map_err(|_| Violation::Utf8)?),
         })))
+    }
+}
+
+// === impl Partial ===
+
+impl Partial {
+    /// What has come since there were `start` bytes.
+    fn judge(&mut self, start: usize) -> Result<(), Violation> {
+        let is_good = match &mut self.kind {
+            Kind::Text(utf8) => utf8.accepts(&self.bytes[start..]),
+            Kind::WholeText | Kind::Binary => true,
+        };
+        is_good.then_some(()).ok_or(Violation::Utf8)
     }
 }
 

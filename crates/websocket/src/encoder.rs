@@ -5,7 +5,8 @@ use hearth_core::websocket::{Close, Message};
 
 use crate::Role;
 use crate::close::close_payload;
-use crate::frame::{Header, MOST_CONTROL, Opcode, Position};
+use crate::deflate::{Deflate, deflate};
+use crate::frame::{Coding, Header, MOST_CONTROL, Opcode, Position};
 use crate::mask::mask;
 use crate::outbox::Outbox;
 
@@ -13,6 +14,7 @@ use crate::outbox::Outbox;
 pub struct Encoder {
     /// Of a client.
     keys: Option<Keys>,
+    deflate: Deflate,
 }
 
 /// Keys that nobody can foresee (RFC 6455, 10.3), some at a time.
@@ -31,13 +33,26 @@ impl Encoder {
             Role::Client => Some(Keys { fresh: [0; 64], used: 64 }),
             Role::Server => None,
         };
-        Self { keys }
+        Self { keys, deflate: Deflate::Off }
+    }
+
+    /// Messages are compressed where that is worth it.
+    pub fn with(self, deflate: Deflate) -> Self {
+        Self { deflate, ..self }
     }
 
     pub fn message(&mut self, message: Message, out: &mut Outbox) {
-        match message {
-            Message::Text(text) => self.frame(Opcode::Text, text.into(), out),
-            Message::Binary(bytes) => self.frame(Opcode::Binary, bytes, out),
+        let (opcode, payload) = match message {
+            Message::Text(text) => (Opcode::Text, Bytes::from(text)),
+            Message::Binary(bytes) => (Opcode::Binary, bytes),
+        };
+        let small = match self.deflate {
+            Deflate::On => deflate(&payload),
+            Deflate::Off => None,
+        };
+        match small {
+            Some(small) => self.frame(opcode, Coding::Deflated, small.into(), out),
+            None => self.frame(opcode, Coding::Plain, payload, out),
         }
     }
 
@@ -56,13 +71,13 @@ impl Encoder {
 
     fn control(&mut self, opcode: Opcode, payload: &[u8], out: &mut Outbox) {
         let payload = &payload[..payload.len().min(MOST_CONTROL)];
-        self.frame(opcode, Bytes::copy_from_slice(payload), out);
+        self.frame(opcode, Coding::Plain, Bytes::copy_from_slice(payload), out);
     }
 
-    fn frame(&mut self, opcode: Opcode, payload: Bytes, out: &mut Outbox) {
+    fn frame(&mut self, opcode: Opcode, coding: Coding, payload: Bytes, out: &mut Outbox) {
         let key = self.keys.as_mut().map(Keys::next);
         let length = payload.len() as u64;
-        Header { position: Position::Last, opcode, key, length, size: 0 }.write(out.text());
+        Header { position: Position::Last, opcode, coding, key, length, size: 0 }.write(out.text());
         let payload = match key {
             None => payload,
             Some(key) => {

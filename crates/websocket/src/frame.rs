@@ -6,8 +6,11 @@
 //! ```
 
 use crate::Role;
+use crate::deflate::Deflate;
 use crate::violation::Violation;
 
+/// The first reserved bit.
+const DEFLATED: u8 = 0x40;
 /// The longest payload of a control frame.
 pub(crate) const MOST_CONTROL: usize = 125;
 
@@ -28,10 +31,18 @@ pub(crate) enum Position {
     Last,
 }
 
+/// What a message's first frame says of its payload, and of that of the frames that follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Coding {
+    Plain,
+    Deflated,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) position: Position,
     pub(crate) opcode: Opcode,
+    pub(crate) coding: Coding,
     pub(crate) key: Option<[u8; 4]>,
     pub(crate) length: u64,
     /// Bytes that the header takes.
@@ -73,12 +84,12 @@ impl Opcode {
 
 impl Header {
     /// The header at the start of `bytes`, as `role` may receive it; `None` while it is incomplete.
-    pub(crate) fn parse(bytes: &[u8], role: Role) -> Result<Option<Self>, Violation> {
+    pub(crate) fn parse(bytes: &[u8], role: Role, deflate: Deflate) -> Result<Option<Self>, Violation> {
         let [first, second, rest @ ..] = bytes else {
             // Half a header can be judged, too.
-            return bytes.first().map_or(Ok(None), |first| judge(*first).map(|_| None));
+            return bytes.first().map_or(Ok(None), |first| judge(*first, deflate).map(|_| None));
         };
-        let opcode = judge(*first)?;
+        let (opcode, coding) = judge(*first, deflate)?;
         let position = if first & 0x80 != 0 { Position::Last } else { Position::More };
         let masked = second & 0x80 != 0;
         match (role, masked) {
@@ -111,14 +122,15 @@ impl Header {
             (true, [a, b, c, d, rest @ ..]) => (Some([*a, *b, *c, *d]), rest),
             (true, _) => return Ok(None),
         };
-        Ok(Some(Self { position, opcode, key, length, size: bytes.len() - rest.len() }))
+        Ok(Some(Self { position, opcode, coding, key, length, size: bytes.len() - rest.len() }))
     }
 
     /// Its bytes. What `size` says is of no matter.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         let last = if self.position == Position::Last { 0x80 } else { 0 };
         let masked = if self.key.is_some() { 0x80 } else { 0 };
-        out.push(last | self.opcode.bits());
+        let deflated = if self.coding == Coding::Deflated { DEFLATED } else { 0 };
+        out.push(last | deflated | self.opcode.bits());
         match self.length {
             length @ 0..126 => out.push(masked | length as u8),
             length @ 126..0x1_0000 => {
@@ -136,11 +148,18 @@ impl Header {
     }
 }
 
-fn judge(first: u8) -> Result<Opcode, Violation> {
-    if first & 0x70 != 0 {
-        return Err(Violation::ReservedBit);
+/// Only where a message begins may its frame say that it is compressed, and only where that was agreed on.
+fn judge(first: u8, deflate: Deflate) -> Result<(Opcode, Coding), Violation> {
+    let coding = match (first & 0x70, deflate) {
+        (0, _) => Coding::Plain,
+        (DEFLATED, Deflate::On) => Coding::Deflated,
+        _ => return Err(Violation::ReservedBit),
+    };
+    let opcode = Opcode::parse(first & 0x0f).ok_or(Violation::Opcode)?;
+    match (coding, opcode) {
+        (Coding::Plain, _) | (_, Opcode::Text | Opcode::Binary) => Ok((opcode, coding)),
+        (Coding::Deflated, _) => Err(Violation::ReservedBit),
     }
-    Opcode::parse(first & 0x0f).ok_or(Violation::Opcode)
 }
 
 #[cfg(test)]
@@ -153,22 +172,27 @@ mod tests {
         for length in [0, 1, 125, 126, 127, 0xffff, 0x1_0000, 0x7fff_ffff_ffff_ffff] {
             for (role, key) in [(Role::Server, Some([1, 2, 3, 4])), (Role::Client, None)] {
                 let mut bytes = Vec::new();
-                let mut header = Header { position: Position::More, opcode: Opcode::Binary, key, length, size: 0 };
+                let (position, opcode, coding) = (Position::More, Opcode::Binary, Coding::Deflated);
+                let mut header = Header { position, opcode, coding, key, length, size: 0 };
                 header.write(&mut bytes);
                 assert!(bytes.len() <= 14);
                 header.size = bytes.len();
                 for cut in 0..bytes.len() {
-                    assert_eq!(Header::parse(&bytes[..cut], role), Ok(None), "{length} cut at {cut}");
+                    assert_eq!(Header::parse(&bytes[..cut], role, Deflate::On), Ok(None), "{length} cut at {cut}");
                 }
                 bytes.extend_from_slice(b"payload");
-                assert_eq!(Header::parse(&bytes, role).unwrap(), Some(header));
+                assert_eq!(Header::parse(&bytes, role, Deflate::On).unwrap(), Some(header));
             }
         }
     }
 
     #[test]
     fn violations_are_named() {
-        let of = |bytes: &[u8]| Header::parse(bytes, Role::Server).unwrap_err();
+        let of = |bytes: &[u8]| Header::parse(bytes, Role::Server, Deflate::Off).unwrap_err();
+        let agreed = |bytes: &[u8]| Header::parse(bytes, Role::Server, Deflate::On).unwrap_err();
+        for bad in [b"\xc0", b"\xc9", b"\xa1", b"\xe1"] {
+            assert_eq!(agreed(bad), Violation::ReservedBit, "{bad:x?}");
+        }
         assert_eq!(of(b"\xc1"), Violation::ReservedBit);
         assert_eq!(of(b"\x83"), Violation::Opcode);
         assert_eq!(of(b"\x8b\x80"), Violation::Opcode);
@@ -178,6 +202,6 @@ mod tests {
         assert_eq!(of(b"\x81\xfe\x00\x7d"), Violation::Length);
         assert_eq!(of(b"\x81\xff\x00\x00\x00\x00\x00\x00\xff\xff"), Violation::Length);
         assert_eq!(of(b"\x81\xff\x80\x00\x00\x00\x00\x00\x00\x00"), Violation::Length);
-        assert_eq!(Header::parse(b"\x81\x85", Role::Client), Err(Violation::Masked));
+        assert_eq!(Header::parse(b"\x81\x85", Role::Client, Deflate::Off), Err(Violation::Masked));
     }
 }

@@ -47,14 +47,20 @@ pub fn accept(key: &[u8]) -> String {
 
 /// The answer's `sec-websocket-accept`, for the headers of a GET request of HTTP/1.1 that asked for an upgrade.
 pub fn answer(headers: &Headers) -> Result<String, Refusal> {
-    let mut versions = headers.get_all("sec-websocket-version");
-    if versions.next() != Some(VERSION.as_bytes()) || versions.next().is_some() {
-        return Err(Refusal::Version);
-    }
+    check_version(headers)?;
     let mut keys = headers.get_all("sec-websocket-key");
     match (keys.next(), keys.next()) {
         (Some(key), None) if is_key(key) => Ok(accept(key)),
         _ => Err(Refusal::Key),
+    }
+}
+
+/// All there is to be checked where HTTP/2 has settled the rest (RFC 8441).
+pub fn check_version(headers: &Headers) -> Result<(), Refusal> {
+    let mut versions = headers.get_all("sec-websocket-version");
+    match (versions.next(), versions.next()) {
+        (Some(version), None) if version == VERSION.as_bytes() => Ok(()),
+        _ => Err(Refusal::Version),
     }
 }
 

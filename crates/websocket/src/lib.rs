@@ -6,10 +6,11 @@
 //! | `frame.rs`, `mask.rs` | a frame's header; the masking of what clients send |
 //! | `decoder.rs`, `utf8.rs` | bytes in, messages and control frames out; every rule of the protocol is checked there |
 //! | `encoder.rs` | messages in, bytes out |
+//! | `deflate.rs` | messages compressed |
 //! | `close.rs`, `violation.rs` | codes of goodbyes; what a peer can do wrong |
 //! | `connection.rs`, `config.rs`, `outbox.rs`, `clock.rs` | both over a stream: pings, the closing handshake, time limits, back-pressure |
 //!
-//! There are no extensions: offers of `permessage-deflate` are declined by saying nothing, so reserved bits are violations.
+//! The one extension is `permessage-deflate` (`deflate.rs`), where both sides agree on it; else reserved bits are violations.
 #![forbid(unsafe_code)]
 
 mod base64;
@@ -18,6 +19,7 @@ mod close;
 mod config;
 mod connection;
 mod decoder;
+pub mod deflate;
 mod encoder;
 mod frame;
 pub mod handshake;
@@ -30,6 +32,7 @@ pub use close::{is_sendable, parse_close};
 pub use config::Config;
 pub use connection::{Connection, Ended};
 pub use decoder::{Decoder, Received};
+pub use deflate::Deflate;
 pub use encoder::Encoder;
 pub use mask::mask;
 pub use outbox::Outbox;

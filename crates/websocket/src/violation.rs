@@ -29,6 +29,8 @@ pub enum Violation {
     Code,
     #[error("text is not valid UTF-8")]
     Utf8,
+    #[error("a compressed message cannot be decompressed")]
+    Deflate,
     #[error("a message is larger than {limit}")]
     TooLarge { limit: ByteSize },
 }
@@ -37,7 +39,7 @@ impl Violation {
     /// The code of the goodbye.
     pub fn code(self) -> u16 {
         match self {
-            Self::Utf8 => 1007,
+            Self::Utf8 | Self::Deflate => 1007,
             Self::TooLarge { .. } => 1009,
             _ => 1002,
         }
@@ -57,6 +59,7 @@ impl Violation {
             Self::LooseContinuation => SocketFault::Protocol("a continuation continues nothing"),
             Self::Interrupted => SocketFault::Protocol("a message was interrupted by another"),
             Self::HalfCode | Self::Code => SocketFault::Protocol("the code of a goodbye is wrong"),
+            Self::Deflate => SocketFault::Protocol("a compressed message cannot be decompressed"),
             Self::Utf8 => SocketFault::Protocol("text is not valid UTF-8"),
         }
     }

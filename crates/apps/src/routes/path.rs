@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use hearth_core::percent;
+
 /// The longest start of a path that can name an app: scope, name and range, each character encoded.
 const MAX_SEGMENT: usize = 3 * (100 + 1 + 256);
 
@@ -42,26 +44,9 @@ fn decoded(text: &str, scope: usize) -> Option<Cow<'_, str>> {
     if !text.contains('%') {
         return Some(Cow::Borrowed(text));
     }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, after @ ..] = rest {
-        rest = after;
-        bytes.push(match (first, after) {
-            (b'%', [high, low, after @ ..]) => {
-                rest = after;
-                nibble(*high)? << 4 | nibble(*low)?
-            }
-            (b'%', _) => return None,
-            (other, _) => *other,
-        });
-    }
-    let slashes = bytes.iter().filter(|byte| **byte == b'/').count();
-    let text = String::from_utf8(bytes).ok()?;
+    let text = percent::decode(text)?;
+    let slashes = text.bytes().filter(|byte| *byte == b'/').count();
     (slashes == usize::from(scope > 0)).then_some(Cow::Owned(text))
-}
-
-fn nibble(byte: u8) -> Option<u8> {
-    char::from(byte).to_digit(16).map(|digit| digit as u8)
 }
 
 /// The name, and the range that takes the last `length` bytes with its `@`.

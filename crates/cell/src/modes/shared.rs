@@ -1,12 +1,12 @@
 //! `shared`: a new context for each event, in a warm isolate that its owner has to itself. One event at a time is in an
-//! isolate, so that nobody waits for it with a thread in hand; an owner has as many isolates as it may have workers.
+//! isolate, so that nobody waits for it with a thread in hand; there are as many isolates as the app may have workers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hearth_core::{ByteSize, Failure, Owner};
-use hearth_pool::{Affinity, Health, Keep, Lease, Load, Permit, Reason, Shelf};
+use hearth_pool::{Affinity, Health, Keep, Lease, Load, Permit, Reason, Shelf, ShelfRules};
 use hearth_runtime::{App, BLANK, Isolate, Lane, Platform, SharedIsolate, Snapshot, Worker};
 
 use crate::modes::roster::{Listed, Roster};
@@ -18,11 +18,13 @@ pub(crate) struct IsolateKeeper {
     pub(crate) roster: Roster,
 }
 
-/// Isolates of one owner with one memory limit can stand in for each other.
+/// Isolates of one owner can stand in for each other where their apps want the same: how much memory they may have, how many
+/// there may be, and for how long.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct IsolateKey {
     pub(crate) owner: Owner,
     pub(crate) heap: ByteSize,
+    pub(crate) rules: ShelfRules,
 }
 
 #[derive(Clone)]

@@ -5,6 +5,7 @@ use hearth_link::{Ask, CallId, EventOutcome, FromCell, Reply};
 use hearth_runtime::{EventResult, Scheduled, Task};
 use serde_json::Value;
 
+use super::eval;
 use super::outbox::Outbox;
 use super::stats::Source;
 use crate::serving::Workshop;
@@ -44,6 +45,7 @@ pub(super) async fn answer(workshop: &Workshop, stats: &Source, outbox: &Outbox,
             let all = workshop.cell.workers();
             Reply::Workers(all.iter().filter_map(|worker| serde_json::to_value(worker).ok()).collect())
         }
+        Ask::Eval(request) => Reply::Eval(Box::new(eval::evaluate(workshop, *request).await)),
         Ask::Stats => return stats.tell(|stats| owed.pay(Reply::Stats(stats))),
         Ask::Scheduled { app, version, time, cron } => {
             let event = Scheduled { scheduled_time: time as f64, cron };

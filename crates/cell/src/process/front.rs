@@ -2,6 +2,8 @@
 
 use std::io;
 use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,9 +11,11 @@ use hearth_core::Cidr;
 use hearth_gateway::{
     AccessLog, Certificates, Compression, Config, Errors, Listener, PemFile, PemPair, Rate, TlsError,
 };
-use hearth_link::{AccessFormat, CellPlan, FromCell, ListenerPlan};
+use hearth_link::{AccessFormat, CellPlan, CertificatePlan, FromCell, ListenerPlan, Role};
 
 use super::outbox::Outbox;
+use super::trace;
+use crate::serving::Front;
 
 #[derive(Debug, thiserror::Error)]
 pub enum FrontError {
@@ -23,7 +27,7 @@ pub enum FrontError {
     Proxy(String),
 }
 
-pub(super) fn config(plan: &CellPlan, outbox: &Outbox) -> Result<Config, FrontError> {
+pub(super) fn config(plan: &CellPlan, outbox: &Outbox, served: &Front) -> Result<Config, FrontError> {
     let front = &plan.front;
     let proxies = front.trusted_proxies.iter();
     let proxies = proxies.map(|text| text.parse::<Cidr>().map_err(|_| FrontError::Proxy(text.clone())));
@@ -32,10 +36,8 @@ pub(super) fn config(plan: &CellPlan, outbox: &Outbox) -> Result<Config, FrontEr
         move |line: &str| outbox.offer(FromCell::Access(line.to_owned()))
     };
     let defaults = Config::default();
-    Ok(Config {
-        default_host: plan.listeners.first().map_or(defaults.default_host.clone(), |listener| match listener {
-            ListenerPlan::Plain(address) | ListenerPlan::Tls(address) => address.to_string(),
-        }),
+    let config = Config {
+        default_host: default_host(plan).unwrap_or_else(|| defaults.default_host.clone()),
         trusted_proxies: proxies.collect::<Result<_, _>>()?,
         max_body: front.max_body,
         head_timeout: front.head_timeout,
@@ -52,37 +54,77 @@ pub(super) fn config(plan: &CellPlan, outbox: &Outbox) -> Result<Config, FrontEr
             AccessFormat::Text => AccessLog::text(written),
             AccessFormat::Json => AccessLog::json(written),
         },
+        traces: trace::traces(front.traces, outbox, served),
         errors: if front.detailed_errors { Errors::Detailed } else { Errors::Brief },
         ..defaults
+    };
+    Ok(match plan.role {
+        Role::Main => config,
+        Role::Cordon => config.behind_hop(),
     })
 }
 
-/// Must be called on the runtime that serves.
-pub(super) fn listeners(plan: &CellPlan, passed: Vec<TcpListener>) -> Result<Vec<Listener>, FrontError> {
-    let certificates = match plan.certificates.is_empty() {
+/// What a request without a host means.
+fn default_host(plan: &CellPlan) -> Option<String> {
+    plan.listeners.iter().find_map(|listener| match listener {
+        ListenerPlan::Plain(address) | ListenerPlan::Tls(address) => Some(address.to_string()),
+        ListenerPlan::Hop(_) => None,
+    })
+}
+
+/// What TLS is spoken with, where it is spoken.
+pub(super) fn certificates(plan: &CellPlan) -> Result<Option<Arc<Certificates>>, FrontError> {
+    Ok(match plan.certificates.is_empty() {
         true => None,
-        false => Some(Arc::new(Certificates::new(&pairs(plan))?)),
-    };
+        false => Some(Arc::new(Certificates::new(&pairs(&plan.certificates))?)),
+    })
+}
+
+/// For handshakes from now on.
+pub(super) fn renew(certificates: Option<&Arc<Certificates>>, plans: &[CertificatePlan]) {
+    // Control has checked them, so this is nobody's mistake but ours.
+    match certificates.map(|certificates| certificates.replace(&pairs(plans))) {
+        Some(Ok(())) => {}
+        Some(Err(error)) => tracing::error!(%error, "The certificates stay as they were"),
+        None => tracing::error!("There are certificates, and nobody listens with TLS"),
+    }
+}
+
+/// Must be called on the runtime that serves.
+pub(super) fn listeners(
+    plan: &CellPlan,
+    passed: Vec<OwnedFd>,
+    certificates: Option<&Arc<Certificates>>,
+) -> Result<Vec<Listener>, FrontError> {
     passed
         .into_iter()
         .zip(&plan.listeners)
-        .map(|(listener, kind)| {
-            listener.set_nonblocking(true)?;
-            let listener = tokio::net::TcpListener::from_std(listener)?;
-            match (kind, &certificates) {
-                (ListenerPlan::Plain(_), _) => Ok(Listener::Plain(listener)),
-                (ListenerPlan::Tls(_), Some(certificates)) => Ok(Listener::Tls(listener, certificates.clone())),
-                (ListenerPlan::Tls(_), None) => Err(TlsError::None.into()),
-            }
+        .map(|(fd, kind)| match (kind, certificates) {
+            (ListenerPlan::Plain(_), _) => Ok(Listener::Plain(tcp(fd)?)),
+            (ListenerPlan::Tls(_), Some(certificates)) => Ok(Listener::Tls(tcp(fd)?, certificates.clone())),
+            (ListenerPlan::Tls(_), None) => Err(TlsError::None.into()),
+            (ListenerPlan::Hop(_), _) => Ok(Listener::Hop(unix(fd)?)),
         })
         .collect()
 }
 
-fn pairs(plan: &CellPlan) -> Vec<PemPair> {
+fn tcp(fd: OwnedFd) -> io::Result<tokio::net::TcpListener> {
+    let listener = TcpListener::from(fd);
+    listener.set_nonblocking(true)?;
+    tokio::net::TcpListener::from_std(listener)
+}
+
+fn unix(fd: OwnedFd) -> io::Result<tokio::net::UnixListener> {
+    let listener = UnixListener::from(fd);
+    listener.set_nonblocking(true)?;
+    tokio::net::UnixListener::from_std(listener)
+}
+
+fn pairs(plans: &[CertificatePlan]) -> Vec<PemPair> {
     let file = |path: &str, text: &str| PemFile { path: PathBuf::from(path), text: text.as_bytes().to_vec() };
-    let pair = |one: &hearth_link::CertificatePlan| PemPair {
+    let pair = |one: &CertificatePlan| PemPair {
         certificate: file(&one.file, &one.certificate),
         key: file(&one.key_file, &one.key),
     };
-    plan.certificates.iter().map(pair).collect()
+    plans.iter().map(pair).collect()
 }

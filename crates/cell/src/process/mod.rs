@@ -1,19 +1,21 @@
 //! The cell as a process of its own: started by control, spoken to over its standard input, serving on control's listeners.
 //!
 //! ```text
-//! listeners, plan -> V8, threads, pools -> first catalogue -> accepts -> … -> drain -> waitUntil -> end
+//! listeners, plan -> jail -> V8, threads, pools -> first catalogue -> accepts -> … -> drain -> waitUntil -> end
 //! ```
 //! The socket is read by a thread that does nothing else: when it ends, control is gone, and so is the cell, at once and
 //! whatever its other threads are doing.
 
 mod answer;
+mod eval;
 mod front;
+pub mod jail;
 mod outbox;
 mod stats;
+mod trace;
 
 use std::io;
-use std::net::TcpListener;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -22,7 +24,7 @@ use std::time::Duration;
 use hearth_core::ByteSize;
 use hearth_gateway::{Listener, Server};
 use hearth_link::{
-    CellEvent, CellPlan, FrameError, FromCell, PassError, ToCell, Unserved, VersionSpec, frame, passing,
+    CellEvent, CellPlan, FrameError, FromCell, Idle, PassError, ToCell, Unserved, VersionSpec, frame, passing,
 };
 use hearth_runtime::{Platform, PlatformError, Snapshot, Stuck, Threads};
 use tokio::signal::unix::{SignalKind, signal};
@@ -32,7 +34,7 @@ use self::outbox::Outbox;
 use crate::budget::Budget;
 use crate::cell::{Cell, CellConfig};
 use crate::commons::{Commons, NoRoots};
-use crate::crumbs::{CrumbsError, keep_breadcrumbs};
+use crate::crumbs::{CrumbsError, share_breadcrumbs};
 use crate::serving::{Front, Workshop};
 use crate::terms::Terms;
 
@@ -41,7 +43,7 @@ const TELLING: Duration = Duration::from_secs(1);
 
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
-    #[error("a cell is started by `hearth serve`, not by hand: {0}")]
+    #[error("a cell is started by `hearth serve`, not by hand: run `hearth serve DIR`")]
     NoControl(#[source] io::Error),
     #[error(transparent)]
     Listeners(#[from] PassError),
@@ -49,6 +51,10 @@ pub enum ProcessError {
     Link(#[from] FrameError),
     #[error("control said nothing")]
     Silence,
+    #[error("descriptors that were left open cannot be closed: {0}")]
+    Descriptors(#[source] io::Error),
+    #[error(transparent)]
+    Jail(#[from] jail::JailError),
     #[error(transparent)]
     Platform(#[from] PlatformError),
     #[error("breadcrumbs cannot be kept: {0}")]
@@ -65,20 +71,32 @@ pub enum ProcessError {
 
 /// Serves until control says otherwise or is gone. Must be called on the process's main thread, as V8 wants it.
 pub fn run(snapshot: &Snapshot) -> Result<(), ProcessError> {
+    hearth_jail::descriptors::close_inherited().map_err(ProcessError::Descriptors)?;
     let socket =
         std::io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from).map_err(ProcessError::NoControl)?;
-    let listeners = passing::receive(&socket)?;
+    let mut listeners = passing::receive(&socket).map_err(|error| match error {
+        // Somebody's terminal, or a file.
+        PassError::Io(error) => ProcessError::NoControl(error),
+        error => error.into(),
+    })?;
     let mut from = socket.try_clone().map_err(ProcessError::NoControl)?;
     let Some(ToCell::Begin(plan)) = frame::read(&mut from)? else { return Err(ProcessError::Silence) };
+    // Behind the listeners: the page of breadcrumbs, and where to cry for help.
+    let mut rest = listeners.split_off(plan.listeners.len().min(listeners.len())).into_iter();
+    let crumbs = rest.next().zip(rest.next());
+    Platform::load()?;
+    // No thread is there yet, and nothing of an app's: from here on, only what serving takes.
+    let jail = jail::enter(&plan.jail, plan.role)?;
+    if let Some((page, alarm)) = crumbs {
+        share_breadcrumbs(page, alarm).map_err(ProcessError::Breadcrumbs)?;
+    }
     let outbox = Outbox::start(socket);
     hearth_journal::install(&plan.log, {
         let outbox = outbox.clone();
         Arc::new(move |line| outbox.offer(FromCell::Log(line)))
     });
+    jail.tell();
     let platform = Platform::init()?;
-    if let Some(file) = &plan.breadcrumbs {
-        keep_breadcrumbs(file).map_err(ProcessError::Breadcrumbs)?;
-    }
     let threads = Threads::start(plan.threads).map_err(ProcessError::Threads)?;
     let (messages, inbox) = mpsc::unbounded_channel();
     std::thread::spawn(move || listen(from, &messages));
@@ -86,6 +104,9 @@ pub fn run(snapshot: &Snapshot) -> Result<(), ProcessError> {
         leave_signals_to_control().map_err(ProcessError::Signals)?;
         let cell = Cell::start(platform, snapshot, threads.lane(), cell_config(&plan));
         observe_stuck_turns(&cell, &outbox);
+        if let Some(grace) = plan.stuck_grace {
+            hearth_runtime::set_stuck_grace(grace);
+        }
         serve(cell, *plan, listeners, inbox, outbox).await
     })?;
     // Whatever still runs has had its time.
@@ -116,36 +137,59 @@ fn listen(mut from: UnixStream, messages: &mpsc::UnboundedSender<ToCell>) {
 async fn serve(
     cell: Cell,
     plan: CellPlan,
-    listeners: Vec<TcpListener>,
+    listeners: Vec<OwnedFd>,
     mut inbox: mpsc::UnboundedReceiver<ToCell>,
     outbox: Outbox,
 ) -> Result<(), ProcessError> {
+    let mut told_to_leave = signal(SignalKind::user_defined2()).map_err(ProcessError::Signals)?;
     let terms = Terms { threads: plan.threads, queue: plan.queue, queue_timeout: plan.queue_timeout };
-    let workshop = Arc::new(Workshop::new(cell.clone(), Commons::new()?, plan.domains.clone(), terms));
-    let listeners = front::listeners(&plan, listeners)?;
-    let server = Server::new(front::config(&plan, &outbox)?, Arc::new(workshop.front.clone()));
+    let workshop = Arc::new(Workshop::new(cell.clone(), Commons::new()?, plan.domains.clone(), terms, plan.role));
+    let certificates = front::certificates(&plan)?;
+    let listeners = front::listeners(&plan, listeners, certificates.as_ref())?;
+    let server = Server::new(front::config(&plan, &outbox, &workshop.front)?, Arc::new(workshop.front.clone()));
     let gateway = server.stats();
     let registry = workshop.registry.clone();
     let stats = stats::Source { cell: cell.clone(), registry, gateway, telling: Arc::default() };
     let teller = tokio::spawn(tell(stats.clone(), outbox.clone()));
     // Catalogues are taken one after the other, and nobody who asks waits for one.
-    let (catalogues, taken) = mpsc::unbounded_channel();
-    let (stop, stopped) = oneshot::channel::<()>();
-    let taking = tokio::spawn(take(workshop.clone(), taken, outbox.clone(), server, listeners, stopped));
-    while let Some(message) = inbox.recv().await {
+    let (errands, taken) = mpsc::unbounded_channel();
+    let (stop, stopped) = oneshot::channel();
+    let door = Door { server, listeners, stopped };
+    let taking = tokio::spawn(take(workshop.clone(), taken, outbox.clone(), door));
+    let idle = loop {
+        let message = tokio::select! {
+            message = inbox.recv() => message,
+            // Control is another program by now, which does not speak to cells of the one before.
+            _ = told_to_leave.recv() => break Idle::Await,
+        };
         match message {
             // The receiver lives as long as this loop.
-            ToCell::Serve { generation, versions } => drop(catalogues.send((generation, versions))),
-            ToCell::Ask { call, what } => {
+            Some(ToCell::Serve { generation, versions }) => {
+                drop(errands.send(Errand::Serve { generation, versions }));
+            }
+            Some(ToCell::Certificates(plans)) => front::renew(certificates.as_ref(), &plans),
+            Some(ToCell::Accept) => drop(errands.send(Errand::Accept)),
+            Some(ToCell::Ask { call, what }) => {
                 let (workshop, stats, outbox) = (workshop.clone(), stats.clone(), outbox.clone());
                 tokio::spawn(async move { answer::answer(&workshop, &stats, &outbox, call, what).await });
             }
-            ToCell::Drain => break,
-            ToCell::Begin(_) => {}
+            // By a thread that serves requests: this one does not.
+            Some(ToCell::Ping(beat)) => {
+                let outbox = outbox.clone();
+                tokio::spawn(async move { outbox.send(FromCell::Pong(beat)) });
+            }
+            Some(ToCell::Drain(idle)) => break idle,
+            Some(ToCell::Begin(_)) => {}
+            None => break Idle::Close,
         }
-    }
-    // Dropping them says that nothing more comes.
-    drop((catalogues, stop));
+    };
+    // Who did not open the door does not listen for it to be closed.
+    let _ = stop.send(match idle {
+        Idle::Close => hearth_gateway::Idle::Close,
+        Idle::Await => hearth_gateway::Idle::Await,
+    });
+    // Says that nothing more comes.
+    drop(errands);
     if let Err(error) = taking.await {
         tracing::error!(%error, "The front did not come to its end");
     }
@@ -160,37 +204,58 @@ async fn serve(
     Ok(())
 }
 
-/// Takes catalogues as they come, and serves from the first one on, until `stopped` and the drain is over.
-async fn take(
-    workshop: Arc<Workshop>,
-    mut catalogues: mpsc::UnboundedReceiver<(u64, Vec<VersionSpec>)>,
-    outbox: Outbox,
+/// What is done in the order in which control wants it.
+enum Errand {
+    Serve { generation: u64, versions: Vec<VersionSpec> },
+    Accept,
+}
+
+/// What is needed to take connections, closed until somebody wants it open.
+struct Door {
     server: Server<Front>,
     listeners: Vec<Listener>,
-    stopped: oneshot::Receiver<()>,
-) {
-    let mut idle = Some((server, listeners, stopped));
-    let mut serving = None;
-    while let Some((generation, versions)) = catalogues.recv().await {
-        let shop = workshop.clone();
-        let problems = tokio::task::spawn_blocking(move || {
-            let taken = catch_unwind(AssertUnwindSafe(|| shop.serve(&versions)));
-            taken.unwrap_or_else(|_| versions.iter().map(unserved).collect())
-        });
-        let problems = problems.await.unwrap_or_default();
-        // Who came before there was anything to serve has waited in the listeners.
-        if let Some((server, listeners, stopped)) = idle.take() {
-            serving = Some(tokio::spawn(server.serve(listeners, stopped)));
+    stopped: oneshot::Receiver<hearth_gateway::Idle>,
+}
+
+/// Takes catalogues as they come, and connections once there is a catalogue and they are wanted, until nothing more comes and
+/// the drain is over. Who came before that has waited in the listeners.
+async fn take(workshop: Arc<Workshop>, mut errands: mpsc::UnboundedReceiver<Errand>, outbox: Outbox, door: Door) {
+    let (mut door, mut serving) = (Some(door), None);
+    let (mut has_catalogue, mut is_wanted) = (false, false);
+    while let Some(errand) = errands.recv().await {
+        match errand {
+            Errand::Serve { generation, versions } => {
+                let problems = open(&workshop, versions).await;
+                outbox.send(FromCell::Serving { generation, problems });
+                has_catalogue = true;
+                let shop = workshop.clone();
+                tokio::task::spawn_blocking(move || shop.warm());
+            }
+            Errand::Accept => is_wanted = true,
         }
-        outbox.send(FromCell::Serving { generation, problems });
-        let shop = workshop.clone();
-        tokio::task::spawn_blocking(move || shop.warm());
+        if has_catalogue && is_wanted {
+            if let Some(Door { server, listeners, stopped }) = door.take() {
+                let stopped = async { stopped.await.unwrap_or(hearth_gateway::Idle::Close) };
+                serving = Some(tokio::spawn(server.serve_until(listeners, stopped)));
+                outbox.send(FromCell::Accepting);
+            }
+        }
     }
     if let Some(serving) = serving {
         if let Err(error) = serving.await {
             tracing::error!(%error, "The front did not come to its end");
         }
     }
+}
+
+/// Serves these versions from now on. Says which it cannot serve.
+async fn open(workshop: &Arc<Workshop>, versions: Vec<VersionSpec>) -> Vec<Unserved> {
+    let shop = workshop.clone();
+    let problems = tokio::task::spawn_blocking(move || {
+        let taken = catch_unwind(AssertUnwindSafe(|| shop.serve(&versions)));
+        taken.unwrap_or_else(|_| versions.iter().map(unserved).collect())
+    });
+    problems.await.unwrap_or_default()
 }
 
 /// For a catalogue that nothing came of.
@@ -220,15 +285,15 @@ fn observe_stuck_turns(cell: &Cell, outbox: &Outbox) {
     let (cell, outbox) = (cell.clone(), outbox.clone());
     hearth_runtime::set_stuck_observer(Arc::new(move |turn| {
         cell.note_stuck(&turn);
-        let (app, request) = (turn.app.clone(), turn.request.raw());
+        let (app, owner, request) = (turn.app.clone(), turn.owner.clone(), turn.request.raw());
         outbox.offer(FromCell::Event(match turn.state {
             Stuck::Begins => {
                 tracing::error!(app = app.as_str(), request, "A turn is stuck: it goes on although it was terminated");
-                CellEvent::StuckBegan { app, request }
+                CellEvent::StuckBegan { app, owner, request }
             }
             Stuck::Ends => {
                 tracing::info!(app = app.as_str(), request, "A stuck turn has ended");
-                CellEvent::StuckEnded { app, request }
+                CellEvent::StuckEnded { app, owner, request }
             }
         }));
     }));

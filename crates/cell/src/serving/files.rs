@@ -4,9 +4,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use hearth_config::{Auth, Settings};
+use hearth_config::{Auth, Settings, SiteKind};
 use hearth_link::VersionSpec;
-use hearth_site::{APP_FILES, Audience, BaseTag, Fallback, Inject, Site, SiteError, SiteRules};
+use hearth_site::{APP_FILES, Audience, BaseTag, Fallback, Inject, NOT_FOUND_PAGE, Site, SiteError, SiteRules};
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FilesError {
@@ -20,14 +20,21 @@ pub(super) enum FilesError {
 
 /// The folder of the page is the site; where that is the app's own, what makes it an app is not part of it.
 pub(super) fn page(spec: &VersionSpec, index: &Path) -> Result<Site, FilesError> {
-    let base = match spec.settings.inject_base {
-        Some(true) | None => BaseTag::Insert,
-        Some(false) => BaseTag::Leave,
-    };
     let folder = inside(spec, index.parent().unwrap_or(Path::new("")))?;
+    let fallback = match spec.settings.site {
+        SiteKind::Spa => Fallback::Spa,
+        SiteKind::Pages => Fallback::Pages,
+        SiteKind::Auto if folder.join(NOT_FOUND_PAGE).is_file() => Fallback::Pages,
+        SiteKind::Auto => Fallback::Spa,
+    };
+    let base = match (spec.settings.inject_base, fallback) {
+        (Some(true), _) | (None, Fallback::Spa) => BaseTag::Insert,
+        // It would send the anchors and relative links of a page further down to the top.
+        (Some(false), _) | (None, _) => BaseTag::Leave,
+    };
     Ok(Site::open(SiteRules {
         index: index.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        fallback: Fallback::Spa,
+        fallback,
         inject: Inject { base, env: public_env(spec) },
         hidden: APP_FILES.iter().map(|name| (*name).to_owned()).collect(),
         audience: audience(&spec.settings),

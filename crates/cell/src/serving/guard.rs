@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Instant;
 
 use hearth_config::{Auth, PublicRoutes, Settings};
-use hearth_core::{Failure, Headers, Request};
+use hearth_core::{Failure, Request};
 use hearth_gateway::{Rate, Rates, Verdict, client_group};
 use sha2::{Digest, Sha256};
 
@@ -57,16 +57,11 @@ impl Tokens {
         if self.public.matches(request.method.as_str(), path) {
             return true;
         }
-        let Some(token) = bearer(&request.headers) else { return false };
+        let Some(token) = request.headers.bearer() else { return false };
         let given: [u8; 32] = Sha256::digest(token).into();
         // The hash of a guess says nothing about the hash of a token: comparing may stop early.
         self.hashes.contains(&given)
     }
-}
-
-fn bearer(headers: &Headers) -> Option<&[u8]> {
-    let (scheme, token) = headers.get("authorization")?.split_at_checked(7)?;
-    scheme.eq_ignore_ascii_case(b"bearer ").then_some(token.trim_ascii())
 }
 
 fn from_hex(text: &str) -> Option<[u8; 32]> {

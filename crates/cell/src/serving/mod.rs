@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! request -> table.rs: host and path to a version -> served.rs: rate, auth, static files, worker | site -> response
+//!                                                      `-- its owner has a cell of its own: hop.rs -> that cell
 //! ```
 //! The table is made whole and swapped whole; a request keeps what it began with. A version that is no longer in the table
 //! goes when the last request that has it has its answer.
@@ -10,6 +11,7 @@ mod counters;
 mod files;
 mod front;
 mod guard;
+mod hop;
 mod served;
 mod table;
 

@@ -12,6 +12,7 @@ use hearth_site::{Ask, Site};
 
 use super::counters::{Counters, Registry};
 use super::guard::Guard;
+use super::hop::{Elsewhere, Errand};
 use crate::host::AppHost;
 
 pub struct Served {
@@ -30,6 +31,8 @@ pub(super) enum Content {
         assets: Option<Site>,
     },
     Site(Site),
+    /// Another cell has it.
+    Elsewhere(Elsewhere),
 }
 
 /// Where in the url the app begins.
@@ -46,7 +49,7 @@ impl Served {
     pub fn host(&self) -> Option<&AppHost> {
         match &*self.content {
             Content::Worker { host, .. } => Some(host),
-            Content::Site(_) => None,
+            Content::Site(_) | Content::Elsewhere(_) => None,
         }
     }
 
@@ -57,20 +60,28 @@ impl Served {
         base: Base,
     ) -> impl Future<Output = Result<Response, Failure>> + Send {
         let began = Instant::now();
-        let in_flight = self.counters.begin();
+        // What another cell answers is counted there.
+        let in_flight = self.is_here().then(|| self.counters.begin());
         async move {
             let answer = self.answer_uncounted(request, base).await;
-            let status = match &answer {
-                Ok(response) => response.status,
-                Err(failure) => {
+            match (in_flight, &answer) {
+                (Some(in_flight), Ok(response)) => {
+                    in_flight.answered(response.status, began.elapsed(), &self.registry);
+                }
+                (None, Ok(_)) => {}
+                (in_flight, Err(failure)) => {
                     let (status, code) = status_and_code(failure);
                     self.counters.fail(code);
-                    status
+                    let in_flight = in_flight.unwrap_or_else(|| self.counters.begin());
+                    in_flight.answered(status, began.elapsed(), &self.registry);
                 }
-            };
-            in_flight.answered(status, began.elapsed(), &self.registry);
+            }
             answer
         }
+    }
+
+    fn is_here(&self) -> bool {
+        !matches!(*self.content, Content::Elsewhere(_))
     }
 
     async fn answer_uncounted(&self, mut request: Request, base: Base) -> Result<Response, Failure> {
@@ -90,6 +101,11 @@ impl Served {
                 }
                 base.mark(&mut request);
                 host.dispatch(request).await
+            }
+            Content::Elsewhere(elsewhere) => {
+                let errand = Errand { app: self.spec.app.clone(), version: self.spec.version.clone(), base };
+                // Few are, and what it keeps is large.
+                Box::pin(elsewhere.answer(request, errand)).await
             }
         }
     }

@@ -1,18 +1,21 @@
 //! From a catalogue to a table: opens what is new, keeps what is the same, and lets go of what is gone.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use hearth_apps::AppModules;
-use hearth_apps::routes::{self, Entry, RouteProblem, RouteTable};
+use hearth_apps::routes::{self, Entry, Resolution, RouteProblem, RouteTable};
 use hearth_core::{AppName, VersionName};
-use hearth_link::{Active, Kind, Unserved, VersionSpec};
+use hearth_gateway::Hop;
+use hearth_link::{Active, Kind, Place, Role, Unserved, VersionSpec};
 
 use super::counters::{Counters, Registry};
 use super::files::{self, FilesError};
 use super::front::Front;
 use super::guard::Guard;
-use super::served::{Content, Served};
+use super::hop::Elsewhere;
+use super::served::{Content, Served, host_of, path_of};
 use crate::cell::Cell;
 use crate::commons::{Commons, Parts};
 use crate::terms::{Terms, limits};
@@ -21,6 +24,8 @@ use crate::terms::{Terms, limits};
 pub(super) struct Table {
     pub(super) routes: RouteTable<Arc<Served>>,
     by_version: HashMap<(AppName, VersionName), Arc<Served>>,
+    /// What is not there yet. Asked only where nothing else answers, so that an older version goes on until then.
+    coming: RouteTable<()>,
 }
 
 /// What all versions are served with.
@@ -35,6 +40,8 @@ pub struct Workshop {
     pub(super) at_work: Mutex<()>,
     /// What was opened, and not read yet.
     cold: Mutex<Vec<Weak<AppModules>>>,
+    /// The ways to cells of owners' own, by socket: all versions of an owner's share one.
+    hops: Mutex<HashMap<PathBuf, Weak<Hop>>>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -50,23 +57,34 @@ enum OpenError {
 impl Table {
     pub(super) fn empty() -> Self {
         let (routes, _) = RouteTable::build(Vec::new(), &[]);
-        Self { routes, by_version: HashMap::new() }
+        let (coming, _) = RouteTable::build(Vec::new(), &[]);
+        Self { routes, by_version: HashMap::new(), coming }
+    }
+
+    pub(super) fn get(&self, app: &AppName, version: &VersionName) -> Option<Arc<Served>> {
+        self.by_version.get(&(app.clone(), version.clone())).cloned()
+    }
+
+    /// Whether what is asked for is on its way.
+    pub(super) fn comes(&self, url: &str) -> bool {
+        matches!(self.coming.resolve(host_of(url), path_of(url)), Resolution::App { .. } | Resolution::AddSlash)
     }
 }
 
 // === impl Workshop ===
 
 impl Workshop {
-    pub fn new(cell: Cell, commons: Commons, domains: Vec<String>, terms: Terms) -> Self {
+    pub fn new(cell: Cell, commons: Commons, domains: Vec<String>, terms: Terms, role: Role) -> Self {
         Self {
             cell,
             commons,
             domains,
             terms,
             registry: Arc::default(),
-            front: Front::new(),
+            front: Front::new(role),
             at_work: Mutex::default(),
             cold: Mutex::default(),
+            hops: Mutex::default(),
         }
     }
 
@@ -76,9 +94,13 @@ impl Workshop {
         let _one = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.front.table();
         let mut problems = Vec::new();
-        let mut entries = Vec::new();
+        let (mut entries, mut coming) = (Vec::new(), Vec::new());
         let mut by_version = HashMap::new();
         for spec in versions.iter().cloned() {
+            if spec.place == Place::Installing {
+                coming.extend(entry(&spec, ()));
+                continue;
+            }
             let key = (spec.app.clone(), spec.version.clone());
             let served = match self.keep_or_open(before.by_version.get(&key), spec) {
                 Ok(served) => served,
@@ -93,7 +115,7 @@ impl Workshop {
                     continue;
                 }
             };
-            entries.extend(entry(&served));
+            entries.extend(entry(&served.spec, served.clone()));
             by_version.insert(key, served);
         }
         let (routes, faults) = RouteTable::build(entries, &self.domains);
@@ -101,7 +123,8 @@ impl Workshop {
         for problem in faults.iter().filter(|problem| matches!(problem, RouteProblem::BadDomain(_))) {
             tracing::warn!("{problem}");
         }
-        self.front.swap(Table { routes, by_version });
+        let (coming, _) = RouteTable::build(coming, &self.domains);
+        self.front.swap(Table { routes, by_version, coming });
         problems
     }
 
@@ -116,7 +139,7 @@ impl Workshop {
 
     /// A version, for events that are no requests. Who holds it keeps its workers from being retired.
     pub fn served(&self, app: &AppName, version: &VersionName) -> Option<Arc<Served>> {
-        self.front.table().by_version.get(&(app.clone(), version.clone())).cloned()
+        self.front.table().get(app, version)
     }
 
     /// What is the same stays as it is. Where only the way to it is another, its workers stay.
@@ -129,7 +152,11 @@ impl Workshop {
         };
         Ok(Arc::new(Served {
             body_limit: spec.settings.max_body_size,
-            guard: Guard::new(&spec.settings, &spec.tokens),
+            guard: match content.as_ref() {
+                // Its own cell has one.
+                Content::Elsewhere(_) => None,
+                Content::Worker { .. } | Content::Site(_) => Guard::new(&spec.settings, &spec.tokens),
+            },
             content,
             counters,
             registry: self.registry.clone(),
@@ -138,6 +165,28 @@ impl Workshop {
     }
 
     fn open(&self, spec: &VersionSpec, counters: &Counters) -> Result<Content, OpenError> {
+        match &spec.place {
+            Place::Here | Place::Installing => self.open_here(spec, counters),
+            Place::Cordon(socket) => {
+                let hop = self.hop(socket);
+                Ok(Content::Elsewhere(Elsewhere::cordon(hop, spec, self.terms.queue_timeout)))
+            }
+            Place::Shut { until } => Ok(Content::Elsewhere(Elsewhere::shut(*until))),
+        }
+    }
+
+    fn hop(&self, socket: &Path) -> Arc<Hop> {
+        let mut hops = self.hops.lock().unwrap_or_else(PoisonError::into_inner);
+        hops.retain(|_, hop| hop.strong_count() > 0);
+        if let Some(hop) = hops.get(socket).and_then(Weak::upgrade) {
+            return hop;
+        }
+        let hop = Arc::new(Hop::new(socket));
+        hops.insert(socket.to_owned(), Arc::downgrade(&hop));
+        hop
+    }
+
+    fn open_here(&self, spec: &VersionSpec, counters: &Counters) -> Result<Content, OpenError> {
         let entry = match &spec.kind {
             Kind::Site { index } => return Ok(Content::Site(files::page(spec, index)?)),
             Kind::Worker { entry } => entry,
@@ -162,8 +211,7 @@ impl Workshop {
 }
 
 /// `None` where the version has no name that a table can have, which control lets nobody choose.
-fn entry(served: &Arc<Served>) -> Option<Entry<Arc<Served>>> {
-    let spec = &served.spec;
+fn entry<T>(spec: &VersionSpec, value: T) -> Option<Entry<T>> {
     let version = spec.version.as_str().parse().ok()?;
     Some(Entry {
         name: spec.app.clone(),
@@ -173,7 +221,7 @@ fn entry(served: &Arc<Served>) -> Option<Entry<Arc<Served>>> {
             Active::Yes => routes::Active::Yes,
             Active::No => routes::Active::No,
         },
-        value: served.clone(),
+        value,
     })
 }
 

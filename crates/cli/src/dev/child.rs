@@ -63,6 +63,9 @@ impl Child {
             .arg(&stage.data);
         command.args([
             "--dev",
+            // One person asks, and starts it anew at will.
+            "--standby",
+            "0",
             "--admin",
             "off",
             "--log-format",

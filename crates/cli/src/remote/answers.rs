@@ -75,6 +75,9 @@ pub(super) struct Activated {
 pub(super) struct Deleted {
     pub(super) name: String,
     pub(super) deleted: Vec<String>,
+    /// Those that went with the last version.
+    pub(super) secrets: usize,
+    pub(super) tokens: usize,
 }
 
 #[derive(Debug, Deserialize)]
@@ -165,11 +168,49 @@ pub(super) struct Crash {
     pub(super) status: String,
     #[serde(default)]
     pub(super) last_words: Vec<String>,
+    /// Who did it, where that is known.
+    pub(super) app: Option<String>,
+    pub(super) version: Option<String>,
+    pub(super) owner: Option<String>,
+    pub(super) request_id: Option<String>,
+    pub(super) phase: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Cordons {
+    pub(super) cordons: Vec<Cordon>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Cordon {
+    pub(super) owner: String,
+    pub(super) why: String,
+    pub(super) state: String,
+    pub(super) since: Option<u64>,
+    pub(super) until: Option<u64>,
+    pub(super) cell: Option<u64>,
+    #[serde(default)]
+    pub(super) losses: u64,
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Lines {
     pub(super) lines: Vec<hearth_journal::LogLine>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Happened {
+    pub(super) events: Vec<serde_json::Value>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Reloaded {
+    pub(super) changed: Vec<String>,
+    pub(super) needs_restart: Vec<String>,
+    /// `kept` or `renewed`
+    pub(super) certificates: String,
+    /// `kept` or `replaced`
+    pub(super) cells: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -201,4 +242,66 @@ pub(super) struct TaskResult {
     #[serde(default)]
     pub(super) data: serde_json::Value,
     pub(super) error: Option<String>,
+}
+
+/// Of `hearth sandbox ls`.
+#[derive(Debug, Deserialize)]
+pub(super) struct SandboxList {
+    pub(super) sandboxes: Vec<Sandbox>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Sandbox {
+    pub(super) sandbox_id: String,
+    pub(super) state: String,
+    pub(super) owner: String,
+    pub(super) created_at: String,
+    pub(super) idle_ms: u64,
+    pub(super) jobs: usize,
+    pub(super) memory_mib: u64,
+    pub(super) memory_used: Option<u64>,
+}
+
+/// Of a command in a sandbox.
+#[derive(Debug, Deserialize)]
+pub(super) struct RunResult {
+    pub(super) exit_code: i32,
+    pub(super) signal: Option<String>,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+    pub(super) timed_out: bool,
+    pub(super) truncated: bool,
+}
+
+impl RunResult {
+    /// In a few words.
+    pub(super) fn ending(&self) -> String {
+        match &self.signal {
+            _ if self.timed_out => "it was still running at its deadline, and was ended".to_owned(),
+            _ if self.truncated => "it wrote more than is kept, and was ended".to_owned(),
+            Some(signal) => format!("it was ended by {signal}"),
+            None => format!("it ended with exit code {}", self.exit_code),
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct SandboxStats {
+    pub(super) held: usize,
+    pub(super) limit: usize,
+    pub(super) ready: usize,
+    pub(super) booting: usize,
+    pub(super) warm_hits: u64,
+    pub(super) cold_misses: u64,
+    pub(super) created: u64,
+    pub(super) destroyed: u64,
+    pub(super) failed: u64,
+    pub(super) health: SandboxHealth,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct SandboxHealth {
+    pub(super) status: String,
+    #[serde(default)]
+    pub(super) reasons: Vec<String>,
 }

@@ -54,7 +54,13 @@ pub(super) fn delete(session: &Session, options: DeleteOptions) -> Result<(), Re
     let (value, done) = session.server.ask::<Deleted>(&Action::Delete { name, version })?;
     session.output.answer(&value, |_| {
         let versions = done.deleted.iter().map(|version| escape(version)).collect::<Vec<_>>().join(", ");
-        format!("deleted {}: {versions}", escape(&done.name))
+        let keys = match (done.secrets, done.tokens) {
+            (0, 0) => String::new(),
+            (secrets, tokens) => {
+                format!("; nothing of it is left, so its secrets ({secrets}) and tokens ({tokens}) went too")
+            }
+        };
+        format!("deleted {}: {versions}{keys}", escape(&done.name))
     })
 }
 

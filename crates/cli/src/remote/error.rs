@@ -71,6 +71,9 @@ pub enum RemoteError {
 
     #[error("the task failed: {0}")]
     Task(String),
+    /// Of a command in a sandbox.
+    #[error("{0}")]
+    Command(String),
     #[error("this needs --yes, since nobody is there to be asked")]
     Unasked,
     #[error("nothing was done")]
@@ -108,6 +111,7 @@ impl RemoteError {
             | Self::Pack(_)
             | Self::File { .. }
             | Self::Task(_)
+            | Self::Command(_)
             | Self::Declined
             | Self::Prompt(_)
             | Self::Input(_)

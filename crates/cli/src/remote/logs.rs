@@ -5,9 +5,9 @@ use hearth_journal::{Colours, LogLine, timestamp};
 use serde_json::Value;
 
 use super::Session;
-use super::answers::Lines;
+use super::answers::{Happened, Lines};
 use super::error::RemoteError;
-use super::options::LogsOptions;
+use super::options::{EventsOptions, LogsOptions};
 use super::output::Format;
 use crate::terminal::{Style, Tint, escape};
 
@@ -34,11 +34,19 @@ fn follow_lines(session: &Session, action: &Action) -> Result<(), RemoteError> {
     })
 }
 
-pub(super) fn events(session: &Session) -> Result<(), RemoteError> {
-    each(session, &Action::Events, |data| {
-        let event: Value = session.server.parse(data)?;
-        session.output.write(&event_text(&event, session.output.style))
-    })
+pub(super) fn events(session: &Session, options: &EventsOptions) -> Result<(), RemoteError> {
+    let style = session.output.style;
+    if options.follow {
+        return each(session, &Action::Events { follow: Follow::Yes }, |data| {
+            let event: Value = session.server.parse(data)?;
+            session.output.write(&event_text(&event, style))
+        });
+    }
+    let (value, found) = session.server.ask::<Happened>(&Action::Events { follow: Follow::No })?;
+    match session.output.format {
+        Format::Json => session.output.answer(&value, |_| String::new()),
+        Format::Text => found.events.iter().try_for_each(|event| session.output.write(&event_text(event, style))),
+    }
 }
 
 /// Each event of a stream, until it ends: as it is where JSON is wanted, one on a line.

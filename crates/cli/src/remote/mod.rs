@@ -9,11 +9,12 @@
 //! | `error.rs` | what can go wrong, and the exit code of each |
 //! | `output.rs`, `progress.rs` | what is written: for people, or JSON |
 //! | `answers.rs` | the API's answers |
-//! | `apps.rs`, `deploy.rs`, `keys.rs`, `logs.rs`, `state.rs`, `task.rs` | the commands |
+//! | `apps.rs`, `cells.rs`, `deploy.rs`, `keys.rs`, `logs.rs`, `sandboxes.rs`, `state.rs`, `task.rs` | the commands |
 
 mod address;
 mod answers;
 mod apps;
+mod cells;
 mod deploy;
 mod error;
 mod events;
@@ -22,6 +23,7 @@ mod logs;
 mod options;
 mod output;
 mod progress;
+mod sandboxes;
 mod server;
 mod state;
 mod task;
@@ -32,7 +34,7 @@ use std::process::ExitCode;
 pub use error::{Exit, RemoteError};
 pub use options::RemoteCommand;
 
-use options::{RemoteOptions, SecretsCommand, To, TokensCommand};
+use options::{CordonCommand, RemoteOptions, SecretsCommand, To, TokensCommand};
 use output::{Format, Output};
 use server::Server;
 
@@ -70,7 +72,7 @@ fn carry_out(command: RemoteCommand) -> Result<(), RemoteError> {
         RemoteCommand::Metrics(To { what, server }) => state::metrics(&server.session(), &what),
         RemoteCommand::Crashes(server) => state::crashes(&server.session()),
         RemoteCommand::Logs(To { what, server }) => logs::logs(&server.session(), what),
-        RemoteCommand::Events(server) => logs::events(&server.session()),
+        RemoteCommand::Events(To { what, server }) => logs::events(&server.session(), &what),
         RemoteCommand::Secrets(To { what, server }) => match what.command {
             SecretsCommand::List { app } => keys::secrets(&server.session(), app),
             SecretsCommand::Set { app, key, value } => keys::set_secret(&server.session(), app, key, value),
@@ -82,6 +84,15 @@ fn carry_out(command: RemoteCommand) -> Result<(), RemoteError> {
             TokensCommand::Delete { app, id } => keys::delete_token(&server.session(), app, id),
         },
         RemoteCommand::Task(To { what, server }) => task::task(&server.session(), what),
+        RemoteCommand::Upgrade(server) => state::upgrade(&server.session()),
+        RemoteCommand::Replace(server) => cells::replace(&server.session()),
+        RemoteCommand::Cordon(To { what, server }) => match what.command {
+            CordonCommand::List => cells::list(&server.session()),
+            CordonCommand::Add { owner } => cells::add(&server.session(), owner),
+            CordonCommand::Release { owner } => cells::release(&server.session(), owner),
+        },
+        RemoteCommand::Reload(server) => state::reload(&server.session()),
+        RemoteCommand::Sandbox(To { what, server }) => sandboxes::sandbox(&server.session(), what.command),
         RemoteCommand::Drain(To { what, server }) => state::drain(&server.session(), &what),
     }
 }

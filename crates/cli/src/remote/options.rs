@@ -31,16 +31,42 @@ pub enum RemoteCommand {
     Crashes(RemoteOptions),
     /// Show the log.
     Logs(To<LogsOptions>),
-    /// Show what happened lately, and what happens from now on, until Ctrl-C.
-    Events(RemoteOptions),
+    /// Show what happened lately: deploys, lost cells, stuck apps.
+    Events(To<EventsOptions>),
     /// Secrets of an app: kept encrypted, and seen by its `env` only.
     Secrets(To<SecretsOptions>),
     /// Tokens that an app with `auth: token` takes.
     Tokens(To<TokensOptions>),
     /// Send a task to an app and print its result.
     Task(To<TaskOptions>),
+    /// Put the program that is there now in the place of the one that runs, without losing a request.
+    Upgrade(RemoteOptions),
+    /// Make the server read hearth.yaml and its certificates again.
+    Reload(RemoteOptions),
+    /// Put new cells in the place of those that serve, without losing a request.
+    Replace(RemoteOptions),
+    /// Owners with a cell of their own: list them, give one to an owner, take it back.
+    Cordon(To<CordonOptions>),
+    /// Sandboxes: make, use, list and destroy them.
+    Sandbox(To<SandboxOptions>),
     /// End the server, when what is in flight is finished.
     Drain(To<DrainOptions>),
+}
+
+#[derive(Debug, Args)]
+pub struct CordonOptions {
+    #[command(subcommand)]
+    pub command: CordonCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum CordonCommand {
+    /// List the owners that have one, and why.
+    List,
+    /// Give an owner a cell of its own, until it is released.
+    Add { owner: String },
+    /// Have an owner served by the same cells as everybody else.
+    Release { owner: String },
 }
 
 /// What is asked, and of which server.
@@ -146,6 +172,13 @@ pub struct LogsOptions {
 }
 
 #[derive(Debug, Args)]
+pub struct EventsOptions {
+    /// Go on with what happens, until Ctrl-C.
+    #[arg(long, short)]
+    pub follow: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct SecretsOptions {
     #[command(subcommand)]
     pub command: SecretsCommand,
@@ -201,4 +234,65 @@ pub struct DrainOptions {
     /// Do not ask.
     #[arg(long, short)]
     pub yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct SandboxOptions {
+    #[command(subcommand)]
+    pub command: SandboxCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SandboxCommand {
+    /// Make a sandbox and print its id.
+    Create(SandboxCreateOptions),
+    /// Run a command or code in a sandbox.
+    Exec(SandboxExecOptions),
+    /// List all sandboxes, those of agents too.
+    Ls,
+    /// Destroy sandboxes.
+    Rm {
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<String>,
+    },
+    /// Show how many there are, were ready, and failed.
+    Stats,
+}
+
+#[derive(Debug, Args)]
+pub struct SandboxCreateOptions {
+    /// Memory in MiB.
+    #[arg(long, value_name = "N")]
+    pub memory_mib: Option<u64>,
+    #[arg(long, value_name = "N")]
+    pub cpus: Option<u16>,
+    /// What its files are made of.
+    #[arg(long)]
+    pub image: Option<String>,
+    /// A variable of everything that runs in it; can be given several times.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = crate::arguments::variable)]
+    pub env: Vec<(String, String)>,
+    /// A host that it may connect to; can be given several times.
+    #[arg(long, value_name = "HOST", conflicts_with = "full_network")]
+    pub allow: Vec<String>,
+    /// The host's network, where the server allows it.
+    #[arg(long)]
+    pub full_network: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct SandboxExecOptions {
+    pub id: String,
+    /// What follows is code in this language: python, javascript, typescript, bash, sh.
+    #[arg(long, short, value_name = "LANGUAGE")]
+    pub language: Option<String>,
+    /// How long it may run [default: 60s].
+    #[arg(long, value_name = "TIME", value_parser = hearth_core::units::parse_duration)]
+    pub timeout: Option<std::time::Duration>,
+    /// Give it our standard input.
+    #[arg(long, short = 'i')]
+    pub stdin: bool,
+    /// A line for the shell, or the code.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub command: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! `hearth workers`, `pool`, `metrics`, `crashes`, `drain`: the server itself.
+//! `hearth workers`, `pool`, `metrics`, `crashes`, `reload`, `drain`: the server itself.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use hearth_control::action::Action;
 use hearth_journal::timestamp;
 
 use super::Session;
-use super::answers::{Crash, Crashes, Metrics, Pool, Worker};
+use super::answers::{Crash, Crashes, Metrics, Pool, Reloaded, Worker};
 use super::error::RemoteError;
 use super::options::{DrainOptions, MetricsOptions};
 use crate::terminal::{Align, Style, Table, Tint, confirm, escape, escape_lines, size, time};
@@ -47,6 +47,38 @@ pub(super) fn drain(session: &Session, options: &DrainOptions) -> Result<(), Rem
     }
     let value = session.server.value(&Action::Drain)?;
     session.output.answer(&value, |_| "the server ends when what is in flight is finished".to_owned())
+}
+
+pub(super) fn upgrade(session: &Session) -> Result<(), RemoteError> {
+    let value = session.server.value(&Action::Upgrade)?;
+    let name = |key: &str| value[key].as_str().unwrap_or("?").to_owned();
+    let (from, to) = (name("from"), name("to"));
+    session.output.answer(&value, |_| format!("{to} takes over from {from}; requests in flight finish where they are"))
+}
+
+pub(super) fn reload(session: &Session) -> Result<(), RemoteError> {
+    let (value, reloaded) = session.server.ask::<Reloaded>(&Action::Reload)?;
+    session.output.answer(&value, |style| reloaded_text(&reloaded, style))
+}
+
+fn reloaded_text(reloaded: &Reloaded, style: Style) -> String {
+    let mut out = String::new();
+    let keys = |keys: &[String]| escape(&keys.join(", "));
+    // Writing to a string cannot fail.
+    if !reloaded.changed.is_empty() {
+        let _ = writeln!(out, "counts now: {}", keys(&reloaded.changed));
+    }
+    if !reloaded.needs_restart.is_empty() {
+        let words = style.paint(Tint::Yellow, "counts after a restart only");
+        let _ = writeln!(out, "{words}: {}", keys(&reloaded.needs_restart));
+    }
+    if reloaded.certificates == "renewed" {
+        out.push_str("the certificates are new ones\n");
+    }
+    if reloaded.cells == "replaced" {
+        out.push_str("new cells have taken over\n");
+    }
+    if out.is_empty() { "nothing has changed\n".to_owned() } else { out }
 }
 
 fn workers_text(workers: &[Worker], style: Style) -> String {
@@ -152,11 +184,22 @@ fn crashes_text(crashes: &[Crash], style: Style) -> String {
     for crash in crashes {
         let (time, status) = (timestamp(crash.time), style.paint(Tint::Red, &escape(&crash.status)));
         let _ = writeln!(out, "{time} cell {}: {status}", crash.cell);
+        if let Some(culprit) = culprit(crash) {
+            let _ = writeln!(out, "  by {}", style.paint(Tint::Bold, &escape(&culprit)));
+        }
         for line in &crash.last_words {
             let _ = writeln!(out, "  {}", escape(line));
         }
     }
     if out.is_empty() { "no crashes".to_owned() } else { out }
+}
+
+/// `shop@1.0.0 of ann, handling request 6f2a…`
+fn culprit(crash: &Crash) -> Option<String> {
+    let (app, version, owner) = (crash.app.as_ref()?, crash.version.as_ref()?, crash.owner.as_ref()?);
+    let phase = crash.phase.as_ref().map_or(String::new(), |phase| format!(", {}", phase.replace('_', " ")));
+    let request = crash.request_id.as_ref().map_or(String::new(), |id| format!(" of request {id}"));
+    Some(format!("{app}@{version} of {owner}{phase}{request}"))
 }
 
 /// Names and values, one below the other.

@@ -46,6 +46,7 @@ lowMemory: true
 auth: token
 publicRoutes: [/health, /assets/**]
 autoInstall: true
+site: pages
 injectBase: false
 envPrefix: [PUBLIC_, APP_]
 egress: [api.example.com, 10.0.0.0/8]
@@ -80,7 +81,7 @@ fn every_key_is_read() {
     assert_eq!(m.auth, Some(Auth::Token));
     assert!(m.public_routes.as_ref().unwrap().matches("GET", "/health"));
     assert_eq!(m.auto_install, Some(true));
-    assert_eq!(m.inject_base, Some(false));
+    assert_eq!((m.site, m.inject_base), (Some(SiteKind::Pages), Some(false)));
     assert_eq!(m.env_prefix, Some(vec!["PUBLIC_".to_owned(), "APP_".to_owned()]));
     assert_eq!(m.egress, Some(EgressPolicy::parse("api.example.com,10.0.0.0/8").unwrap()));
     assert_eq!(m.hosts.as_ref().unwrap()[0].to_string(), "shop.example.com");

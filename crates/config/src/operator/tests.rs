@@ -1,7 +1,7 @@
 //! What may stand in `hearth.yaml`.
 
 use super::*;
-use crate::{Bound, ConfigError, Lifetime};
+use crate::{Bound, ConfigError, Lifetime, Ratio};
 use hearth_egress::EgressPolicy;
 
 fn parse(text: &str) -> Result<OperatorConfig, ConfigErrors> {
@@ -49,6 +49,12 @@ write_timeout: 30s
 max_body_size: 50mb
 isolate_owners: true
 jail: required
+otel:
+  endpoint: https://collector.example:4318/
+  headers: { authorization: Bearer it }
+  interval: 5s
+  traces: 0.25
+  service: shop
 defaults: { ttl: 0, maxRequests: 1000 }
 apps:
   shop: { owner: acme, hosts: [shop.example], memory: 256mb }
@@ -77,6 +83,10 @@ fn every_key_is_read() {
     let tls = config.tls.as_ref().unwrap();
     assert_eq!((tls[0].hosts.len(), tls[1].cert.as_path(), tls[1].hosts.len()), (1, Path::new("b.pem"), 0));
     assert_eq!((config.compression, config.isolate_owners), (Some(false), Some(true)));
+    let otel = config.otel.as_ref().unwrap();
+    assert_eq!(otel.endpoint.of("traces"), "https://collector.example:4318/v1/traces");
+    assert_eq!((otel.headers["authorization"].as_str(), otel.service.as_str()), ("Bearer it", "shop"));
+    assert_eq!((otel.interval, otel.traces), (Duration::from_secs(5), "0.25".parse().unwrap()));
     assert_eq!((config.max_connections, config.max_connections_per_client), (Some(10_000), Some(100)));
     assert_eq!(config.rate_limit, Some("1000/1m".parse().unwrap()));
     assert_eq!((config.head_timeout, config.keep_alive_timeout), (seconds(10), seconds(75)));
@@ -86,7 +96,7 @@ fn every_key_is_read() {
     assert_eq!(config.defaults.max_requests, Some(Bound::Limited(1000)));
     let shop = &config.apps[&AppName::new("shop")];
     assert_eq!(shop.memory, Some(ByteSize::mb(256)));
-    assert_eq!(shop.place("memory").to_string(), "hearth.yaml:40:47: apps.shop.memory: ");
+    assert_eq!(shop.place("memory").to_string(), "hearth.yaml:46:47: apps.shop.memory: ");
     assert_eq!(config.apps.len(), 2);
     let expected = Ceilings {
         memory: Some(ByteSize::mb(512)),
@@ -142,4 +152,22 @@ fn errors_name_file_line_column_and_key() {
         assert!(found.len() == 1 && found[0].contains(expected), "{text:?} says {found:?}, and not {expected:?}");
     }
     assert_eq!(wrong("threads: x\nbogus: 1\napps: {a: {b: c, ttl: d}}").len(), 4);
+}
+
+#[test]
+fn a_collector_needs_an_address() {
+    let otel = |text: &str| parse(text).unwrap().otel.unwrap();
+    let plain = otel("otel: { endpoint: http://127.0.0.1:4318 }");
+    assert_eq!((plain.interval, plain.traces, plain.service.as_str()), (Duration::from_secs(30), Ratio::ALL, "hearth"));
+    assert_eq!(otel("otel: { endpoint: http://a, traces: 0 }").traces, Ratio::NONE);
+    for (text, part) in [
+        ("otel: {}", "endpoint is missing"),
+        ("otel: { endpoint: collector:4318 }", "no address of a collector"),
+        ("otel: { endpoint: http://a, traces: 2 }", "from 0 (none) to 1 (all)"),
+        ("otel: { endpoint: http://a, interval: 0 }", "more than zero"),
+        ("otel: { endpoint: http://a, trace: 1 }", "traces"),
+    ] {
+        let said = wrong(text).join("\n");
+        assert!(said.contains(part) && said.contains("otel"), "{text}: {said}");
+    }
 }

@@ -108,7 +108,13 @@ function describe(event) {
     case "install_failed":
       return ["error", `dependencies of ${which} could not be installed: ${event.message}`];
     case "cell_lost":
-      return ["error", `cell ${event.cell} was lost: ${event.status}`];
+      return ["error", `cell ${event.cell} was lost: ${event.status}${culprit(event)}`];
+    case "cell_replaced":
+      return ["info", `cell ${event.cell} is replaced (${event.reason})`];
+    case "cordoned":
+      return ["warn", `${event.owner} has a cell of its own from now on (${event.why})`];
+    case "released":
+      return ["info", `${event.owner} is served by the same cells as everybody again`];
     case "draining":
       return ["warn", "the server is draining"];
     case "missed":
@@ -142,7 +148,14 @@ function crashes(signal) {
   return panel("Lost cells", note, list);
 }
 
-function crash({ time, cell, status, last_words: words }) {
+/** Who brought a cell down, where that is known. */
+function culprit({ app, version, phase, request_id: request }) {
+  if (app === undefined) return "";
+  const when = [phase?.replace("_", " "), request && `request ${request}`].filter(Boolean).join(", ");
+  return `, by ${visible(`${app}@${version}`)}${when ? ` (${visible(when)})` : ""}`;
+}
+
+function crash({ time, cell, status, last_words: words, ...who }) {
   const text = words.map(visible).join("\n");
   return el(
     "li",
@@ -152,7 +165,7 @@ function crash({ time, cell, status, last_words: words }) {
     el(
       "span",
       { class: "what" },
-      `cell ${cell}: ${visible(status)}`,
+      `cell ${cell}: ${visible(status)}${culprit(who)}`,
       text ? el("details", {}, el("summary", {}, "Last words"), el("pre", {}, text)) : null,
     ),
   );

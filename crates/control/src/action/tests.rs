@@ -26,8 +26,16 @@ fn all() -> Vec<Action> {
         Action::DeleteToken { name: name(), id: "7".to_owned() },
         Action::Logs { app: Some(name()), lines: 5, follow: Follow::Yes },
         Action::Logs { app: None, lines: 100, follow: Follow::No },
-        Action::Events,
+        Action::Events { follow: Follow::Yes },
+        Action::Events { follow: Follow::No },
+        Action::Reload,
         Action::Drain,
+        Action::Sandbox(SandboxAction::Show { id: name() }),
+        Action::Replace,
+        Action::Cordons,
+        Action::Cordon { owner: "some/body".into() },
+        Action::Release { owner: "@some body".into() },
+        Action::Upgrade,
     ]
 }
 

@@ -2,10 +2,11 @@
 
 use bytes::Bytes;
 use hearth_core::{Body, Headers, Response};
+use hearth_mcp::ToolError;
 use serde::Serialize;
 
 use crate::action::NoAction;
-use crate::control::ActionError;
+use crate::control::{ActionError, CordonError};
 
 pub(super) fn json(status: u16, value: &impl Serialize) -> Response {
     match serde_json::to_vec(value) {
@@ -21,6 +22,13 @@ pub(super) fn text(status: u16, kind: &str, text: impl Into<Bytes>) -> Response 
 pub(super) fn stream(body: Body) -> Response {
     let mut response = respond(200, "text/event-stream", Bytes::new());
     response.body = body;
+    response
+}
+
+/// Nothing of a sandbox's is ever shown as a page of ours.
+pub(super) fn file(content: Bytes) -> Response {
+    let mut response = respond(200, "application/octet-stream", content);
+    response.headers.push(b"content-disposition", b"attachment");
     response
 }
 
@@ -65,9 +73,28 @@ pub(super) fn failed(failure: &ActionError) -> Response {
         ActionError::Upload(_) | ActionError::Manifest(_) => (422, "bad_upload"),
         ActionError::TooLarge { .. } => (413, "body_too_large"),
         ActionError::NotFound(_) => (404, "not_found"),
+        ActionError::Cordon(CordonError::NoOwner(_) | CordonError::NotShutAway(_)) => (404, "not_found"),
+        ActionError::Cordon(_) => (409, "cordoned_for_good"),
         ActionError::Unserved(_) => (422, "not_served"),
         ActionError::Cell(_) => (503, "no_cell"),
+        ActionError::Configuration(_) => (422, "bad_configuration"),
+        ActionError::Upgrade(_) => (409, "no_upgrade"),
+        ActionError::NoSandboxes => (409, "no_sandboxes"),
+        ActionError::Sandbox(error) => (sandbox_status(error), error.code()),
         ActionError::Store(_) | ActionError::Io(_) => (500, "internal"),
     };
     error(status, code, &failure.to_string())
+}
+
+/// The codes of sandboxes are the same here and over MCP.
+fn sandbox_status(error: &ToolError) -> u16 {
+    match error.code() {
+        "invalid_argument" | "file" => 400,
+        "not_found" => 404,
+        "limit" => 429,
+        "denied" => 403,
+        "timeout" => 504,
+        "agent_lost" | "unavailable" => 503,
+        _ => 500,
+    }
 }

@@ -36,7 +36,7 @@ impl Door {
     }
 
     pub(super) fn entrance(&self, headers: &Headers) -> Entrance {
-        if let Some(given) = bearer(headers) {
+        if let Some(given) = headers.bearer() {
             return if same(given, self.token.as_bytes()) { Entrance::Open } else { Entrance::Closed };
         }
         let Some(session) = cookie(headers) else { return Entrance::Closed };
@@ -79,11 +79,6 @@ impl Door {
         sessions.retain(|(_, since)| since.elapsed() < SESSION);
         sessions.iter().any(|(one, _)| same(one.as_bytes(), session))
     }
-}
-
-fn bearer(headers: &Headers) -> Option<&[u8]> {
-    let (scheme, token) = headers.get("authorization")?.split_at_checked(7)?;
-    scheme.eq_ignore_ascii_case(b"bearer ").then_some(token.trim_ascii())
 }
 
 fn cookie(headers: &Headers) -> Option<&[u8]> {

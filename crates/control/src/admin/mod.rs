@@ -18,12 +18,14 @@ pub mod path;
 use std::sync::Arc;
 
 use hearth_core::{Body, BodyError, ByteSize, Dispatch, Failure, Method, Request, Response};
+use hearth_sandbox::FILE_LIMIT;
 
 use self::door::{Door, Entrance};
 use self::path::Query;
 use crate::action::{Action, Follow};
 use crate::control::{ActionError, Answer, Control};
 use crate::metrics::prometheus;
+use crate::sandboxes::{SandboxAction, SandboxHost};
 
 /// Bodies other than archives.
 const LARGEST_BODY: ByteSize = ByteSize::mb(1);
@@ -45,6 +47,7 @@ impl Admin {
         let url = std::mem::take(&mut request.url);
         let (path, query) = split(&url);
         match (&request.method, path) {
+            (_, "/health") => return self.health(),
             (_, "/health/live") => return answer::text(200, "text/plain; charset=utf-8", "ok\n"),
             (_, "/health/ready") if self.control.is_ready() => {
                 return answer::text(200, "text/plain; charset=utf-8", "ok\n");
@@ -97,8 +100,12 @@ impl Admin {
                 Err(failure) => answer::failed(&failure),
             };
         }
+        if let Action::Sandbox(SandboxAction::WriteFile { id, path, mode }) = action {
+            return self.write_file(id, path, mode, body).await;
+        }
         let action = if action.wants_body() {
-            match text_of(body).await {
+            let limit = if matches!(action, Action::Sandbox(_)) { FILE_LIMIT } else { LARGEST_BODY };
+            match text_of(body, limit).await {
                 Ok(text) => Action::read(method, path, query, &text),
                 Err(response) => return response,
             }
@@ -114,14 +121,45 @@ impl Admin {
             Ok(Answer::Json(value)) => answer::json(200, &value),
             Ok(Answer::Created(value)) => answer::json(201, &value),
             Ok(Answer::Accepted(value)) => answer::json(202, &value),
+            Ok(Answer::File(content)) => answer::file(content),
             Ok(Answer::Prometheus(text)) => answer::text(200, prometheus::CONTENT_TYPE, text),
             Ok(Answer::Logs { app, lines, follow }) => self.logs(app, lines, follow),
-            Ok(Answer::Events) => {
+            Ok(Answer::Events { follow: Follow::No }) => {
+                let (events, _) = self.control.events().follow();
+                answer::json(200, &serde_json::json!({ "events": events.iter().map(|one| &**one).collect::<Vec<_>>() }))
+            }
+            Ok(Answer::Events { follow: Follow::Yes }) => {
                 let (first, rest) = self.control.events().follow();
                 answer::stream(follow::follow(self.control.clone(), "event", first, rest, |_| true))
             }
             Err(failure) => answer::failed(&failure),
         }
+    }
+
+    async fn write_file(&self, id: String, path: String, mode: Option<String>, body: Body) -> Response {
+        let content = match bytes_of(body, FILE_LIMIT).await {
+            Ok(content) => content,
+            Err(response) => return response,
+        };
+        let control = self.control.clone();
+        let written = async move { control.sandboxes()?.write_file(&id, path, mode, content.into()).await };
+        match to_the_end(written).await {
+            Ok(value) => answer::json(200, &value),
+            Err(failure) => answer::failed(&failure),
+        }
+    }
+
+    /// For who watches: how it all is. Sandboxes that fail to start leave the apps as they are.
+    fn health(&self) -> Response {
+        let sandboxes = self.control.sandboxes().ok().map(SandboxHost::health);
+        let is_degraded = sandboxes.as_ref().is_some_and(|health| health["status"] != "ok");
+        let status = match () {
+            () if self.control.is_draining() => "draining",
+            () if !self.control.is_ready() => "starting",
+            () if is_degraded => "degraded",
+            () => "ok",
+        };
+        answer::json(200, &serde_json::json!({ "status": status, "sandboxes": sandboxes }))
     }
 
     fn logs(&self, app: Option<String>, lines: usize, follow: Follow) -> Response {
@@ -139,7 +177,7 @@ impl Admin {
 
     async fn log_in(&self, request: Request) -> Response {
         let headers = request.headers;
-        let token = match text_of(request.body).await {
+        let token = match text_of(request.body, LARGEST_BODY).await {
             Ok(token) => token,
             Err(response) => return response,
         };
@@ -169,19 +207,24 @@ async fn to_the_end<T: Send + 'static>(
     tokio::spawn(work).await.map_err(failed)?
 }
 
-async fn text_of(mut body: Body) -> Result<String, Response> {
+async fn text_of(body: Body, limit: ByteSize) -> Result<String, Response> {
+    let bytes = bytes_of(body, limit).await?;
+    String::from_utf8(bytes).map_err(|_| answer::error(400, "invalid_argument", "the body is not UTF-8"))
+}
+
+async fn bytes_of(mut body: Body, limit: ByteSize) -> Result<Vec<u8>, Response> {
     let mut bytes = Vec::new();
     while let Some(piece) = body.next().await {
         match piece {
             Ok(piece) => bytes.extend_from_slice(&piece),
-            Err(BodyError::TooLarge { .. }) => return Err(too_large()),
+            Err(BodyError::TooLarge { .. }) => return Err(too_large(limit)),
             Err(error) => return Err(answer::error(400, "invalid_argument", &error.to_string())),
         }
-        if bytes.len() as u64 > LARGEST_BODY.bytes() {
-            return Err(too_large());
+        if bytes.len() as u64 > limit.bytes() {
+            return Err(too_large(limit));
         }
     }
-    String::from_utf8(bytes).map_err(|_| answer::error(400, "invalid_argument", "the body is not UTF-8"))
+    Ok(bytes)
 }
 
 fn foreign() -> Response {
@@ -189,8 +232,8 @@ fn foreign() -> Response {
     answer::error(403, "foreign_origin", message)
 }
 
-fn too_large() -> Response {
-    answer::error(413, "body_too_large", &format!("the body is longer than {LARGEST_BODY}"))
+fn too_large(limit: ByteSize) -> Response {
+    answer::error(413, "body_too_large", &format!("the body is longer than {limit}"))
 }
 
 /// Path and query of an absolute url.

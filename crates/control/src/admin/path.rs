@@ -1,6 +1,6 @@
 //! Paths and queries of the admin API, percent-encoded once in either direction.
 
-use std::fmt::Write as _;
+use hearth_core::percent::{self, decode};
 
 use crate::action::NoAction;
 
@@ -35,32 +35,9 @@ impl Query {
     }
 }
 
-/// Percent-decodes once; `None` where that gives no text.
-pub fn decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let digit = |byte: u8| char::from(byte).to_digit(16);
-        let (high, low) = (digit(rest.next()?)?, digit(rest.next()?)?);
-        bytes.push(u8::try_from(high * 16 + low).ok()?);
-    }
-    String::from_utf8(bytes).ok()
-}
-
 /// Encodes all but what needs no encoding anywhere.
 pub fn encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            // Writing to a string cannot fail.
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
+    percent::encode(&mut out, text, percent::is_unreserved);
     out
 }

@@ -15,7 +15,7 @@ mod view;
 use std::collections::HashMap;
 
 use hearth_core::{AppName, VersionName};
-use hearth_link::{Active, VersionSpec};
+use hearth_link::{Active, Place, VersionSpec};
 
 pub(crate) use active::Conflicts;
 pub(crate) use assemble::{Sources, assemble};
@@ -68,9 +68,9 @@ pub(crate) struct Problem {
 }
 
 impl Catalogue {
-    /// What cells are told to serve.
+    /// What cells are told to serve, or to say of that it comes.
     pub(crate) fn specs(&self) -> Vec<VersionSpec> {
-        self.versions.iter().filter_map(Version::served).cloned().collect()
+        self.versions.iter().filter_map(Version::told).collect()
     }
 
     pub(crate) fn of_app<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a Version> + use<'a> {
@@ -117,6 +117,18 @@ impl Version {
             State::Served => Some(&self.spec),
             State::Installing => self.stand_in.as_ref(),
             State::Failed(_) => None,
+        }
+    }
+
+    /// What cells are told of it.
+    fn told(&self) -> Option<VersionSpec> {
+        match (self.served(), &self.state) {
+            (Some(spec), _) => Some(spec.clone()),
+            // Whatever is in its folder changes all the time.
+            (None, State::Installing) => {
+                Some(VersionSpec { place: Place::Installing, identity: String::new(), ..self.spec.clone() })
+            }
+            (None, _) => None,
         }
     }
 

@@ -1,29 +1,35 @@
 //! One cell: a process of the same program, and the socket to it. The socket is its standard input: that needs no
 //! agreement on numbers, and when it ends (control is gone, by whatever means) the cell ends too.
 //!
+//! What a cell says comes in order, its end last. That it is about to crash comes beside, and sooner: the kernel takes its
+//! time to free what a process had, and nobody should wait for that.
+//!
 //! The cell's environment is empty: nothing of the operator's is there to be read, by nobody.
 
-use std::collections::VecDeque;
+use std::fs::File;
 use std::io;
-use std::net::TcpListener;
-use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use hearth_jail::breadcrumbs::{self, Trail};
 use hearth_link::{FrameError, FromCell, PassError, ToCell, frame, passing};
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::io::{AsyncReadExt, BufReader, ReadHalf, WriteHalf};
 use tokio::net::UnixStream;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::process::{Child, ChildStderr, Command};
+use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 
-/// Lines of standard error that are kept for a crash report.
-const LAST_WORDS: usize = 40;
+use super::words::LastWords;
+
 /// Messages that may wait here; more of them wait in the socket, and then in the cell.
 const UNHEARD: usize = 1_024;
-/// No line of it is longer, however long it was.
-const LONGEST_LINE: usize = 2_000;
+/// No page of breadcrumbs is longer.
+const LONGEST_TRAIL: usize = 1 << 20;
+
+/// A process of ours that is a cell. Never reused, unlike the numbers of processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct CellId(pub(super) u64);
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StartError {
@@ -35,47 +41,94 @@ pub(super) enum StartError {
     Pass(#[from] PassError),
 }
 
-pub(super) struct Process {
-    child: Child,
-    inbox: mpsc::Receiver<FromCell>,
-    outbox: mpsc::UnboundedSender<ToCell>,
-    words: LastWords,
+/// What comes from a cell.
+pub(super) enum Heard {
+    Said(FromCell),
+    /// Its socket is closed: the last of it.
+    Gone,
 }
 
-/// The last lines that the cell wrote to standard error.
-#[derive(Clone, Default)]
-pub(super) struct LastWords(Arc<Mutex<VecDeque<String>>>);
+/// What all cells are started with.
+pub(super) struct Starter {
+    program: PathBuf,
+    heard: mpsc::Sender<(CellId, Heard)>,
+    alarms: mpsc::UnboundedSender<CellId>,
+    next: u64,
+}
 
-impl Process {
-    pub(super) fn start(program: &Path, listeners: &[TcpListener]) -> Result<Self, StartError> {
+/// Where what cells say comes out.
+pub(super) struct Ear {
+    pub(super) heard: mpsc::Receiver<(CellId, Heard)>,
+    /// Cells that are about to crash.
+    pub(super) alarms: mpsc::UnboundedReceiver<CellId>,
+}
+
+pub(super) struct Process {
+    child: Child,
+    pid: u32,
+    outbox: mpsc::UnboundedSender<ToCell>,
+    words: LastWords,
+    page: File,
+    /// For who goes on with it when this program does not.
+    socket: OwnedFd,
+}
+
+// === impl Starter ===
+
+impl Starter {
+    pub(super) fn new(program: PathBuf) -> (Self, Ear) {
+        let (heard, said) = mpsc::channel(UNHEARD);
+        let (alarms, cries) = mpsc::unbounded_channel();
+        (Self { program, heard, alarms, next: 0 }, Ear { heard: said, alarms: cries })
+    }
+
+    pub(super) fn start(&mut self, listeners: &[OwnedFd]) -> Result<(CellId, Process), StartError> {
+        let id = CellId(self.next);
+        self.next += 1;
+        let page = breadcrumbs::nameless_page()?;
+        let (alarm, cry) = std::os::unix::net::UnixStream::pair()?;
+        let mut passed: Vec<BorrowedFd<'_>> = listeners.iter().map(AsFd::as_fd).collect();
+        passed.extend([page.as_fd(), cry.as_fd()]);
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
-        passing::send(&ours, listeners)?;
-        let mut child = Command::new(program)
-            .arg("cell")
-            .env_clear()
-            .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            // Ctrl-C is for control alone: the cell finishes what it has.
-            .process_group(0)
-            .spawn()
-            .map_err(StartError::Spawn)?;
+        passing::send(&ours, &passed)?;
+        let mut child = spawn(&self.program, theirs.into())?;
+        alarm.set_nonblocking(true)?;
+        tokio::spawn(await_cry(UnixStream::from_std(alarm)?, id, self.alarms.clone()));
+        let socket = ours.as_fd().try_clone_to_owned()?;
         ours.set_nonblocking(true)?;
-        let (from, to) = UnixStream::from_std(ours)?.into_split();
+        // Halves that leave the socket alone when they go: who it is given away to has it too.
+        let (from, to) = tokio::io::split(UnixStream::from_std(ours)?);
         let (outbox, messages) = mpsc::unbounded_channel();
         tokio::spawn(write(to, messages));
-        let (heard, inbox) = mpsc::channel(UNHEARD);
-        tokio::spawn(read(from, heard));
+        tokio::spawn(read(from, id, self.heard.clone()));
         let words = LastWords::default();
         if let Some(stderr) = child.stderr.take() {
             tokio::spawn(words.clone().listen(stderr));
         }
-        Ok(Self { child, inbox, outbox, words })
+        let pid = child.id().unwrap_or_default();
+        Ok((id, Process { child, pid, outbox, words, page, socket }))
     }
+}
 
-    pub(super) fn id(&self) -> u32 {
-        self.child.id().unwrap_or_default()
+fn spawn(program: &Path, socket: OwnedFd) -> Result<Child, StartError> {
+    Command::new(program)
+        .arg("cell")
+        .env_clear()
+        .stdin(Stdio::from(socket))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        // Ctrl-C is for control alone: the cell finishes what it has.
+        .process_group(0)
+        .spawn()
+        .map_err(StartError::Spawn)
+}
+
+// === impl Process ===
+
+impl Process {
+    pub(super) fn pid(&self) -> u32 {
+        self.pid
     }
 
     /// What cannot be sent any more was sent to a cell that is gone, which its end tells.
@@ -83,20 +136,30 @@ impl Process {
         let _ = self.outbox.send(message);
     }
 
-    /// The next thing it says; `None` when it is gone.
-    pub(super) async fn next(&mut self) -> Option<FromCell> {
-        self.inbox.recv().await
-    }
-
     pub(super) fn last_words(&self) -> Vec<String> {
-        self.words.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.words.all()
     }
 
-    /// How it ended; ends it, if it has not.
-    pub(super) async fn end(&mut self) -> io::Result<ExitStatus> {
-        // It may have ended already.
+    /// What its threads run, or ran when it crashed. Empty before the cell has begun to write it.
+    pub(super) fn trail(&self) -> Trail {
+        let length = self.page.metadata().map_or(0, |about| about.len() as usize).min(LONGEST_TRAIL);
+        let mut bytes = vec![0; length];
+        match self.page.read_exact_at(&mut bytes, 0) {
+            Ok(()) => breadcrumbs::parse(&bytes).unwrap_or_default(),
+            Err(_) => Trail::default(),
+        }
+    }
+
+    /// Leaves it to somebody else, who has its socket from now on: it goes on, and is no concern of ours.
+    pub(super) fn give_away(self) -> (u32, OwnedFd) {
+        // It would end with it.
+        std::mem::forget(self.child);
+        (self.pid, self.socket)
+    }
+
+    /// Ends it now. It may have ended already.
+    pub(super) fn kill(&mut self) {
         let _ = self.child.start_kill();
-        self.child.wait().await
     }
 
     /// How it ended, when it does.
@@ -106,25 +169,27 @@ impl Process {
 }
 
 /// A task of its own: reading must not be cut off within a message.
-async fn read(from: OwnedReadHalf, heard: mpsc::Sender<FromCell>) {
+async fn read(from: ReadHalf<UnixStream>, id: CellId, heard: mpsc::Sender<(CellId, Heard)>) {
     let mut from = BufReader::new(from);
     loop {
         match frame::read_async(&mut from).await {
             Ok(Some(message)) => {
-                if heard.send(message).await.is_err() {
+                if heard.send((id, Heard::Said(message))).await.is_err() {
                     return;
                 }
             }
-            Ok(None) => return,
+            Ok(None) => break,
             Err(error) => {
                 tracing::debug!(%error, "The cell was cut off");
-                return;
+                break;
             }
         }
     }
+    // Nobody listens where nobody supervises any more.
+    let _ = heard.send((id, Heard::Gone)).await;
 }
 
-async fn write(mut to: OwnedWriteHalf, mut messages: mpsc::UnboundedReceiver<ToCell>) {
+async fn write(mut to: WriteHalf<UnixStream>, mut messages: mpsc::UnboundedReceiver<ToCell>) {
     while let Some(message) = messages.recv().await {
         match frame::write_async(&mut to, &message).await {
             Ok(()) => {}
@@ -138,39 +203,9 @@ async fn write(mut to: OwnedWriteHalf, mut messages: mpsc::UnboundedReceiver<ToC
     }
 }
 
-// === impl LastWords ===
-
-impl LastWords {
-    async fn listen(self, stderr: ChildStderr) {
-        let mut stderr = BufReader::new(stderr);
-        let mut line = Vec::new();
-        while let Ok(true) = next_line(&mut stderr, &mut line).await {
-            let line = String::from_utf8_lossy(&line).into_owned();
-            tracing::warn!(target: "hearth::cell", "{line}");
-            let mut words = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if words.len() == LAST_WORDS {
-                words.pop_front();
-            }
-            words.push_back(line);
-        }
-    }
-}
-
-/// The next line, cut where it is too long. `false` at the end.
-async fn next_line(from: &mut BufReader<ChildStderr>, line: &mut Vec<u8>) -> io::Result<bool> {
-    line.clear();
-    loop {
-        let there = from.fill_buf().await?;
-        if there.is_empty() {
-            return Ok(!line.is_empty());
-        }
-        let end = there.iter().position(|byte| *byte == b'\n');
-        let piece = &there[..end.unwrap_or(there.len())];
-        line.extend_from_slice(&piece[..piece.len().min(LONGEST_LINE - line.len())]);
-        let taken = end.map_or(there.len(), |end| end + 1);
-        from.consume(taken);
-        if end.is_some() {
-            return Ok(true);
-        }
+/// A byte is a cry; an end without one is an end.
+async fn await_cry(mut alarm: UnixStream, id: CellId, alarms: mpsc::UnboundedSender<CellId>) {
+    if let Ok(1..) = alarm.read(&mut [0]).await {
+        let _ = alarms.send(id);
     }
 }

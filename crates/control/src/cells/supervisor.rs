@@ -1,63 +1,83 @@
-//! Keeps a cell running. Connections wait in the listeners, which control has too, until there is a cell again.
+//! Keeps cells serving. Connections wait in the listeners, which control has too, until there is a cell that takes them.
 //!
-//! ```text
-//! Down --started, plan and catalogue sent--> Up --exit, cut, told to drain--> Down | Over
-//!   ^ back-off: 100 ms, doubling to 10 s, from the beginning after a cell that lived for 10 s
-//! ```
-//! Invariant: each question is answered once: by the cell, or with `Lost` when the cell is gone. A catalogue is served in
-//! the end, by this cell or a later one; who waits for it waits until then. A cell accepts nothing before it has one.
-//! A drain ends, with or without the cell's help: who has not said in time that all is done is ended.
+//! One task hears everything: what somebody wants, what cells say, who is gone, and the time. Each changes what is known of
+//! the cells; then `settle` does what brings them nearer to what is wanted (`steps.rs`).
+//!
+//! | file | |
+//! |---|---|
+//! | `supervisor/orders.rs` | what somebody wants |
+//! | `supervisor/owners.rs` | which owner is served where |
+//! | `supervisor/losses.rs` | cells that go although nobody told them to |
+//! | `supervisor/watch.rs` | the time: heartbeats, deadlines, stuck turns |
+//!
+//! Invariants: each question is answered once. A catalogue is served in the end, by these cells or later ones; who waits
+//! for it waits until then. A drain ends, with or without the cells' help: who has not come to its end in time is ended.
 
-use std::collections::HashMap;
+mod losses;
+mod orders;
+mod owners;
+mod watch;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
-use hearth_link::{Ask, CallId, CellStats, FromCell, Reply, ToCell, Unserved, VersionSpec};
+use hearth_core::Owner;
+use hearth_link::{CellEvent, CellStats, FromCell, Reply, Unserved, VersionSpec};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until};
 
-use super::process::Process;
-use super::tally::Tally;
-use super::{AskError, CellsConfig, Crash, Observer};
-
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// A cell that lived this long was a good one.
-const LONG_LIFE: Duration = Duration::from_secs(10);
-/// For the process to be gone once it said that it is done.
-const LAST_MOMENT: Duration = Duration::from_secs(5);
-/// For its last words to arrive after its end.
-const WORDS: Duration = Duration::from_millis(50);
-
-pub(super) enum Command {
-    Serve { versions: Vec<VersionSpec>, done: oneshot::Sender<Vec<Unserved>> },
-    Ask { what: Ask, reply: oneshot::Sender<Result<Reply, AskError>> },
-    Drain { done: oneshot::Sender<()> },
-}
+use self::losses::Buried;
+pub(super) use self::orders::Command;
+use self::owners::Cordon;
+use super::adopted::see_off;
+use super::calls::Calls;
+use super::cordon::Cordons;
+use super::group::{Group, LAST_MOMENT, Whose};
+use super::hops::Hops;
+use super::member::{Member, StuckTurn};
+use super::process::{CellId, Ear, Heard, Starter};
+use super::pulse::BEAT;
+use super::rules::CellRules;
+use super::steps::{Fate, Stage, Wanted};
+use super::tally::{Main, Tally};
+use super::{CellsConfig, News, Observer, Reason};
 
 pub(super) struct Supervisor {
-    config: CellsConfig,
+    rules: CellRules,
     observer: Arc<dyn Observer>,
     inbox: mpsc::UnboundedReceiver<Command>,
     tally: Arc<Tally>,
-    /// The newest catalogue: what a new cell gets.
-    generation: u64,
+    starter: Starter,
+    ear: Ear,
+    main: Group,
+    cordons: Cordons,
+    apart: BTreeMap<Owner, Cordon>,
+    hops: Hops,
+    /// The newest catalogue, as it was given to us.
     versions: Vec<VersionSpec>,
-    waiting: Vec<(u64, oneshot::Sender<Vec<Unserved>>)>,
-    calls: HashMap<CallId, oneshot::Sender<Result<Reply, AskError>>>,
-    next_call: u64,
-    /// What was wanted while there was no cell.
+    generation: u64,
+    waiting: Vec<oneshot::Sender<Vec<Unserved>>>,
+    calls: Calls,
+    /// What was wanted while there was no cell to do it.
     early: Vec<Command>,
+    /// Who waits for these to serve no more.
+    replacing: Vec<(Vec<CellId>, oneshot::Sender<()>)>,
+    burials: mpsc::UnboundedSender<Buried>,
+    buried: mpsc::UnboundedReceiver<Buried>,
+    burying: usize,
+    next_beat: Instant,
+    /// Somebody wants the end, and waits for it.
+    ending: Option<oneshot::Sender<()>>,
+    /// Told when our cells serve.
+    serving: tokio::sync::watch::Sender<bool>,
+    /// Cells of the program before. Ready when all are gone.
+    adopted: Option<oneshot::Receiver<()>>,
 }
 
-/// Why a cell's time was over.
-enum Ended {
-    /// It went by itself.
-    Lost,
-    /// It was told to.
-    Drained(Option<oneshot::Sender<()>>),
-    /// Nobody wants anything any more.
-    Abandoned,
+/// Whether there is more to do.
+enum Then {
+    Go,
+    End,
 }
 
 impl Supervisor {
@@ -67,192 +87,248 @@ impl Supervisor {
         inbox: mpsc::UnboundedReceiver<Command>,
         tally: Arc<Tally>,
     ) -> Self {
+        let CellsConfig { program, mut plan, rules, listeners, data, adopted, .. } = config;
+        let (starter, ear) = Starter::new(program);
+        let (burials, buried) = mpsc::unbounded_channel();
+        let (hops, serving) = (Hops::new(&data), tokio::sync::watch::Sender::new(false));
+        hops.allow(&mut plan);
+        let patience = plan.front.drain_timeout * 2 + LAST_MOMENT;
+        let adopted = (!adopted.is_empty()).then(|| see_off(adopted, &serving, patience));
+        let listeners = listeners.into_iter().map(Into::into).collect();
         Self {
-            config,
+            main: Group::new(Whose::Everybody, plan, listeners, rules.wanted()),
+            cordons: Cordons::new(rules.owners),
+            rules,
             observer,
             inbox,
             tally,
-            generation: 0,
+            starter,
+            ear,
+            apart: BTreeMap::new(),
+            hops,
             versions: Vec::new(),
+            generation: 0,
             waiting: Vec::new(),
-            calls: HashMap::new(),
-            next_call: 0,
+            calls: Calls::default(),
             early: Vec::new(),
+            replacing: Vec::new(),
+            burials,
+            buried,
+            burying: 0,
+            next_beat: Instant::now() + BEAT,
+            ending: None,
+            serving,
+            adopted,
         }
     }
 
     pub(super) async fn run(mut self) {
-        let mut pause = FIRST_PAUSE;
+        self.settle();
         loop {
-            let began = Instant::now();
-            let ended = match Process::start(&self.config.program, &self.config.listeners) {
-                Ok(mut process) => {
-                    let ended = self.tend(&mut process).await;
-                    self.bury(process, &ended).await;
-                    ended
-                }
-                Err(error) => {
-                    tracing::error!(%error, "No cell");
-                    Ended::Lost
-                }
-            };
-            let ended = match ended {
-                Ended::Lost if began.elapsed() >= LONG_LIFE => {
-                    pause = FIRST_PAUSE;
-                    continue;
-                }
-                Ended::Lost => {
-                    pause = (pause * 2).min(LONGEST_PAUSE);
-                    self.pause(pause / 2).await
-                }
-                ended => ended,
-            };
-            match ended {
-                Ended::Lost => {}
-                Ended::Drained(done) => {
-                    // Who does not wait for it any more need not be told.
-                    done.map(|done| done.send(()));
-                    return;
-                }
-                Ended::Abandoned => return,
-            }
-        }
-    }
-
-    /// Waits before there is another cell, unless nobody wants one any more.
-    async fn pause(&mut self, time: Duration) -> Ended {
-        let until = Instant::now() + time;
-        loop {
-            tokio::select! {
-                () = sleep_until(until) => return Ended::Lost,
+            let wake = self.next_wake();
+            let then = tokio::select! {
+                biased;
+                Some(cell) = self.ear.alarms.recv() => self.hear_alarm(cell),
+                () = sleep_until(wake) => self.look_around(wake),
+                Some(buried) = self.buried.recv() => self.note_burial(buried),
                 command = self.inbox.recv() => match command {
-                    Some(Command::Drain { done }) => return Ended::Drained(Some(done)),
-                    Some(command) => self.early.push(command),
-                    None => return Ended::Abandoned,
+                    Some(command) => self.take_order(command),
+                    // Nobody wants anything any more.
+                    None => Then::End,
                 },
+                Some((cell, heard)) = self.ear.heard.recv() => match heard {
+                    Heard::Said(message) => self.hear(cell, message),
+                    Heard::Gone => self.note_gone(cell),
+                },
+            };
+            if let Then::End = then {
+                return;
+            }
+            if self.is_over().await {
+                // Who does not wait for it any more need not be told.
+                let _ = self.ending.take().map(|done| done.send(()));
+                return;
             }
         }
     }
 
-    /// A cell's life, from its plan to its end.
-    async fn tend(&mut self, process: &mut Process) -> Ended {
-        tracing::info!(cell = process.id(), "Cell started");
-        process.send(ToCell::Begin(Box::new(self.config.plan.clone())));
-        if self.generation > 0 {
-            process.send(ToCell::Serve { generation: self.generation, versions: self.versions.clone() });
-        }
-        for command in std::mem::take(&mut self.early) {
-            self.carry_out(command, process);
-        }
-        let mut draining = None;
-        let mut deadline = Instant::now();
-        loop {
-            tokio::select! {
-                () = sleep_until(deadline), if draining.is_some() => {
-                    tracing::error!(cell = process.id(), "The cell did not come to its end: it is ended");
-                    // How it ends is asked for again when it is buried.
-                    let _ = process.end().await;
-                    return Ended::Drained(draining);
-                }
-                message = process.next() => match message {
-                    Some(FromCell::Drained) => return Ended::Drained(draining),
-                    Some(message) => self.hear(message),
-                    // A cell that is told to end and dies of it has ended.
-                    None if draining.is_some() => return Ended::Drained(draining),
-                    None => return Ended::Lost,
-                },
-                command = self.inbox.recv() => match command {
-                    Some(Command::Drain { done }) => {
-                        process.send(ToCell::Drain);
-                        // Nobody shall wait where nobody will come.
-                        self.config.listeners.clear();
-                        deadline = Instant::now() + self.config.plan.front.drain_timeout * 2 + LAST_MOMENT;
-                        draining = Some(done);
-                    }
-                    Some(command) if draining.is_some() => refuse(command),
-                    Some(command) => self.carry_out(command, process),
-                    None => return Ended::Abandoned,
-                },
-            }
-        }
-    }
-
-    fn hear(&mut self, message: FromCell) {
+    fn hear(&mut self, cell: CellId, message: FromCell) -> Then {
         match message {
-            FromCell::Serving { generation, problems } => {
-                self.tally.note_serving();
-                let (done, later) =
-                    std::mem::take(&mut self.waiting).into_iter().partition(|(wanted, _)| *wanted <= generation);
-                self.waiting = later;
-                let done: Vec<(u64, oneshot::Sender<Vec<Unserved>>)> = done;
-                for (_, done) in done {
-                    // Who does not wait any more need not be told.
-                    let _ = done.send(problems.clone());
-                }
-            }
-            FromCell::Reply { call, reply } => {
-                if let Reply::Stats(stats) = &reply {
-                    self.tally.note(CellStats::clone(stats));
-                }
-                if let Some(waiting) = self.calls.remove(&call) {
-                    let _ = waiting.send(Ok(reply));
-                }
-            }
             FromCell::Log(line) => self.observer.log(line),
             FromCell::Access(line) => self.observer.access(line),
-            FromCell::Event(event) => self.observer.event(event),
-            FromCell::Stats(stats) => self.tally.note(*stats),
+            FromCell::Span(span) => self.observer.span(*span),
+            FromCell::Stats(stats) => self.note_stats(cell, *stats),
+            FromCell::Pong(beat) => {
+                if let Some(member) = self.member(cell) {
+                    member.pulse.answer(beat);
+                }
+            }
+            FromCell::Event(event) => self.note_event(cell, event),
+            FromCell::Reply { call, reply } => {
+                if let Reply::Stats(stats) = &reply {
+                    self.note_stats(cell, CellStats::clone(stats));
+                }
+                self.calls.answer(call, cell, reply);
+            }
+            FromCell::Serving { generation, problems } => {
+                if let Some(member) = self.member(cell) {
+                    (member.generation, member.problems) = (generation, problems);
+                    if member.stage == Stage::Starting {
+                        member.stage = Stage::Ready;
+                    }
+                }
+                self.settle();
+            }
+            FromCell::Accepting => {
+                if let Some(member) = self.member(cell).filter(|member| member.stage == Stage::Opening) {
+                    member.stage = Stage::Serving;
+                }
+                self.settle();
+            }
+            // Its end is near.
             FromCell::Drained => {}
         }
+        Then::Go
     }
 
-    fn carry_out(&mut self, command: Command, process: &Process) {
-        match command {
-            Command::Serve { versions, done } => {
-                self.generation += 1;
-                self.versions = versions;
-                self.waiting.push((self.generation, done));
-                process.send(ToCell::Serve { generation: self.generation, versions: self.versions.clone() });
-            }
-            Command::Ask { what, reply } => {
-                let call = CallId(self.next_call);
-                self.next_call += 1;
-                self.calls.insert(call, reply);
-                process.send(ToCell::Ask { call, what });
-            }
-            // Taken before it comes here.
-            Command::Drain { .. } => {}
+    fn note_stats(&mut self, cell: CellId, stats: CellStats) {
+        let size = stats.resident_memory;
+        self.tally.note(cell, stats);
+        let limit = self.rules.memory.map_or(u64::MAX, |limit| limit.bytes());
+        if size.is_some_and(|size| size > limit) {
+            self.replace_grown(cell, size.unwrap_or_default());
         }
     }
 
-    async fn bury(&mut self, mut process: Process, ended: &Ended) {
-        let cell = process.id();
-        let status = match ended {
-            // It is on its way out; if it is not, it is helped.
-            Ended::Drained(_) => match timeout(LAST_MOMENT, process.wait()).await {
-                Ok(status) => status,
-                Err(_) => process.end().await,
-            },
-            Ended::Lost | Ended::Abandoned => process.end().await,
+    fn note_event(&mut self, cell: CellId, event: CellEvent) {
+        let now = Instant::now();
+        match &event {
+            CellEvent::StuckBegan { app, owner, request } => {
+                if let Some(member) = self.member(cell) {
+                    member.stuck.push(StuckTurn { app: app.clone(), request: *request, since: now });
+                }
+                self.note_stuck(owner);
+            }
+            CellEvent::StuckEnded { app, request, .. } => {
+                if let Some(member) = self.member(cell) {
+                    member.stuck.retain(|turn| turn.app != *app || turn.request != *request);
+                }
+            }
+        }
+        self.observer.event(event);
+    }
+
+    /// Does what is to be done now, given what is known.
+    fn settle(&mut self) {
+        let now = Instant::now();
+        if self.ending.is_some() {
+            self.let_all_go(now);
+        } else {
+            self.retire_cordons(now);
+        }
+        let (tally, starter) = (&self.tally, &mut self.starter);
+        let (mut left, mut cordons) = (Vec::new(), 0);
+        for group in std::iter::once(&mut self.main).chain(self.apart.values_mut().map(|cordon| &mut cordon.group)) {
+            let done = group.step(now, starter);
+            tally.count(|counts| counts.created += done.started);
+            left.extend(done.left);
+            cordons += 1;
+        }
+        let main = if self.main.members.iter().any(Member::is_open) { Main::Serves } else { Main::Missing };
+        tally.note_main(main);
+        self.serving.send_if_modified(|serving| main == Main::Serves && !std::mem::replace(serving, true));
+        let members = || self.groups().flat_map(|group| &group.members);
+        let (serving, standby) = (
+            members().filter(|member| member.is_open()).count() as u64,
+            members().filter(|member| member.stage == Stage::Ready).count() as u64,
+        );
+        tally.count(|counts| {
+            (counts.serving, counts.standby, counts.cordons) = (serving, standby, cordons - 1);
+            counts.replaced += left.len() as u64;
+        });
+        self.tell_who_waits();
+        self.do_what_was_early();
+    }
+
+    /// Those who waited for what is so by now.
+    fn tell_who_waits(&mut self) {
+        if self.groups().all(Group::is_up_to_date) {
+            let problems: Vec<Unserved> = self.groups().flat_map(Group::problems).collect();
+            for done in std::mem::take(&mut self.waiting) {
+                // Who does not wait any more need not be told.
+                let _ = done.send(problems.clone());
+            }
+        }
+        let replacing = std::mem::take(&mut self.replacing);
+        let members = || self.groups().flat_map(|group| &group.members);
+        let serves = |id: &CellId| members().any(|one| one.id == *id && one.stage != Stage::Leaving);
+        let (waiting, over): (Vec<_>, Vec<_>) = replacing.into_iter().partition(|(cells, _)| cells.iter().any(&serves));
+        self.replacing = waiting;
+        for (_, done) in over {
+            let _ = done.send(());
+        }
+    }
+
+    /// The main cells, then the others.
+    fn groups(&self) -> impl Iterator<Item = &Group> {
+        std::iter::once(&self.main).chain(self.apart.values().map(|cordon| &cordon.group))
+    }
+
+    fn groups_mut(&mut self) -> impl Iterator<Item = &mut Group> {
+        std::iter::once(&mut self.main).chain(self.apart.values_mut().map(|cordon| &mut cordon.group))
+    }
+
+    fn member(&mut self, id: CellId) -> Option<&mut Member> {
+        self.groups_mut().find_map(|group| group.member(id))
+    }
+
+    /// Has another take the place of those cells. Says who they are.
+    fn replace(&mut self, reason: Reason, which: impl Fn(&Member) -> bool) -> Vec<CellId> {
+        let condemned: Vec<CellId> = self.groups_mut().flat_map(|group| group.condemn(&which)).collect();
+        let pid = |id: &CellId| {
+            self.groups().flat_map(|group| &group.members).find(|one| one.id == *id).map(|one| one.process.pid())
         };
-        self.tally.bury();
-        for (_, waiting) in self.calls.drain() {
-            let _ = waiting.send(Err(AskError::Lost));
+        for cell in condemned.iter().filter_map(pid) {
+            tracing::info!(cell, reason = reason.as_str(), "The cell is replaced");
+            self.observer.news(News::Replaced { cell, reason });
         }
-        if let Ended::Lost = ended {
-            // What it wrote last may still be on its way, in another pipe.
-            sleep(WORDS).await;
-            let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
-            let last_words = process.last_words();
-            tracing::error!(cell, %status, "The cell is gone: another one is started");
-            self.observer.lost(Crash { time: hearth_journal::now(), cell, status, last_words });
-        }
+        condemned
     }
-}
 
-/// A cell that drains hears nothing any more. Who wants something to be served learns of it as well: nobody answers.
-fn refuse(command: Command) {
-    if let Command::Ask { reply, .. } = command {
-        let _ = reply.send(Err(AskError::Stopped));
+    /// Whether somebody wanted the end, and it has come.
+    async fn is_over(&mut self) -> bool {
+        if self.ending.is_none() || self.burying > 0 || self.groups().any(|group| !group.members.is_empty()) {
+            return false;
+        }
+        if let Some(gone) = self.adopted.take() {
+            // They have been told, or are now: nobody serves any more.
+            self.serving.send_replace(true);
+            let _ = gone.await;
+        }
+        for owner in self.apart.keys() {
+            self.hops.close(owner);
+        }
+        true
+    }
+
+    /// Nobody is wanted any more: first those who serve clients, then those whom they reach.
+    fn let_all_go(&mut self, now: Instant) {
+        let nobody = Wanted { cells: 0, standby: 0 };
+        let mains_are_gone = self.main.members.is_empty();
+        for (at, group) in self.groups_mut().enumerate() {
+            if at > 0 && !mains_are_gone {
+                // Nobody new, but those who are there serve on.
+                group.start_at = now + BEAT * 1_000;
+                continue;
+            }
+            // Nobody shall wait where nobody will come.
+            group.listeners.clear();
+            group.wanted = nobody;
+            let deadline = group.deadline(now);
+            for member in group.members.iter_mut().filter(|member| member.stage != Stage::Leaving) {
+                member.fate = Fate::Condemned;
+                member.leave(hearth_link::Idle::Close, deadline);
+            }
+        }
     }
 }

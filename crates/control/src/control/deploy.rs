@@ -5,11 +5,11 @@ use hearth_apps::AppModules;
 use hearth_config::Origin;
 use hearth_core::{AppName, Body, BodyError, Owner, VersionName};
 use hearth_link::Kind;
-use hearth_store::{Activations, Deployments, NewDeployment, Unpacked, UploadLimits};
+use hearth_store::{Activations, Deployments, NewDeployment, Secrets, Tokens, Unpacked, UploadLimits};
 use serde_json::{Value, json};
 
 use super::{ActionError, Control, blocking};
-use crate::catalogue::{Provenance, State, read};
+use crate::catalogue::{Problem, Provenance, State, read};
 use crate::event::What;
 
 pub(super) async fn upload(
@@ -30,7 +30,7 @@ pub(super) async fn upload(
     let (shared, name) = (control.shared.clone(), app.clone());
     let new = NewDeployment { app: app.clone(), version: version.clone(), owner };
     let published = blocking(move || -> Result<_, ActionError> {
-        check(&unpacked, &new, &shared.operator)?;
+        check(&unpacked, &new, &shared.configuration.borrow().clone().operator)?;
         Ok(shared.store.publish(unpacked, new)?)
     })
     .await??;
@@ -201,11 +201,34 @@ impl Control {
             });
         }
         self.refresh().await?;
+        let (secrets, tokens) = self.forget_keys(&app).await?;
         self.shared
             .events
             .tell(What::Deleted { app: name.clone(), version: wanted.map(|version| version.to_string()) });
         let versions: Vec<&str> = deleted.iter().map(VersionName::as_str).collect();
         tracing::info!(app = name, ?versions, "Deleted");
-        Ok(json!({ "name": name, "deleted": versions }))
+        Ok(json!({ "name": name, "deleted": versions, "secrets": secrets, "tokens": tokens }))
+    }
+
+    /// Where nothing of an app is left, its secrets and tokens go with it: the next app of that name may be somebody else's.
+    /// Says how many there were.
+    async fn forget_keys(&self, app: &AppName) -> Result<(usize, usize), ActionError> {
+        let catalogue = self.catalogue();
+        let cannot_be_served = |problem: &Problem| problem.app.as_deref() == Some(app.as_str());
+        if catalogue.of_app(app.as_str()).next().is_some() || catalogue.problems.iter().any(cannot_be_served) {
+            return Ok((0, 0));
+        }
+        let app = app.clone();
+        self.stored(move |store| {
+            let (secrets, tokens) = (store.secret_names(&app)?, store.tokens(&app)?);
+            for secret in &secrets {
+                store.delete_secret(&app, secret)?;
+            }
+            for token in &tokens {
+                store.delete_token(&app, token.id)?;
+            }
+            Ok((secrets.len(), tokens.len()))
+        })
+        .await
     }
 }

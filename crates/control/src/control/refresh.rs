@@ -2,13 +2,17 @@
 //! and only then say that it is done. One look after the other.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
-use hearth_link::Unserved;
+use hearth_config::JailMode;
+use hearth_core::AppName;
+use hearth_link::{Unserved, VersionSpec};
 
 use super::{ActionError, Control, Shared, blocking};
 use crate::catalogue::{Catalogue, Conflicts, Sources, State, Version, assemble};
+use crate::cells::CellRules;
 use crate::event::What;
+use crate::reach::Growth;
 
 /// What the log calls this: who follows a server's log waits for its lines.
 const TARGET: &str = "hearth::catalogue";
@@ -18,9 +22,11 @@ impl Control {
     pub async fn refresh(&self) -> Result<(), ActionError> {
         let mut told = self.shared.told.lock().await;
         let (shared, before) = (self.shared.clone(), self.catalogue());
+        let configuration = self.configuration();
         let known = before.clone();
         let mut catalogue = blocking(move || {
-            let Shared { store, operator, roots, installer, .. } = &*shared;
+            let Shared { store, roots, installer, .. } = &*shared;
+            let operator = &configuration.operator;
             assemble(&Sources { store, operator, roots, installer, before: &known })
         })
         .await?
@@ -33,6 +39,7 @@ impl Control {
         } else {
             // If this fails nobody knows what is served: then the next look tells it again.
             *told = None;
+            self.widen(&specs).await?;
             let unserved = self.shared.cells.serve(specs.clone()).await?;
             note(&mut catalogue, &unserved);
             *told = Some(specs);
@@ -51,10 +58,32 @@ impl Control {
         Ok(())
     }
 
+    /// Makes sure that the cells can read these: where one lies beyond their reach, others take their place.
+    async fn widen(&self, specs: &[VersionSpec]) -> Result<(), ActionError> {
+        if self.configuration().plan.jail.mode == JailMode::Off {
+            return Ok(());
+        }
+        let folders: Vec<PathBuf> = specs.iter().map(|spec| spec.folder.clone()).collect();
+        let shared = self.shared.clone();
+        let grown = blocking(move || {
+            let mut reach = shared.reach.lock().unwrap_or_else(PoisonError::into_inner);
+            (reach.grow(folders.iter().map(PathBuf::as_path)) == Growth::Some).then(|| reach.folders())
+        });
+        if let Some(readable) = grown.await? {
+            tracing::info!(target: TARGET, "An app lies where the cells may not read: others take their place");
+            let configuration = &self.shared.configuration;
+            configuration.send_modify(|current| Arc::make_mut(current).plan.jail.readable = readable);
+            let now = self.configuration();
+            self.shared.cells.reconfigure(now.plan.clone(), CellRules::new(&now.operator)).await?;
+        }
+        Ok(())
+    }
+
     /// Names in `hearth.yaml` that no app has: often a slip.
     pub(crate) fn warn_of_strangers(&self) {
-        let catalogue = self.catalogue();
-        for name in self.shared.operator.apps.keys().filter(|name| catalogue.of_app(name.as_str()).next().is_none()) {
+        let (catalogue, configuration) = (self.catalogue(), self.configuration());
+        let is_strange = |name: &&AppName| catalogue.of_app(name.as_str()).next().is_none();
+        for name in configuration.operator.apps.keys().filter(is_strange) {
             tracing::warn!(target: TARGET, "hearth.yaml: apps.{name}: there is no such app yet");
         }
     }

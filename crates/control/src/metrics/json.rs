@@ -30,7 +30,9 @@ impl Overview {
     pub(crate) fn new(stats: &CellStats, per_second: f64, uptime: Duration) -> Self {
         let pool = &stats.pool;
         let recent = &stats.recent;
-        let average = recent.iter().map(|time| f64::from(*time)).sum::<f64>() / recent.len().max(1) as f64;
+        // The sum of nothing would be -0.
+        let sum = recent.iter().fold(0.0, |sum, time| sum + f64::from(*time));
+        let average = sum / recent.len().max(1) as f64;
         Self {
             active_workers: pool.workers,
             avg_response_time_ms: decimals(average / 1_000.0),

@@ -1,8 +1,10 @@
-//! What is counted, as Prometheus and as people want it.
+//! What is counted, as Prometheus, OpenTelemetry and people want it.
 
+mod family;
 mod json;
 mod pace;
 pub(crate) mod prometheus;
 
+pub(crate) use family::{Family, Kind, Own, Point, Value, families, one};
 pub(crate) use json::Overview;
 pub(crate) use pace::Pace;

@@ -1,7 +1,8 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
 
-const RULES: Rules<'_> = Rules { scheme: "http://", default_host: "localhost", max_head: 16 * 1024 };
+const RULES: Rules<'_> =
+    Rules { scheme: "http://", default_host: "localhost", max_head: 16 * 1024, max_headers: MAX_HEADERS };
 
 fn parsed(text: &str) -> Head {
     parse(text.as_bytes(), &RULES).unwrap_or_else(|e| panic!("{text:?}: {e:?}")).unwrap()

@@ -97,6 +97,7 @@ where
         .max_concurrent_streams(config.max_streams.max(1))
         .max_header_list_size(u32::try_from(config.max_head.bytes()).unwrap_or(u32::MAX))
         .max_send_buffer_size(HIGH_WATER)
+        .enable_connect_protocol()
         .max_concurrent_reset_streams(RESET_STREAMS)
         .max_pending_accept_reset_streams(PENDING_RESETS);
     let handshake = builder.handshake(io);

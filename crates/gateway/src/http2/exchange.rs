@@ -21,14 +21,16 @@ use crate::access::Outcome;
 use crate::asked::{Asked, Shared};
 use crate::body_in::Stop;
 use crate::date::DateCache;
-use crate::head::Version;
+use crate::head::{Head, Version};
 use crate::http2::download::{Broken, Download};
 use crate::http2::head;
+use crate::http2::socket::{self, Wish};
 use crate::http2::upload::Upload;
 use crate::peer::Peer;
 use crate::reject::Reject;
 use crate::response::{Situation, Transfer, transfer};
 use crate::stats::Tally;
+use crate::websocket;
 
 /// What the streams of a connection share.
 pub struct Line<D> {
@@ -38,7 +40,7 @@ pub struct Line<D> {
 }
 
 /// A request that counts as aborted unless somebody says otherwise.
-struct Turn<'a> {
+pub struct Turn<'a> {
     tally: &'a Mutex<Tally>,
     over: bool,
 }
@@ -62,6 +64,17 @@ pub async fn exchange<D: Dispatch>(
     drop(parts);
     let id = RequestId::next();
     let (asked, client) = shared.ask(&mut head, &line.peer, id);
+    match websocket::asked(&mut head, shared.config.compression) {
+        Ok(None) => {}
+        Ok(Some(agreement)) => {
+            let Head { method, url, headers, .. } = head;
+            let request = Request { id, method, url, headers, body: Body::Empty, client: Some(client) };
+            let wish = Wish { request, asked, agreement, recv, respond };
+            // Few are, and what it keeps is large.
+            return Box::pin(socket::serve(shared, turn, wish)).await;
+        }
+        Err(reject) => return turn_away(shared, turn, respond, &asked, reject).await,
+    }
     let limit = || shared.body_limit(&head.url);
     let (mut upload, body) = match Upload::begin(recv, &head, limit) {
         Ok(begun) => begun,
@@ -134,7 +147,7 @@ async fn turn_away<D: Dispatch>(
 }
 
 /// Sends a response, while the request's body still comes.
-async fn send<D>(
+pub async fn send<D>(
     shared: &Shared<D>,
     respond: &mut SendResponse<Bytes>,
     mut upload: Option<Upload>,
@@ -182,7 +195,7 @@ impl<'a> Turn<'a> {
         Self { tally, over: false }
     }
 
-    fn end(mut self, count: impl FnOnce(&mut Tally)) {
+    pub fn end(mut self, count: impl FnOnce(&mut Tally)) {
         count(&mut lock(self.tally));
         self.over = true;
     }

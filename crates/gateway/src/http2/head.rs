@@ -1,6 +1,7 @@
 //! Heads in both directions. `h2` has checked what makes a head well-formed; what an app may be told is decided by the
 //! same rules as in HTTP/1, and what could be understood in two ways is refused (RFC 9113, section 8.3.1).
 
+use h2::ext::Protocol;
 use hearth_core::{Headers, Method, Response};
 use http::header::{CONTENT_LENGTH, COOKIE, DATE};
 use http::request::Parts;
@@ -26,10 +27,12 @@ pub fn read(parts: &Parts, body: Body, scheme: &str) -> Result<Head, Reject> {
     if parts.headers.len() > MAX_HEADERS {
         return Err(Reject::TooManyHeaders);
     }
-    if parts.method == http::Method::CONNECT {
-        return Err(Reject::Connect);
-    }
-    let method = Method::parse(parts.method.as_str());
+    let (method, upgrade) = match parts.extensions.get::<Protocol>() {
+        _ if parts.method != http::Method::CONNECT => (Method::parse(parts.method.as_str()), Upgrade::None),
+        // To the app it is what it would be in HTTP/1.
+        Some(protocol) if protocol.as_str().eq_ignore_ascii_case("websocket") => (Method::Get, Upgrade::WebSocket),
+        Some(_) | None => return Err(Reject::Connect),
+    };
     let path = parts.uri.path_and_query().ok_or(Reject::Target)?.as_str();
     let target = Target::parse(&method, path)?;
     if let Target::Absolute { .. } = target {
@@ -63,6 +66,8 @@ pub fn read(parts: &Parts, body: Body, scheme: &str) -> Result<Head, Reject> {
     };
     let framing = match (body, fields.framing(Version::Http2)?) {
         (Body::None, _) => Framing::None,
+        // What follows is no body.
+        _ if upgrade == Upgrade::WebSocket => Framing::None,
         // There are no chunks, but neither is there a length.
         (Body::Follows, Framing::None) => Framing::Chunked,
         (Body::Follows, framing) => framing,
@@ -80,7 +85,7 @@ pub fn read(parts: &Parts, body: Body, scheme: &str) -> Result<Head, Reject> {
         prefers_html: fields.prefers_html,
         accepts: fields.accepts,
         names_client: fields.names_client,
-        upgrade: Upgrade::None,
+        upgrade,
     })
 }
 

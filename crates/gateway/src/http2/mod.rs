@@ -15,6 +15,7 @@ mod connection;
 mod download;
 mod exchange;
 mod head;
+mod socket;
 mod upload;
 
 pub use connection::{is_preface, serve};

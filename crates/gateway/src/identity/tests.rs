@@ -1,8 +1,9 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
-use crate::head::{Rules, parse};
+use crate::head::{MAX_HEADERS, Rules, parse};
 
-const RULES: Rules<'_> = Rules { scheme: "http://", default_host: "localhost", max_head: 16 * 1024 };
+const RULES: Rules<'_> =
+    Rules { scheme: "http://", default_host: "localhost", max_head: 16 * 1024, max_headers: MAX_HEADERS };
 
 /// The client, the url, and what the app sees of headers other than `host`.
 fn seen(peer: &str, lines: &str) -> (String, String, Vec<String>) {

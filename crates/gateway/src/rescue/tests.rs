@@ -38,6 +38,7 @@ fn every_cause_has_its_status_and_code() {
         (Failure::Collateral(cpu), 503, "collateral", true),
         (Failure::Stuck, 503, "stuck", true),
         (Failure::Capacity { reason: "queue full" }, 503, "no_capacity", true),
+        (Failure::Cordoned { retry_after: Duration::from_millis(20) }, 503, "cordoned", true),
         (Failure::Draining, 503, "draining", true),
         (Failure::Internal { message: "x".into() }, 500, "internal", false),
     ] {

@@ -48,13 +48,21 @@ async fn an_idle_connection_is_closed_without_a_word() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_takes_long_is_not_an_idle_connection() {
     let config = Config { keep_alive_timeout: SHORT, head_timeout: SHORT, body_timeout: SHORT, ..Config::default() };
-    let server = start(config, |request| async move {
-        tokio::time::sleep(Duration::from_millis(1500)).await;
-        mirror(request).await
+    let (release, released) = tokio::sync::watch::channel(false);
+    let server = start(config, move |request| {
+        let mut released = released.clone();
+        async move {
+            released.wait_for(|released| *released).await.unwrap();
+            mirror(request).await
+        }
     })
     .await;
-    let mut client = server.connect().await;
-    assert_eq!(client.ask(get("/slow")).await.text(), "GET http://h/slow ");
+    let (mut client, mut idle) = (server.connect().await, server.connect().await);
+    client.send(get("/slow")).await;
+    // All limits are over when this one is.
+    idle.assert_closed().await;
+    release.send(true).unwrap();
+    assert_eq!(client.reply().await.text(), "GET http://h/slow ");
 }
 
 #[tokio::test(flavor = "multi_thread")]

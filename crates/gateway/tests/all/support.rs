@@ -70,14 +70,23 @@ where
     F: Fn(Request) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Answer> + Send + 'static,
 {
-    let app = App(Box::new(move |request| Box::pin(handler(request))));
     let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = socket.local_addr().unwrap();
+    Running { address, ..start_at(config, kind(socket), handler) }
+}
+
+/// On a listener that has no address to connect to.
+pub fn start_at<F, Fut>(config: Config, listener: Listener, handler: F) -> Running
+where
+    F: Fn(Request) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Answer> + Send + 'static,
+{
+    let app = App(Box::new(move |request| Box::pin(handler(request))));
     let (stop, stopped) = oneshot::channel();
     let server = Server::new(config, Arc::new(app));
     let stats = server.stats();
-    let serving = tokio::spawn(server.serve(vec![kind(socket)], stopped));
-    Running { address, stats, stop, serving }
+    let serving = tokio::spawn(server.serve(vec![listener], stopped));
+    Running { address: ([0, 0, 0, 0], 0).into(), stats, stop, serving }
 }
 
 /// Answers `METHOD URL BODY`.

@@ -11,6 +11,7 @@ use super::*;
 use crate::rules::{APP_FILES, BaseTag, Inject};
 
 mod injected;
+mod pages;
 mod sending;
 
 /// A folder of files, and a site in it.

@@ -7,6 +7,9 @@
 //! Invariant: a file that is not ours, not whole or from the future is left as it is. The check of `application_id`,
 //! `user_version` and `quick_check` comes before the first statement that writes.
 
+use std::fs::{OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -33,10 +36,14 @@ pub(super) struct Database {
 
 impl Database {
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
+        // Its owner's alone from the first moment; SQLite gives the files that it makes beside it the same mode. What fails
+        // here fails below too, with a better word for it.
+        let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         let connection = open(path).map_err(|error| match error {
             Fault::Store(error) => error,
             Fault::Sqlite(error) => explain(path, error),
         })?;
+        keep_private(path).map_err(StoreError::io("open", path))?;
         Ok(Self { path: path.to_owned(), connection: Mutex::new(connection) })
     }
 
@@ -102,6 +109,19 @@ fn explain(path: &Path, error: rusqlite::Error) -> StoreError {
         }
         _ => StoreError::Database { path, source: error },
     }
+}
+
+/// A file from before that was not: now it is known to be ours.
+fn keep_private(path: &Path) -> io::Result<()> {
+    for end in ["", "-wal", "-shm"] {
+        let mut file = path.as_os_str().to_owned();
+        file.push(end);
+        match std::fs::set_permissions(&file, Permissions::from_mode(0o600)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn open(path: &Path) -> Result<Connection, Fault> {

@@ -49,8 +49,22 @@ stuck: slow\\n
 
 #[test]
 fn crashes_have_their_last_words() {
-    let crash = Crash { time: 0, cell: 1, status: "signal 6".into(), last_words: vec!["# Fatal\x1b[2J".into()] };
-    let expected = "1970-01-01T00:00:00.000Z cell 1: signal 6\n  # Fatal\\u{1b}[2J\n";
+    let crash = Crash {
+        time: 0,
+        cell: 1,
+        status: "signal 6".into(),
+        last_words: vec!["# Fatal\x1b[2J".into()],
+        app: Some("shop".into()),
+        version: Some("1.0.0".into()),
+        owner: Some("ann\x1b[2J".into()),
+        request_id: Some("f00".into()),
+        phase: Some("wait_until".into()),
+    };
+    let expected = "\
+1970-01-01T00:00:00.000Z cell 1: signal 6
+  by shop@1.0.0 of ann\\u{1b}[2J, wait until of request f00
+  # Fatal\\u{1b}[2J
+";
     assert_eq!(crashes_text(&[crash], Style::Plain), expected);
     assert_eq!(crashes_text(&[], Style::Plain), "no crashes");
 }

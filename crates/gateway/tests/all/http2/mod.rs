@@ -15,6 +15,7 @@ mod bodies;
 mod frames;
 mod lifecycle;
 mod messages;
+mod sockets;
 
 const SHORT: Duration = Duration::from_millis(30);
 

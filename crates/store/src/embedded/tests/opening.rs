@@ -31,6 +31,20 @@ fn the_folder_is_private_if_it_is_made_here() {
     let store = opened(&data).unwrap();
     assert_eq!(fs::metadata(store.data()).unwrap().permissions().mode() & 0o777, 0o700);
     assert!(store.data().is_absolute());
+    let modes = || {
+        fs::read_dir(&data)
+            .unwrap()
+            .map(|entry| entry.unwrap())
+            .filter(|entry| entry.file_name().to_str().unwrap().starts_with("hearth.db"))
+            .map(|entry| entry.metadata().unwrap().permissions().mode() & 0o777)
+            .collect::<Vec<_>>()
+    };
+    assert!(!modes().is_empty() && modes().iter().all(|mode| *mode == 0o600), "{:?}", modes());
+    drop(store);
+    // One that was made before this was so.
+    fs::set_permissions(data.join("hearth.db"), fs::Permissions::from_mode(0o644)).unwrap();
+    let _store = opened(&data).unwrap();
+    assert!(modes().iter().all(|mode| *mode == 0o600), "{:?}", modes());
 }
 
 #[test]

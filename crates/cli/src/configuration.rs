@@ -1,0 +1,158 @@
+//! What a server is started with, and, when it is asked to read it again, goes on with: flags over `hearth.yaml` over
+//! defaults, and the files that these name.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use hearth_config::{AccessLog, JailMode, OperatorConfig, Ratio};
+use hearth_control::{Configuration, ConfigurationError, ConfigurationSource};
+use hearth_core::ByteSize;
+use hearth_link::{AccessFormat, CellPlan, CertificatePlan, FrontPlan, JailPlan, ListenerPlan, Role};
+
+use crate::log;
+use crate::otel;
+use crate::serve_options::{AccessLogFormat, ServeOptions};
+use crate::settings::{PoolSettings, override_with};
+
+pub const FILE: &str = "hearth.yaml";
+
+/// Reads it again, for listeners that stay as they are.
+pub struct Reader {
+    pub options: ServeOptions,
+    pub listening: Vec<ListenerPlan>,
+}
+
+/// `hearth.yaml`, with what was said otherwise laid over it.
+pub struct Written {
+    pub operator: OperatorConfig,
+    /// As it stands in the file; empty where there is none.
+    pub text: String,
+}
+
+impl ConfigurationSource for Reader {
+    fn read(&self) -> Result<Configuration, ConfigurationError> {
+        let read = || {
+            let Written { operator, text } = Written::read(&self.options)?;
+            let certificates = certificates(&self.options, &operator)?;
+            let with_tls = self.listening.iter().any(|listener| matches!(listener, ListenerPlan::Tls(_)));
+            // Who wants none any more has to restart: nobody could be answered at the address that is open.
+            if with_tls && certificates.is_empty() {
+                bail!("there is no certificate any more for the address that listens with TLS: `tls:` is missing");
+            }
+            let plan = plan(&self.options, &operator, self.listening.clone(), certificates);
+            anyhow::Ok(Configuration { operator, plan, text })
+        };
+        read().map_err(|error| ConfigurationError(format!("{error:#}")))
+    }
+}
+
+impl Written {
+    pub fn read(options: &ServeOptions) -> anyhow::Result<Self> {
+        let (path, text) = text(options.config.as_deref())?;
+        let parsed = OperatorConfig::parse(&text, &path);
+        let mut operator = parsed.map_err(|errors| anyhow::anyhow!("{errors}"))?;
+        override_with(&mut operator.defaults, &options.app);
+        operator.cells = options.cells.or(operator.cells);
+        operator.standby = options.standby.or(operator.standby);
+        if let Some(egress) = &options.app.egress {
+            operator.ceilings.egress = Some(egress.clone());
+        }
+        operator.otel = otel::over(operator.otel)?;
+        Ok(Self { operator, text })
+    }
+}
+
+/// Which file it is, and what stands in it: nothing, where none was named and none is there.
+pub fn text(named: Option<&Path>) -> anyhow::Result<(PathBuf, String)> {
+    let path = named.unwrap_or(Path::new(FILE)).to_owned();
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok((path, text)),
+        Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => Ok((path, String::new())),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    }
+}
+
+pub fn certificates(options: &ServeOptions, operator: &OperatorConfig) -> anyhow::Result<Vec<CertificatePlan>> {
+    if options.cert.len() != options.key.len() {
+        bail!(
+            "there are {} --cert and {} --key: each certificate needs its key",
+            options.cert.len(),
+            options.key.len()
+        );
+    }
+    let flags = options.cert.iter().zip(&options.key);
+    let configured = operator.tls.iter().flatten().map(|one| (&one.cert, &one.key));
+    let read =
+        |path: &PathBuf| std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
+    flags
+        .chain(configured)
+        .map(|(cert, key)| {
+            Ok(CertificatePlan {
+                file: cert.display().to_string(),
+                key_file: key.display().to_string(),
+                certificate: read(cert)?,
+                key: read(key)?,
+            })
+        })
+        .collect()
+}
+
+pub fn plan(
+    options: &ServeOptions,
+    operator: &OperatorConfig,
+    listeners: Vec<ListenerPlan>,
+    certificates: Vec<CertificatePlan>,
+) -> CellPlan {
+    let pool = PoolSettings::new(&options.pool, operator);
+    let domains = if options.domains.is_empty() {
+        let configured = operator.domains.as_ref().map(|all| all.iter().map(ToString::to_string).collect());
+        configured.unwrap_or_else(|| vec!["localhost".to_owned()])
+    } else {
+        options.domains.clone()
+    };
+    let seconds = Duration::from_secs;
+    let access_log = match (options.access_log, operator.access_log) {
+        (Some(AccessLogFormat::Text), _) | (None, Some(AccessLog::Text)) => AccessFormat::Text,
+        (Some(AccessLogFormat::Json), _) | (None, Some(AccessLog::Json)) => AccessFormat::Json,
+        _ => AccessFormat::Off,
+    };
+    CellPlan {
+        role: Role::Main,
+        jail: JailPlan { mode: operator.jail.unwrap_or(JailMode::Auto), readable: Vec::new(), writable: Vec::new() },
+        threads: pool.terms.threads,
+        isolates: pool.isolates,
+        spares: pool.spares,
+        memory_budget: pool.memory_budget,
+        max_queued: pool.max_queued,
+        queue: pool.terms.queue,
+        queue_timeout: pool.terms.queue_timeout,
+        domains,
+        listeners,
+        front: FrontPlan {
+            max_body: largest_body(operator),
+            head_timeout: options.head_timeout.or(operator.head_timeout).unwrap_or(seconds(10)),
+            keep_alive_timeout: operator.keep_alive_timeout.unwrap_or(seconds(75)),
+            body_timeout: operator.body_timeout.unwrap_or(seconds(300)),
+            write_timeout: operator.write_timeout.unwrap_or(seconds(300)),
+            drain_timeout: options.drain_timeout.or(operator.drain_timeout).unwrap_or(seconds(10)),
+            max_connections: operator.max_connections.unwrap_or(10_000) as usize,
+            max_connections_per_client: operator.max_connections_per_client.map(|count| count as usize),
+            rate: operator.rate_limit,
+            trusted_proxies: operator.trusted_proxies.iter().flatten().map(ToString::to_string).collect(),
+            compression: operator.compression.unwrap_or(true),
+            access_log,
+            traces: operator.otel.as_ref().map_or(Ratio::NONE, |otel| otel.traces),
+            detailed_errors: options.dev,
+        },
+        certificates,
+        log: log::filter(),
+        stuck_grace: operator.stuck_grace,
+    }
+}
+
+/// What the operator says about one app may be above the ceiling of all.
+fn largest_body(operator: &OperatorConfig) -> ByteSize {
+    let own = operator.apps.values().filter_map(|app| app.max_body_size).max();
+    own.unwrap_or_default().max(operator.ceilings.max_body_size)
+}

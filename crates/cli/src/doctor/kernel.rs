@@ -1,0 +1,153 @@
+//! What the kernel has for walls: around cells (Landlock, seccomp) and around sandboxes (namespaces, control groups).
+
+use anyhow::bail;
+use hearth_config::JailMode;
+use hearth_jail::kernel::{Cgroups, Kernel, Presence, UserNamespaces};
+use hearth_jail::landlock::Abi;
+
+use super::finding::Finding;
+
+/// What `hearth serve` says of the jail at its start: once, for all cells. An error where it is required and cannot be had.
+pub fn check_jail(mode: Option<JailMode>) -> anyhow::Result<()> {
+    if let Some(warning) = check(mode.unwrap_or(JailMode::Auto), &Kernel::probe())? {
+        tracing::warn!("{warning}");
+    }
+    Ok(())
+}
+
+/// What to warn of.
+fn check(mode: JailMode, kernel: &Kernel) -> anyhow::Result<Option<String>> {
+    let mut missing = Vec::new();
+    if kernel.landlock.is_none() {
+        missing.push("Landlock (Linux 5.13 and later, `landlock` in the kernel's lsm= list)");
+    }
+    if kernel.seccomp == Presence::Missing {
+        missing.push("seccomp (CONFIG_SECCOMP_FILTER)");
+    }
+    let missing = missing.join(" and ");
+    match mode {
+        _ if missing.is_empty() => Ok(None),
+        JailMode::Off => Ok(None),
+        JailMode::Auto => {
+            Ok(Some(format!("Cells are not wholly jailed: this kernel lacks {missing}; see `hearth doctor`")))
+        }
+        JailMode::Required => bail!(
+            "hearth.yaml: jail: this kernel lacks {missing}, and `required` wants all of it: use such a kernel, or `jail: auto`"
+        ),
+    }
+}
+
+pub(super) fn look(jail: JailMode) -> Vec<Finding> {
+    let kernel = Kernel::probe();
+    vec![
+        Finding::good("kernel", format!("Linux {}", kernel.release)),
+        landlock(kernel.landlock, jail),
+        seccomp(kernel.seccomp, jail),
+        user_namespaces(&kernel.user_namespaces),
+        cgroups(kernel.cgroups),
+    ]
+}
+
+fn landlock(abi: Option<Abi>, jail: JailMode) -> Finding {
+    const CHECK: &str = "landlock";
+    match abi {
+        Some(abi) if abi.holds_scopes() => Finding::good(CHECK, format!("version {}", abi.0)),
+        Some(abi) => Finding::weak(
+            CHECK,
+            format!("version {}", abi.0),
+            "files are kept from cells; abstract Unix sockets of other programs are not",
+            "a kernel from Linux 6.12 on holds these too",
+        ),
+        None => missing(
+            CHECK,
+            jail,
+            "a cell that was taken over could read every file of the user that runs Hearth",
+            "use Linux 5.13 or later with `landlock` in the lsm= list of its command line",
+        ),
+    }
+}
+
+fn seccomp(presence: Presence, jail: JailMode) -> Finding {
+    const CHECK: &str = "seccomp";
+    match presence {
+        Presence::There => Finding::good(CHECK, "filters"),
+        Presence::Missing => missing(
+            CHECK,
+            jail,
+            "a cell that was taken over could ask the kernel for anything, and start programs",
+            "use a kernel with CONFIG_SECCOMP_FILTER; in a container, allow the seccomp system call",
+        ),
+    }
+}
+
+fn missing(check: &'static str, jail: JailMode, means: &str, fix: &str) -> Finding {
+    match jail {
+        JailMode::Required => Finding::bad(check, "missing, and `jail: required`", means, fix),
+        JailMode::Auto | JailMode::Off => Finding::weak(check, "missing", means, fix),
+    }
+}
+
+fn user_namespaces(namespaces: &UserNamespaces) -> Finding {
+    const CHECK: &str = "user namespaces";
+    const MEANS: &str = "sandboxes made of processes cannot be started; apps are served all the same";
+    match namespaces {
+        UserNamespaces::Allowed => Finding::good(CHECK, "allowed"),
+        UserNamespaces::Forbidden { by } => {
+            let value = if by.contains("restrict") { "0" } else { "1 (or more)" };
+            Finding::weak(CHECK, format!("forbidden by {by}"), MEANS, format!("set {by} to {value} with sysctl"))
+        }
+        UserNamespaces::Missing => Finding::weak(CHECK, "missing", MEANS, "use a kernel with CONFIG_USER_NS"),
+    }
+}
+
+fn cgroups(cgroups: Cgroups) -> Finding {
+    const CHECK: &str = "control groups";
+    match cgroups {
+        Cgroups::V2 => Finding::good(CHECK, "version 2"),
+        Cgroups::V1 => Finding::good(CHECK, "version 1"),
+        Cgroups::Missing => Finding::weak(
+            CHECK,
+            "missing",
+            "sandboxes have the limits of single processes instead of limits for all of their processes together",
+            "mount cgroup2 at /sys/fs/cgroup",
+        ),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::finding::State;
+    use super::*;
+
+    fn kernel(landlock: Option<Abi>, seccomp: Presence) -> Kernel {
+        let release = "1.0".to_owned();
+        Kernel { release, landlock, seccomp, user_namespaces: UserNamespaces::Missing, cgroups: Cgroups::Missing }
+    }
+
+    #[test]
+    fn what_is_missing_is_said_or_stops_the_start() {
+        let whole = kernel(Some(Abi(1)), Presence::There);
+        for mode in [JailMode::Off, JailMode::Auto, JailMode::Required] {
+            assert_eq!(check(mode, &whole).unwrap(), None);
+        }
+        let (one, other) = (kernel(None, Presence::There), kernel(Some(Abi(6)), Presence::Missing));
+        for (lacking, name) in [(one, "Landlock"), (other, "seccomp")] {
+            assert_eq!(check(JailMode::Off, &lacking).unwrap(), None);
+            assert!(check(JailMode::Auto, &lacking).unwrap().unwrap().contains(name));
+            let error = check(JailMode::Required, &lacking).unwrap_err().to_string();
+            assert!(error.starts_with("hearth.yaml: jail: this kernel lacks") && error.contains(name), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_required_and_missing_is_bad() {
+        assert_eq!(landlock(None, JailMode::Required).state, State::Bad);
+        assert_eq!(landlock(None, JailMode::Auto).state, State::Weak);
+        assert_eq!(landlock(Some(Abi(4)), JailMode::Required).state, State::Weak);
+        assert_eq!(landlock(Some(Abi(6)), JailMode::Required).state, State::Good);
+        let forbidden = UserNamespaces::Forbidden { by: "kernel.unprivileged_userns_clone" };
+        let fix = user_namespaces(&forbidden).advice.unwrap().fix;
+        assert_eq!(fix, "set kernel.unprivileged_userns_clone to 1 (or more) with sysctl");
+    }
+}

@@ -1,0 +1,101 @@
+//! What the machine gives a program: descriptors, mappings, memory; and what V8 is.
+
+use std::fs;
+use std::path::Path;
+
+use hearth_core::ByteSize;
+use hearth_jail::limits::{self, Resource};
+use hearth_runtime::Platform;
+
+use super::finding::Finding;
+use crate::terminal::size;
+
+/// Connections, files and fetches of a busy server.
+const DESCRIPTORS: u64 = 8_192;
+/// What Linux gives, and V8 with a few hundred isolates comes close to.
+const MAPPINGS: u64 = 65_530;
+/// For a few dozen workers.
+const MEMORY: ByteSize = ByteSize::mb(512);
+
+pub(super) fn look() -> Vec<Finding> {
+    vec![v8(), memory(), descriptors(), mappings(), overcommit(), systemd()]
+}
+
+fn v8() -> Finding {
+    Finding::good("v8", Platform::v8_version())
+}
+
+fn memory() -> Finding {
+    const CHECK: &str = "memory";
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB")?.parse().ok());
+    match total.map(|kilobytes: u64| ByteSize(kilobytes * 1024)) {
+        Some(total) if total < MEMORY => Finding::weak(
+            CHECK,
+            size(total.0),
+            "few workers stay warm",
+            "give the machine more, or set `standby: 0` and small `memory` limits",
+        ),
+        Some(total) => Finding::good(CHECK, size(total.0)),
+        None => unknown(CHECK, "/proc/meminfo"),
+    }
+}
+
+fn descriptors() -> Finding {
+    const CHECK: &str = "descriptors";
+    match limits::limits(Resource::Descriptors) {
+        Ok((_, most)) if most < DESCRIPTORS => Finding::weak(
+            CHECK,
+            format!("at most {most}"),
+            "each connection needs one; beyond them, clients wait",
+            "raise the hard limit: LimitNOFILE= in the systemd unit, or `ulimit -Hn` for a shell",
+        ),
+        Ok((_, u64::MAX)) => Finding::good(CHECK, "no limit"),
+        Ok((_, most)) => Finding::good(CHECK, format!("at most {most}")),
+        Err(_) => unknown(CHECK, "the limit"),
+    }
+}
+
+fn mappings() -> Finding {
+    const CHECK: &str = "mappings";
+    match number("/proc/sys/vm/max_map_count") {
+        Some(most) if most < MAPPINGS => Finding::weak(
+            CHECK,
+            format!("at most {most}"),
+            "V8 needs many for each isolate: a cell with many workers may run out, and be replaced",
+            format!("sysctl -w vm.max_map_count={}", MAPPINGS * 4),
+        ),
+        Some(most) => Finding::good(CHECK, format!("at most {most}")),
+        None => unknown(CHECK, "/proc/sys/vm/max_map_count"),
+    }
+}
+
+fn overcommit() -> Finding {
+    const CHECK: &str = "overcommit";
+    match number("/proc/sys/vm/overcommit_memory") {
+        Some(2) => Finding::bad(
+            CHECK,
+            "never",
+            "V8 sets aside far more addresses than it ever fills, and cannot start",
+            "sysctl -w vm.overcommit_memory=0",
+        ),
+        Some(_) => Finding::good(CHECK, "allowed"),
+        None => unknown(CHECK, "/proc/sys/vm/overcommit_memory"),
+    }
+}
+
+fn systemd() -> Finding {
+    const CHECK: &str = "systemd";
+    match Path::new("/run/systemd/system").is_dir() {
+        true => Finding::good(CHECK, "runs this machine"),
+        false => Finding::absent(CHECK, "something else must start Hearth again after a failure of the machine's"),
+    }
+}
+
+fn number(path: &str) -> Option<u64> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+fn unknown(check: &'static str, what: &str) -> Finding {
+    Finding::weak(check, "unknown", "nothing can be said about it", format!("make {what} readable"))
+}

@@ -1,0 +1,43 @@
+//! Which kinds of sandbox can run here: each driver is asked, and says why where it cannot.
+
+use std::path::Path;
+
+use hearth_config::{OperatorConfig, SandboxDriver};
+
+use super::finding::Finding;
+use crate::sandboxes::make;
+
+/// All there are, by the names that this page has for them.
+const DRIVERS: &[(SandboxDriver, &str)] = &[
+    (SandboxDriver::Process, "sandbox: process"),
+    (SandboxDriver::Gvisor, "sandbox: gvisor"),
+    (SandboxDriver::Microvm, "sandbox: microvm"),
+];
+
+pub(super) fn look(data: &Path, operator: &OperatorConfig) -> Vec<Finding> {
+    let configured = operator.sandboxes.as_ref().and_then(|settings| settings.drivers.clone());
+    let wanted = configured.unwrap_or_else(|| vec![SandboxDriver::Process]);
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            return vec![Finding::weak("sandboxes", error.to_string(), "they could not be asked", "try again")];
+        }
+    };
+    let ask = |(driver, check): &(SandboxDriver, &'static str)| {
+        let made = make(*driver, data);
+        let answer = runtime.block_on(async {
+            let answer = made.probe().await;
+            made.shutdown().await;
+            answer
+        });
+        match answer {
+            Ok(probe) => Finding::good(check, probe.summary),
+            Err(missing) if wanted.contains(driver) => {
+                const MEANS: &str = "such sandboxes cannot be started; apps are served all the same";
+                Finding::weak(check, "cannot run here", MEANS, missing.reason)
+            }
+            Err(missing) => Finding::absent(check, missing.reason),
+        }
+    };
+    DRIVERS.iter().map(ask).collect()
+}

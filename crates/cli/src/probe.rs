@@ -1,0 +1,53 @@
+//! `hearth jail-probe`: enters the jail of a cell, by the same function that cells use, tries what must not be possible from
+//! there, and prints what came of it as JSON. What is to be tried comes as JSON on standard input. For tests and for
+//! operators who do not take our word for it.
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use hearth_cell::process::jail;
+use hearth_jail::attempts::{self, Attempt, Outcome, Targets, Wanted};
+use hearth_link::{JailPlan, Role};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Order {
+    jail: JailPlan,
+    role: Role,
+    unreadable: Vec<PathBuf>,
+    unwritable: Vec<PathBuf>,
+    readable: PathBuf,
+    process: u32,
+    socket: String,
+    address: SocketAddr,
+    door: PathBuf,
+}
+
+pub fn probe() -> anyhow::Result<()> {
+    let order: Order = serde_json::from_reader(std::io::stdin()).context("cannot read what to try")?;
+    let Order { jail, role, unreadable, unwritable, readable, process, socket, address, door } = order;
+    let jail = jail::enter(&jail, role)?;
+    let doors = jail::sockets(role);
+    let targets = Targets { unreadable, unwritable, readable, process, socket, address, door, doors };
+    let attempts: Vec<Value> = attempts::all(&targets).iter().map(row).collect();
+    let gaps: Vec<String> = jail.gaps.iter().map(ToString::to_string).collect();
+    writeln!(std::io::stdout(), "{}", json!({ "gaps": gaps, "attempts": attempts }))?;
+    Ok(())
+}
+
+fn row(attempt: &Attempt) -> Value {
+    let wanted = match attempt.wanted {
+        Wanted::Refused => "refused",
+        Wanted::Done => "done",
+    };
+    let (outcome, error) = match &attempt.outcome {
+        Outcome::Done => ("done", None),
+        Outcome::Refused(error) => ("refused", Some(error)),
+        Outcome::Failed(error) => ("failed", Some(error)),
+    };
+    json!({ "what": attempt.what, "wanted": wanted, "outcome": outcome, "error": error })
+}

@@ -1,0 +1,61 @@
+//! Which sandboxes a server keeps: environment and flags over `sandboxes:` in `hearth.yaml` over defaults, and the drivers that
+//! make them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context;
+use clap::Args;
+use hearth_config::{SandboxDriver, SandboxSettings};
+use hearth_sandbox::drivers::gvisor::GVisor;
+use hearth_sandbox::drivers::microvm::MicroVm;
+use hearth_sandbox::drivers::process::{Process, SpawnerCommand};
+use hearth_sandbox::{Driver, Drivers, SandboxesConfig};
+
+/// What is kept ready.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Sandboxes")]
+pub struct SandboxOptions {
+    /// Whether sandboxes are kept ready; without, each is started when it is asked for [default: true].
+    #[arg(long, env = "HEARTH_POOL_ENABLED", value_name = "true|false")]
+    pub pool_enabled: Option<bool>,
+    /// Sandboxes that are kept ready [default: 3].
+    #[arg(long, env = "HEARTH_POOL_MIN_SIZE", value_name = "N", value_parser = clap::value_parser!(u16).range(0..=1000))]
+    pub pool_min_size: Option<u16>,
+    /// Sandboxes that are started at once to have that many ready [default: 2].
+    #[arg(long, env = "HEARTH_POOL_MAX_BOOTS", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=100))]
+    pub pool_max_boots: Option<u16>,
+}
+
+pub fn config(
+    options: &SandboxOptions,
+    settings: Option<&SandboxSettings>,
+    data: &Path,
+) -> anyhow::Result<SandboxesConfig> {
+    let mut settings = settings.cloned().unwrap_or_default();
+    let pool = &mut settings.pool;
+    pool.enabled = options.pool_enabled.or(pool.enabled);
+    pool.min_size = options.pool_min_size.or(pool.min_size);
+    pool.max_boots = options.pool_max_boots.or(pool.max_boots);
+    let wanted = settings.drivers.clone().unwrap_or_else(|| vec![SandboxDriver::Process]);
+    let mut drivers = wanted.into_iter().map(|driver| make(driver, data));
+    let first = drivers.next().context("hearth.yaml: `sandboxes.drivers` is empty: name one, such as process")?;
+    SandboxesConfig::from_settings(&settings, Drivers::new(first, drivers)).context("hearth.yaml: `sandboxes`")
+}
+
+pub fn make(driver: SandboxDriver, data: &Path) -> Arc<dyn Driver> {
+    match driver {
+        SandboxDriver::Process => Arc::new(Process::new(SpawnerCommand {
+            // The file itself, whatever becomes of its name.
+            program: "/proc/self/exe".into(),
+            arguments: vec!["spawner".into()],
+        })),
+        SandboxDriver::Gvisor => {
+            // What `tools/drivers` made, else the machine's.
+            let made = Some(data.join("drivers/gvisor/runsc")).filter(|runsc| runsc.exists());
+            let folder = data.join("gvisor");
+            Arc::new(made.map_or_else(|| GVisor::new(&folder), |runsc| GVisor::with(Some(runsc), &folder)))
+        }
+        SandboxDriver::Microvm => Arc::new(MicroVm::new(&data.join("drivers/microvm"))),
+    }
+}

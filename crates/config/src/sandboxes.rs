@@ -1,0 +1,206 @@
+//! `sandboxes:` in `hearth.yaml`: how many there may be, what they may ask for, and what is kept ready. Every key is
+//! optional; the defaults are those of `hearth-sandbox`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hearth_core::ByteSize;
+use hearth_egress::EgressPolicy;
+
+use crate::fields::{Fields, Read};
+use crate::value::{self, Word};
+use crate::yaml::Node;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SandboxSettings {
+    /// Drivers that can be asked for; the first is what sandboxes get that name none.
+    pub drivers: Option<Vec<SandboxDriver>>,
+    /// Sandboxes at once, of all sessions.
+    pub max: Option<u32>,
+    /// What a sandbox gets that does not say, and the most that one can ask for.
+    pub memory: Option<ByteSize>,
+    pub max_memory: Option<ByteSize>,
+    pub cpus: Option<u16>,
+    pub max_cpus: Option<u16>,
+    /// Without use for this long it is destroyed; the longest that can be asked for.
+    pub idle_timeout: Option<Duration>,
+    /// Its longest life.
+    pub ttl: Option<Duration>,
+    /// Whether a sandbox may have the host's network as it is.
+    pub full_network: Option<bool>,
+    /// What a sandbox's list of hosts can reach at most.
+    pub egress: Option<EgressPolicy>,
+    /// Folders with a root file system, by the name that they are asked for with.
+    pub images: BTreeMap<String, PathBuf>,
+    pub pool: SandboxPoolSettings,
+}
+
+/// `pool:` below it. Flags and environment variables lie above these.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SandboxPoolSettings {
+    pub enabled: Option<bool>,
+    /// Sandboxes to have ready, of each shape that is kept warm.
+    pub min_size: Option<u16>,
+    /// Boots at once to fill up.
+    pub max_boots: Option<u16>,
+    pub fill_interval: Option<Duration>,
+    /// Interpreters that run in a ready sandbox before anybody takes it.
+    pub languages: Option<Vec<String>>,
+    /// Shapes that are kept warm beside the default.
+    pub warm: Vec<WarmShape>,
+}
+
+/// What is left out is as in the default shape.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WarmShape {
+    pub image: Option<String>,
+    pub memory: Option<ByteSize>,
+    pub cpus: Option<u16>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SandboxDriver {
+    /// Namespaces of this machine's kernel.
+    Process,
+    /// A kernel of its own in user space, by `runsc`.
+    Gvisor,
+    /// A virtual machine each.
+    Microvm,
+}
+
+// === impl SandboxSettings ===
+
+impl SandboxSettings {
+    /// More than any machine holds.
+    const MOST: u64 = 10_000;
+    const MOST_CPUS: u64 = 1024;
+
+    pub(crate) fn read(node: &Node) -> Read<Self> {
+        let mut fields = Fields::of(node)?;
+        let settings = Self {
+            drivers: fields.take("drivers", value::several(value::word)),
+            max: fields.take("max", value::count(0..=Self::MOST)),
+            memory: fields.take("memory", value::some_size),
+            max_memory: fields.take("max_memory", value::some_size),
+            cpus: fields.take("cpus", value::count(1..=Self::MOST_CPUS)),
+            max_cpus: fields.take("max_cpus", value::count(1..=Self::MOST_CPUS)),
+            idle_timeout: fields.take("idle_timeout", value::some_time),
+            ttl: fields.take("ttl", value::some_time),
+            full_network: fields.take("full_network", value::flag),
+            egress: fields.take("egress", value::egress),
+            images: fields.take("images", images).unwrap_or_default(),
+            pool: fields.take("pool", SandboxPoolSettings::read).unwrap_or_default(),
+        };
+        fields.finish()?;
+        Ok(settings)
+    }
+}
+
+fn images(node: &Node) -> Read<BTreeMap<String, PathBuf>> {
+    let folder = |_: &_, node: &Node| value::text(node).map(PathBuf::from);
+    Ok(value::map(node, "a map of images", folder)?.into_iter().collect())
+}
+
+// === impl SandboxPoolSettings ===
+
+impl SandboxPoolSettings {
+    fn read(node: &Node) -> Read<Self> {
+        let mut fields = Fields::of(node)?;
+        let settings = Self {
+            enabled: fields.take("enabled", value::flag),
+            min_size: fields.take("min_size", value::count(0..=SandboxSettings::MOST)),
+            max_boots: fields.take("max_boots", value::count(1..=SandboxSettings::MOST)),
+            fill_interval: fields.take("fill_interval", value::some_time),
+            languages: fields.take("languages", value::several(value::text)),
+            warm: fields.take("warm", value::several(WarmShape::read)).unwrap_or_default(),
+        };
+        fields.finish()?;
+        Ok(settings)
+    }
+}
+
+// === impl WarmShape ===
+
+impl WarmShape {
+    fn read(node: &Node) -> Read<Self> {
+        let mut fields = Fields::of(node)?;
+        let shape = Self {
+            image: fields.take("image", value::text),
+            memory: fields.take("memory", value::some_size),
+            cpus: fields.take("cpus", value::count(1..=SandboxSettings::MOST_CPUS)),
+        };
+        fields.finish()?;
+        Ok(shape)
+    }
+}
+
+// === words ===
+
+impl Word for SandboxDriver {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("process", Self::Process), ("gvisor", Self::Gvisor), ("microvm", Self::Microvm)];
+}
+
+impl SandboxDriver {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Process => "process",
+            Self::Gvisor => "gvisor",
+            Self::Microvm => "microvm",
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::operator::OperatorConfig;
+
+    fn parse(text: &str) -> Result<SandboxSettings, String> {
+        let config = OperatorConfig::parse(text, Path::new("hearth.yaml"));
+        config.map(|config| config.sandboxes.unwrap_or_default()).map_err(|errors| errors.to_string())
+    }
+
+    #[test]
+    fn every_key_is_read() {
+        let settings = parse(
+            "sandboxes:\n  drivers: [process, microvm]\n  max: 50\n  memory: 256mb\n  max_memory: 4gb\n  cpus: 2\n  max_cpus: 4\n  \
+             idle_timeout: 5m\n  ttl: 2h\n  full_network: true\n  egress: [public, 10.0.0.5]\n  images: { py: /srv/py }\n  pool:\n    \
+             enabled: false\n    min_size: 7\n    max_boots: 3\n    fill_interval: 2s\n    languages: python\n    \
+             warm: [{ memory: 1gb }, { image: py, cpus: 2 }]\n",
+        );
+        let settings = settings.unwrap();
+        assert_eq!(settings.drivers, Some(vec![SandboxDriver::Process, SandboxDriver::Microvm]));
+        assert_eq!((settings.max, settings.memory, settings.cpus), (Some(50), Some(ByteSize::mb(256)), Some(2)));
+        assert_eq!(settings.images["py"], Path::new("/srv/py"));
+        assert_eq!(
+            (settings.pool.enabled, settings.pool.min_size, settings.pool.max_boots),
+            (Some(false), Some(7), Some(3))
+        );
+        assert_eq!(settings.pool.languages, Some(vec!["python".to_owned()]));
+        let large = WarmShape { memory: Some(ByteSize::mb(1024)), ..WarmShape::default() };
+        assert_eq!((settings.pool.warm.len(), &settings.pool.warm[0]), (2, &large));
+        assert_eq!(parse("").unwrap(), SandboxSettings::default());
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_place() {
+        for (text, part) in [
+            ("sandboxes: { poll: {} }", "hearth.yaml:1:14: sandboxes.poll: unknown key: did you mean pool?"),
+            (
+                "sandboxes:\n  drivers: kvm",
+                "sandboxes.drivers: \"kvm\" is not known here: write process, gvisor or microvm",
+            ),
+            ("sandboxes:\n  pool: { max_boots: 0 }", "sandboxes.pool.max_boots: 0 is out of range"),
+            ("sandboxes: { memory: 0 }", "sandboxes.memory: it must be more than zero"),
+            ("sandboxes: { pool: { warm: [{ disk: 1gb }] } }", "sandboxes.pool.warm[0].disk: unknown key"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Questions that are under way. Each is answered once: by all cells that were asked and are still there, with one answer,
+//! or with `Lost` when none of them is.
+
+use std::collections::HashMap;
+
+use hearth_link::{CallId, Reply};
+use serde_json::{Map, Value};
+use tokio::sync::oneshot;
+
+use super::AskError;
+use super::process::CellId;
+
+pub(super) type Asker = oneshot::Sender<Result<Reply, AskError>>;
+
+#[derive(Default)]
+pub(super) struct Calls {
+    next: u64,
+    open: HashMap<CallId, Call>,
+}
+
+struct Call {
+    asker: Asker,
+    asked: Vec<CellId>,
+    answer: Option<Reply>,
+}
+
+impl Calls {
+    /// A question to these cells, of which there is at least one.
+    pub(super) fn open(&mut self, asker: Asker, asked: Vec<CellId>) -> CallId {
+        let call = CallId(self.next);
+        self.next += 1;
+        self.open.insert(call, Call { asker, asked, answer: None });
+        call
+    }
+
+    pub(super) fn answer(&mut self, call: CallId, cell: CellId, reply: Reply) {
+        let Some(open) = self.open.get_mut(&call) else { return };
+        open.asked.retain(|asked| *asked != cell);
+        open.answer = Some(match open.answer.take() {
+            Some(before) => join(before, reply),
+            None => reply,
+        });
+        self.settle();
+    }
+
+    /// Nobody waits for a cell that is gone.
+    pub(super) fn lose(&mut self, cell: CellId) {
+        for call in self.open.values_mut() {
+            call.asked.retain(|asked| *asked != cell);
+        }
+        self.settle();
+    }
+
+    fn settle(&mut self) {
+        let done: Vec<CallId> = self.open.iter().filter(|(_, call)| call.asked.is_empty()).map(|(id, _)| *id).collect();
+        for call in done.into_iter().filter_map(|id| self.open.remove(&id)) {
+            // Who does not wait any more need not be told.
+            let _ = call.asker.send(call.answer.ok_or(AskError::Lost));
+        }
+    }
+}
+
+/// Two cells' answers to the same question, as one.
+fn join(one: Reply, other: Reply) -> Reply {
+    match (one, other) {
+        (Reply::Workers(one), Reply::Workers(other)) => Reply::Workers([one, other].concat()),
+        (Reply::Pool(one), Reply::Pool(other)) => Reply::Pool(add(one, other)),
+        // What was counted is added up where it comes in; and an event has one cell.
+        (one, _) => one,
+    }
+}
+
+/// Numbers are added up, lists follow each other; of anything else, the first counts.
+fn add(one: Value, other: Value) -> Value {
+    match (one, other) {
+        (Value::Object(mut one), Value::Object(other)) => {
+            for (key, value) in other {
+                add_to(&mut one, key, value);
+            }
+            Value::Object(one)
+        }
+        (Value::Array(one), Value::Array(other)) => Value::Array([one, other].concat()),
+        (Value::Number(one), Value::Number(other)) => match (one.as_u64(), other.as_u64()) {
+            (Some(one), Some(other)) => one.saturating_add(other).into(),
+            _ => (one.as_f64().unwrap_or_default() + other.as_f64().unwrap_or_default()).into(),
+        },
+        (Value::Null, other) => other,
+        (one, _) => one,
+    }
+}
+
+fn add_to(object: &mut Map<String, Value>, key: String, value: Value) {
+    let sum = match object.remove(&key) {
+        Some(before) => add(before, value),
+        None => value,
+    };
+    object.insert(key, sum);
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_answers_of_all_are_one_and_who_is_gone_is_not_waited_for() {
+        let (one, other, gone) = (CellId(1), CellId(2), CellId(3));
+        let mut calls = Calls::default();
+        let (asker, mut answered) = oneshot::channel();
+        let call = calls.open(asker, vec![one, other, gone]);
+        calls.answer(call, one, Reply::Pool(json!({ "hits": 2, "modes": { "a": 1 }, "name": "x", "list": [1] })));
+        calls.lose(gone);
+        assert!(answered.try_recv().is_err());
+        calls.answer(call, other, Reply::Pool(json!({ "hits": 3, "modes": { "b": 1.5 }, "name": "y", "list": [2] })));
+        let Ok(Ok(Reply::Pool(sum))) = answered.try_recv() else { panic!("an answer") };
+        assert_eq!(sum, json!({ "hits": 5, "modes": { "a": 1, "b": 1.5 }, "name": "x", "list": [1, 2] }));
+        let (asker, mut answered) = oneshot::channel();
+        calls.open(asker, vec![one]);
+        calls.lose(one);
+        assert!(matches!(answered.try_recv(), Ok(Err(AskError::Lost))));
+    }
+}

@@ -1,0 +1,107 @@
+//! How a cell ended that should not have, and who did it.
+
+use hearth_jail::breadcrumbs::{Crashed, Running, Trail};
+use serde::Serialize;
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Crash {
+    /// Milliseconds since 1970.
+    pub time: u64,
+    pub cell: u32,
+    pub cause: Cause,
+    /// `signal 9`, `exit status 1`
+    pub status: String,
+    /// The last it wrote to standard error: V8's own words, where it aborted.
+    pub last_words: Vec<String>,
+    /// Who did it, where that is known.
+    #[serde(flatten)]
+    pub culprit: Option<Culprit>,
+}
+
+/// Why a cell is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// It went by itself, or somebody ended it.
+    Crashed,
+    /// It did not answer any more, and was ended.
+    Frozen,
+    /// It went before it could serve anything.
+    NotStarted,
+}
+
+/// Whose code ran on the thread that crashed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Culprit {
+    pub app: String,
+    pub version: String,
+    pub owner: String,
+    /// The cell's own count. None where no request was being handled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<u64>,
+    /// As the client knows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+    /// `handling`, `loading`, `streaming`, `wait_until`, `outside`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<&'static str>,
+}
+
+impl Culprit {
+    /// The thread that crashed tells. Where it ran nobody's code (a collection, say, is done by V8's own threads), it was for
+    /// the only one who ran anything; of several, nobody is named.
+    pub(super) fn of(trail: &Trail) -> Option<Self> {
+        trail.crashed?;
+        let marked = trail.running.iter().find(|one| one.crashed == Crashed::Yes);
+        let one = match (marked, trail.running.as_slice()) {
+            (Some(marked), _) => marked,
+            (None, [only]) => only,
+            (None, _) => return None,
+        };
+        let Running { app, version, owner, request, request_text, doing, .. } = one.clone();
+        Some(Self {
+            app,
+            version,
+            owner,
+            request: Some(request).filter(|request| *request != 0),
+            request_id: request_text,
+            phase: doing.map(|doing| doing.as_str()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hearth_jail::breadcrumbs::Doing;
+
+    use super::*;
+
+    fn running(app: &str, crashed: Crashed) -> Running {
+        Running {
+            thread: 0,
+            app: app.to_owned(),
+            version: "1.0.0".to_owned(),
+            owner: "ann".to_owned(),
+            request: 0,
+            request_text: None,
+            doing: Some(Doing::Loading),
+            crashed,
+        }
+    }
+
+    fn named(running: Vec<Running>, crashed: Option<u64>) -> Option<String> {
+        Culprit::of(&Trail { running, crashed }).map(|culprit| culprit.app)
+    }
+
+    #[test]
+    fn the_thread_that_crashed_is_named_and_nobody_else() {
+        let two = || vec![running("a", Crashed::No), running("b", Crashed::No)];
+        let marked = vec![running("a", Crashed::No), running("b", Crashed::Yes)];
+        assert_eq!(named(marked, Some(7)).as_deref(), Some("b"));
+        assert_eq!(named(two(), Some(7)), None, "a thread of V8's, and two it may have worked for");
+        assert_eq!(named(vec![running("a", Crashed::No)], Some(7)).as_deref(), Some("a"));
+        assert_eq!(named(vec![running("a", Crashed::No)], None), None, "ended from without");
+        let culprit = Culprit::of(&Trail { running: vec![running("a", Crashed::Yes)], crashed: Some(1) });
+        assert_eq!(culprit.map(|one| (one.request, one.phase)), Some((None, Some("loading"))));
+    }
+}

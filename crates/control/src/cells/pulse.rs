@@ -1,0 +1,188 @@
+//! Whether a cell is alive: it is asked again and again, and the threads that serve requests answer.
+//!
+//! No answer proves nothing on a machine that is too busy, and ending a cell that would have gone on is worse than ending a
+//! frozen one late. So silence alone is not enough: the process must be stopped, or must have slept all the while (no thread
+//! of it wants a core, and it used none). One that works without answering has much longer. Time in which control itself
+//! did not get to run is nobody's silence.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How often cells are asked.
+pub(super) const BEAT: Duration = Duration::from_millis(250);
+/// A cell that works without answering has so many times the time.
+const BUSY: u32 = 20;
+/// Ticks of the kernel's that a process uses even when it does nothing worth mentioning.
+const IDLE_TICKS: u64 = 2;
+
+#[derive(Default)]
+pub(super) struct Pulse {
+    beat: u64,
+    /// Questions without an answer, and since when.
+    open: VecDeque<(u64, Instant)>,
+    /// What the process had used when it was first looked at, unless it was seen at work since.
+    asleep_at: Option<u64>,
+}
+
+/// What the kernel says about a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Condition {
+    /// By SIGSTOP, or at a terminal.
+    Stopped,
+    /// A thread runs, wants to, or waits for a disk.
+    Busy,
+    /// With the time that it has used in all.
+    Asleep { ticks: u64 },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Alive,
+    Frozen,
+}
+
+impl Pulse {
+    /// The number of the next question.
+    pub(super) fn ask(&mut self, now: Instant) -> u64 {
+        self.beat += 1;
+        self.open.push_back((self.beat, now));
+        self.beat
+    }
+
+    pub(super) fn answer(&mut self, beat: u64) {
+        self.open.retain(|(asked, _)| *asked > beat);
+        self.asleep_at = None;
+    }
+
+    /// Control was held up for this long: it could not have heard an answer.
+    pub(super) fn forgive(&mut self, late: Duration) {
+        for (_, since) in &mut self.open {
+            *since += late;
+        }
+    }
+
+    /// How long it has been silent.
+    pub(super) fn silence(&self, now: Instant) -> Duration {
+        self.open.front().map_or(Duration::ZERO, |(_, since)| now.saturating_duration_since(*since))
+    }
+
+    /// Asks for the process's condition where the silence is long enough to wonder. To be called at every beat at least.
+    pub(super) fn judge(
+        &mut self,
+        now: Instant,
+        timeout: Duration,
+        look: impl FnOnce() -> Option<Condition>,
+    ) -> Verdict {
+        let silence = self.silence(now);
+        if silence < timeout / 2 {
+            self.asleep_at = None;
+            return Verdict::Alive;
+        }
+        let is_long = silence >= timeout;
+        match look() {
+            Some(Condition::Stopped) if is_long => Verdict::Frozen,
+            Some(Condition::Asleep { ticks }) => match self.asleep_at {
+                Some(before) if ticks.saturating_sub(before) > IDLE_TICKS => {
+                    self.asleep_at = Some(ticks);
+                    self.judge_busy(silence, timeout)
+                }
+                Some(_) if is_long => Verdict::Frozen,
+                Some(_) => Verdict::Alive,
+                None => {
+                    self.asleep_at = Some(ticks);
+                    Verdict::Alive
+                }
+            },
+            Some(Condition::Busy) => {
+                self.asleep_at = None;
+                self.judge_busy(silence, timeout)
+            }
+            // Stopped a moment ago, or gone: that is told elsewhere.
+            Some(Condition::Stopped) | None => Verdict::Alive,
+        }
+    }
+
+    fn judge_busy(&self, silence: Duration, timeout: Duration) -> Verdict {
+        if silence >= timeout * BUSY { Verdict::Frozen } else { Verdict::Alive }
+    }
+}
+
+/// `None` where the process is gone.
+pub(super) fn condition(pid: u32) -> Option<Condition> {
+    let (state, ticks) = stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?;
+    if state == 'T' {
+        return Some(Condition::Stopped);
+    }
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+    let busy = threads.flatten().any(|thread| {
+        let text = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        stat(&text).is_some_and(|(state, _)| matches!(state, 'R' | 'D' | 't'))
+    });
+    Some(if busy { Condition::Busy } else { Condition::Asleep { ticks } })
+}
+
+/// The state, and the time used: `12 (name) S 1 … utime stime …`, where the name may have anything in it.
+fn stat(text: &str) -> Option<(char, u64)> {
+    let (_, rest) = text.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace();
+    let state = fields.next()?.chars().next()?;
+    let mut times = fields.skip(10).map(|field| field.parse::<u64>());
+    Some((state, times.next()?.ok()? + times.next()?.ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMEOUT: Duration = Duration::from_millis(1500);
+
+    /// Asks at every beat, answers none, and says after how many beats the cell was found frozen.
+    fn frozen_after(beats: u32, mut condition: impl FnMut(u32) -> Option<Condition>) -> Option<u32> {
+        let (mut pulse, begin) = (Pulse::default(), Instant::now());
+        (0..beats).find(|beat| {
+            let now = begin + BEAT * *beat;
+            pulse.ask(now);
+            pulse.judge(now, TIMEOUT, || condition(*beat)) == Verdict::Frozen
+        })
+    }
+
+    #[test]
+    fn a_stopped_process_and_one_that_sleeps_all_along_are_frozen() {
+        assert_eq!(frozen_after(100, |_| Some(Condition::Stopped)), Some(6));
+        assert_eq!(frozen_after(100, |_| Some(Condition::Asleep { ticks: 7 })), Some(6));
+    }
+
+    #[test]
+    fn one_that_works_has_longer_and_one_that_is_gone_is_not_frozen() {
+        assert_eq!(frozen_after(119, |_| Some(Condition::Busy)), None);
+        assert_eq!(frozen_after(200, |_| Some(Condition::Busy)), Some(120));
+        let works = |beat| Some(Condition::Asleep { ticks: u64::from(beat) * 10 });
+        assert_eq!(frozen_after(119, works), None);
+        assert_eq!(frozen_after(200, |_| None), None);
+    }
+
+    #[test]
+    fn an_answer_and_a_control_that_was_held_up_begin_it_anew() {
+        let (mut pulse, begin) = (Pulse::default(), Instant::now());
+        let stopped = || Some(Condition::Stopped);
+        let beat = pulse.ask(begin);
+        pulse.forgive(Duration::from_secs(60));
+        assert_eq!(pulse.judge(begin + Duration::from_secs(60), TIMEOUT, stopped), Verdict::Alive);
+        pulse.answer(beat);
+        assert_eq!(pulse.silence(begin + Duration::from_secs(99)), Duration::ZERO);
+        pulse.ask(begin);
+        assert_eq!(pulse.judge(begin + TIMEOUT, TIMEOUT, stopped), Verdict::Frozen);
+    }
+
+    #[test]
+    fn the_kernels_words_are_understood() {
+        let text = "12 (a) b) T 1 2 3 4 5 6 7 8 9 10 40 2 0 0";
+        assert_eq!(stat(text), Some(('T', 42)));
+        assert_eq!(stat(""), None);
+        assert!(condition(std::process::id()).is_some());
+        assert_eq!(condition(u32::MAX), None);
+    }
+}

@@ -1,0 +1,168 @@
+//! What somebody wants of the cells.
+
+use std::os::fd::OwnedFd;
+
+use hearth_core::{AppName, Owner, VersionName};
+use hearth_link::{Ask, CellPlan, CertificatePlan, EventOutcome, Reply, ToCell, Unserved, VersionSpec};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::{Supervisor, Then};
+use crate::cells::calls::Asker;
+use crate::cells::cordon::{Release, Why};
+use crate::cells::member::Member;
+use crate::cells::process::CellId;
+use crate::cells::rules::CellRules;
+use crate::cells::{AskError, CordonView, Reason};
+
+pub(in crate::cells) enum Command {
+    Serve { versions: Vec<VersionSpec>, done: oneshot::Sender<Vec<Unserved>> },
+    Ask { what: Ask, asker: Asker },
+    Replace { done: oneshot::Sender<()> },
+    Reconfigure { plan: Box<CellPlan>, rules: CellRules, done: oneshot::Sender<()> },
+    Renew { certificates: Vec<CertificatePlan> },
+    Cordons { done: oneshot::Sender<Vec<CordonView>> },
+    ShutAway { owner: Owner, done: oneshot::Sender<()> },
+    Release { owner: Owner, done: oneshot::Sender<Release> },
+    HandOver { done: oneshot::Sender<Vec<(u32, OwnedFd)>> },
+    Drain { done: oneshot::Sender<()> },
+}
+
+impl Supervisor {
+    pub(super) fn take_order(&mut self, command: Command) -> Then {
+        if self.ending.is_some() {
+            refuse(command);
+            return Then::Go;
+        }
+        match command {
+            Command::Serve { versions, done } => {
+                self.versions = versions;
+                self.waiting.push(done);
+                for owner in self.cordons.give_another_chance(&self.versions) {
+                    self.tell_release(&owner);
+                }
+                self.assign();
+            }
+            Command::Ask { what, asker } => self.ask(what, asker),
+            Command::Replace { done } => {
+                let cells = self.replace(Reason::Operator, |member| member.is_open());
+                self.replacing.push((cells, done));
+            }
+            Command::Reconfigure { plan, rules, done } => {
+                let cells = self.reconfigure(*plan, rules);
+                self.replacing.push((cells, done));
+            }
+            Command::Renew { certificates } => {
+                for member in &self.main.members {
+                    member.process.send(ToCell::Certificates(certificates.clone()));
+                }
+                self.main.plan.certificates = certificates;
+            }
+            // Who does not wait for an answer any more need not have one.
+            Command::Cordons { done } => drop(done.send(self.cordon_views())),
+            Command::ShutAway { owner, done } => {
+                self.shut_away(&owner, Why::Operator);
+                let _ = done.send(());
+            }
+            Command::Release { owner, done } => {
+                let released = self.cordons.release(&owner, &self.versions);
+                if released == Release::Released {
+                    self.tell_release(&owner);
+                    self.assign();
+                }
+                let _ = done.send(released);
+            }
+            Command::HandOver { done } => {
+                let _ = done.send(self.hand_over());
+                return Then::End;
+            }
+            Command::Drain { done } => self.ending = Some(done),
+        }
+        self.settle();
+        Then::Go
+    }
+
+    /// Cells are started with this from now on, and those that were not are replaced. Says who they are.
+    fn reconfigure(&mut self, mut plan: CellPlan, rules: CellRules) -> Vec<CellId> {
+        self.hops.allow(&mut plan);
+        self.main.wanted = rules.wanted();
+        self.cordons.owners = rules.owners;
+        self.rules = rules;
+        let is_new = plan != self.main.plan;
+        if is_new {
+            self.main.plan = plan;
+            self.main.absolve(Instant::now());
+            self.replan_cordons();
+        }
+        self.assign();
+        if is_new { self.replace(Reason::Reload, |_| true) } else { Vec::new() }
+    }
+
+    fn ask(&mut self, what: Ask, asker: Asker) {
+        let target = match &what {
+            Ask::Pool | Ask::Workers => Ok(self.cells(|member| member.is_open())),
+            Ask::Stats => Ok(self.cells(|member| member.hears())),
+            Ask::Eval(_) => {
+                Ok(self.main.members.iter().filter(|one| one.is_open()).map(|one| one.id).take(1).collect())
+            }
+            Ask::Scheduled { app, version, .. } | Ask::Task { app, version, .. } => self.cell_of(app, version),
+        };
+        match target {
+            Ok(cells) if cells.is_empty() => self.early.push(Command::Ask { what, asker }),
+            Ok(cells) => {
+                let call = self.calls.open(asker, cells.clone());
+                for member in self.groups().flat_map(|group| &group.members).filter(|one| cells.contains(&one.id)) {
+                    member.process.send(ToCell::Ask { call, what: what.clone() });
+                }
+            }
+            Err(refused) => {
+                let _ = asker.send(Ok(Reply::Event(refused)));
+            }
+        }
+    }
+
+    /// Where a version's events go: one cell, or none yet.
+    fn cell_of(&self, app: &AppName, version: &VersionName) -> Result<Vec<CellId>, EventOutcome> {
+        let spec = self.versions.iter().find(|spec| spec.app == *app && spec.version == *version);
+        let spec = spec.ok_or(EventOutcome::NoSuchApp)?;
+        let group = match self.apart.get(&spec.owner) {
+            Some(cordon) if cordon.is_shut() => {
+                let message = format!("{}'s cell went down too often, and is started again later", spec.owner);
+                return Err(EventOutcome::Refused { code: "cordoned".to_owned(), message });
+            }
+            Some(cordon) => &cordon.group,
+            None => &self.main,
+        };
+        Ok(group.members.iter().filter(|member| member.is_open()).map(|member| member.id).take(1).collect())
+    }
+
+    fn cells(&self, which: impl Fn(&Member) -> bool) -> Vec<CellId> {
+        let members = self.groups().flat_map(|group| &group.members);
+        members.filter(|member| which(member)).map(|member| member.id).collect()
+    }
+
+    /// Perhaps there is somebody by now.
+    pub(super) fn do_what_was_early(&mut self) {
+        for command in std::mem::take(&mut self.early) {
+            if let Command::Ask { what, asker } = command {
+                if !asker.is_closed() {
+                    self.ask(what, asker);
+                }
+            }
+        }
+    }
+
+    /// All cells, for the program that takes our place. From here on nobody supervises them.
+    fn hand_over(&mut self) -> Vec<(u32, OwnedFd)> {
+        let groups = std::iter::once(&mut self.main).chain(self.apart.values_mut().map(|cordon| &mut cordon.group));
+        let members: Vec<_> = groups.flat_map(|group| std::mem::take(&mut group.members)).collect();
+        members.into_iter().map(|member| member.process.give_away()).collect()
+    }
+}
+
+/// Cells that drain hear nothing any more. Who wants something to be served learns of it as well: nobody answers.
+fn refuse(command: Command) {
+    if let Command::Ask { asker, .. } = command {
+        let _ = asker.send(Err(AskError::Stopped));
+    }
+}

@@ -1,0 +1,134 @@
+//! The head of an answer. The other side is a front of ours, so what it does not write is not understood here: a body that ends
+//! with the connection, say.
+
+use std::mem::MaybeUninit;
+
+use hearth_core::Headers;
+use hearth_websocket::handshake::has_token;
+
+use crate::response::{has_no_body, reason_of};
+
+/// As many as a front sends at most, and those of its own.
+const MAX_HEADERS: usize = 128;
+/// The longest head: a front sends 64 KB of an app's.
+pub const MAX_HEAD: usize = 128 * 1024;
+
+/// What was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wants {
+    Body,
+    Head,
+}
+
+#[derive(Debug)]
+pub struct Answer {
+    /// Bytes of the head, blank line included.
+    pub length: usize,
+    pub status: u16,
+    /// Where it is not the usual one.
+    pub reason: Option<Box<str>>,
+    pub headers: Headers,
+    pub framing: Framing,
+    /// The connection stays open.
+    pub keep: bool,
+}
+
+/// Where the body ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    Length(u64),
+    Chunked,
+}
+
+/// An answer that no front of ours gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Garbled {
+    #[error("the head of the answer cannot be read")]
+    Head,
+    #[error("the length of the answer cannot be read")]
+    Length,
+    #[error("the body of the answer cannot be read")]
+    Body,
+}
+
+/// Parses the head at the start of `bytes`; `None` while it is incomplete.
+pub fn parse(bytes: &[u8], wants: Wants) -> Result<Option<Answer>, Garbled> {
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    let mut lines = [const { MaybeUninit::uninit() }; MAX_HEADERS];
+    let mut head = httparse::Response::new(&mut []);
+    let parser = httparse::ParserConfig::default();
+    let length = match parser.parse_response_with_uninit_headers(&mut head, bytes, &mut lines) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(_) => return Err(Garbled::Head),
+    };
+    let status = head.code.ok_or(Garbled::Head)?;
+    let (mut claimed, mut chunked, mut keep) = (None, false, true);
+    let mut headers = Headers::with_capacity(head.headers.len() + 1, length);
+    for line in head.headers.iter() {
+        let is = |name: &str| line.name.eq_ignore_ascii_case(name);
+        match line.name.len() {
+            10 if is("connection") => keep = !has_token(line.value, "close"),
+            17 if is("transfer-encoding") => chunked = true,
+            // This front says it, too.
+            12 if is("x-request-id") => {}
+            14 if is("content-length") => {
+                claimed = Some(number(line.value).ok_or(Garbled::Length)?);
+                headers.push(line.name.as_bytes(), line.value);
+            }
+            _ => headers.push(line.name.as_bytes(), line.value),
+        }
+    }
+    let framing = if wants == Wants::Head || status < 200 || has_no_body(status) {
+        Framing::Length(0)
+    } else if chunked {
+        Framing::Chunked
+    } else {
+        Framing::Length(claimed.ok_or(Garbled::Length)?)
+    };
+    let reason = head.reason.filter(|reason| *reason != reason_of(status)).map(Into::into);
+    Ok(Some(Answer { length, status, reason, headers, framing, keep }))
+}
+
+fn number(text: &[u8]) -> Option<u64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str, wants: Wants) -> Result<Option<Answer>, Garbled> {
+        parse(text.as_bytes(), wants)
+    }
+
+    #[test]
+    fn heads_say_where_their_body_ends() {
+        for (text, wants, framing) in [
+            ("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello", Wants::Body, Ok(Framing::Length(5))),
+            ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", Wants::Body, Ok(Framing::Chunked)),
+            ("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n", Wants::Head, Ok(Framing::Length(0))),
+            ("HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n", Wants::Body, Ok(Framing::Length(0))),
+            ("HTTP/1.1 204 No Content\r\n\r\n", Wants::Body, Ok(Framing::Length(0))),
+            ("HTTP/1.1 100 Continue\r\n\r\n", Wants::Body, Ok(Framing::Length(0))),
+            ("HTTP/1.1 200 OK\r\n\r\n", Wants::Body, Err(Garbled::Length)),
+            ("HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n", Wants::Body, Err(Garbled::Length)),
+            ("HELO 200\r\n\r\n", Wants::Body, Err(Garbled::Head)),
+        ] {
+            let got = parsed(text, wants).map(|answer| answer.unwrap().framing);
+            assert_eq!(got, framing, "{text:?}");
+        }
+        assert!(parsed("HTTP/1.1 200 OK\r\ncontent-le", Wants::Body).unwrap().is_none());
+    }
+
+    #[test]
+    fn what_concerns_the_connection_is_not_the_apps() {
+        let text = "HTTP/1.1 200 Fine\r\nX-A: 1\r\nConnection: close\r\nContent-Length: 0\r\nX-Request-Id: r\r\n\r\n";
+        let answer = parsed(text, Wants::Body).unwrap().unwrap();
+        assert_eq!((answer.keep, answer.reason.as_deref()), (false, Some("Fine")));
+        assert_eq!(answer.headers.iter().map(|(name, _)| name).collect::<Vec<_>>(), [&b"x-a"[..], b"content-length"]);
+    }
+}

@@ -1,0 +1,93 @@
+//! `runtime: isolate`: JavaScript that needs no sandbox, run by a cell, with the same result.
+
+use serde_json::{Value, json};
+
+use crate::folder::{Folder, says};
+use crate::server::Server;
+
+/// A server with sandboxes, of which none is kept ready.
+fn server(name: &str) -> (Folder, Server) {
+    let folder = Folder::with(name, &[("hello/index.js", &says("hello"))]);
+    let server = folder.serve(&["--mcp", "127.0.0.1:0", "--pool-enabled", "false"]);
+    (folder, server)
+}
+
+struct Place<'a> {
+    server: &'a Server,
+    id: String,
+}
+
+impl<'a> Place<'a> {
+    fn new(server: &'a Server) -> Self {
+        let made = server.ask_json("POST", "/admin/sandboxes", "{}");
+        let id = made["sandbox_id"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned();
+        Self { server, id }
+    }
+
+    fn run(&self, code: &str, more: Value) -> Value {
+        let mut arguments = json!({ "language": "javascript", "runtime": "isolate", "code": code });
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        self.server.ask_json("POST", &format!("/admin/sandboxes/{}/exec", self.id), arguments.to_string())
+    }
+}
+
+#[test]
+fn code_runs_in_an_isolate_and_tells_what_a_command_tells() {
+    let (_folder, server) = server("evals-run");
+    let place = Place::new(&server);
+    let run = |code: &str| place.run(code, json!({}));
+
+    let told = run("console.log('hé', { a: 1 }); console.error('careful'); console.log(typeof require, 2 ** 10);");
+    assert_eq!((&told["stdout"], &told["stderr"]), (&json!("hé { a: 1 }\nundefined 1024\n"), &json!("careful\n")));
+    assert_eq!((&told["exit_code"], &told["timed_out"], &told["truncated"]), (&json!(0), &json!(false), &json!(false)));
+
+    let later = run("setTimeout(() => console.log('later'), 20); console.log(await Promise.resolve('now'));");
+    assert_eq!((&later["stdout"], &later["exit_code"]), (&json!("now\nlater\n"), &json!(0)));
+
+    let chain =
+        run("Promise.resolve().then(() => {}).then(() => {}).then(() => {}).then(() => console.log('at last'))");
+    assert_eq!(chain["stdout"], "at last\n");
+
+    for (code, part) in [
+        ("console.log('before'); throw new Error('boom')", "boom"),
+        ("setTimeout(() => { throw new TypeError('in a timer') }, 1)", "in a timer"),
+        ("setTimeout(async () => { throw new TypeError('in a promise') }, 1)", "in a promise"),
+        ("let x = ;", "SyntaxError"),
+        ("import fs from 'node:fs'", "run it in the sandbox"),
+        ("await fetch('http://127.0.0.1:1/')", "TypeError"),
+    ] {
+        let failed = run(code);
+        assert_eq!(failed["exit_code"], 1, "{code}: {failed}");
+        assert!(failed["stderr"].as_str().unwrap().contains(part), "{code}: {failed}");
+    }
+    let fresh = run("console.log(globalThis.left); globalThis.left = 1;");
+    assert_eq!(fresh["stdout"], "undefined\n");
+    assert_eq!(run("console.log(globalThis.left)")["stdout"], "undefined\n", "nothing is left of a run");
+    let env = place.run("console.log(env.GREETING)", json!({ "env": { "GREETING": "hi" } }));
+    assert_eq!(env["stdout"], "hi\n");
+}
+
+#[test]
+fn code_that_does_not_end_is_ended() {
+    let (_folder, server) = server("evals-end");
+    let place = Place::new(&server);
+    for code in ["for (;;) {}", "await new Promise(() => {})", "setInterval(() => {}, 10)"] {
+        let told = place.run(code, json!({ "timeout_ms": 300 }));
+        assert_eq!(told["timed_out"], true, "{code}: {told}");
+    }
+    // On a slow machine it may take a while to get that far.
+    let partly = [1_000, 5_000, 25_000].into_iter().find(|timeout| {
+        let code = "console.log('so far'); await new Promise(() => {})";
+        let told = place.run(code, json!({ "timeout_ms": timeout }));
+        assert_eq!(told["timed_out"], true, "{told}");
+        told["stdout"] == "so far\n"
+    });
+    assert!(partly.is_some(), "what was written before the end is kept");
+    let flood = "for (let i = 0; i < 5000; i++) console.log('x'.repeat(999))";
+    let flooded = place.run(flood, json!({}));
+    assert_eq!((&flooded["truncated"], flooded["stdout"].as_str().unwrap().len()), (&json!(true), 1 << 20));
+    let hungry = place.run("const all = []; for (;;) all.push(new Array(1e6).fill({}))", json!({}));
+    assert!(hungry["exit_code"] == 1 || hungry["timed_out"] == true, "{hungry}");
+    assert_eq!(place.run("console.log('well')", json!({}))["stdout"], "well\n");
+    server.expect("/hello/", "hello");
+}

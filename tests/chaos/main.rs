@@ -1,0 +1,117 @@
+//! Chaos: faults of all kinds, one after the other, while clients ask apps that have nothing to do with it. Nobody may be
+//! refused or get a wrong answer; only what was in flight in a cell that went down may be lost; and at the end nothing may be
+//! left of it: no process, no descriptor and no memory of control's. `make chaos`; what it does follows from a seed.
+//!
+//! `CHAOS_SECONDS`: how long it takes (300). `CHAOS_SEED`: a seed that was said before.
+#![allow(clippy::unwrap_used)]
+
+use std::process::{Command, ExitCode};
+use std::str::FromStr;
+use std::time::{Duration, Instant, SystemTime};
+
+mod faults;
+
+#[allow(dead_code)]
+#[path = "../all/client.rs"]
+mod client;
+#[allow(dead_code)]
+#[path = "../all/folder.rs"]
+mod folder;
+#[allow(dead_code)]
+#[path = "../soak/random.rs"]
+mod random;
+#[allow(dead_code)]
+#[path = "../all/server.rs"]
+mod server;
+#[allow(dead_code)]
+#[path = "../all/visitors.rs"]
+mod visitors;
+
+use crate::faults::{Fault, World};
+use crate::folder::eventually;
+use crate::random::Random;
+use crate::visitors::Visitors;
+
+const VISITORS: usize = 4;
+/// What control may have grown by, at most.
+const GROWTH: u64 = 64 << 20;
+const DESCRIPTORS: usize = 8;
+
+fn main() -> ExitCode {
+    let clock = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let seed = setting("CHAOS_SEED").unwrap_or(clock.as_nanos() as u64 % 1_000_000_000);
+    let seconds: u64 = setting("CHAOS_SECONDS").unwrap_or(300);
+    println!("chaos: CHAOS_SEED={seed} CHAOS_SECONDS={seconds}");
+    let mut random = Random::new(seed, 0);
+    let world = World::begin();
+    let server = &world.server;
+    let visitors = Visitors::come(server, VISITORS, "/victim/", "well");
+    visitors.await_more(server, 50);
+    let before = (descriptors(server.id()), memory(server.id()));
+    let (until, mut lossy, mut done) = (Instant::now() + Duration::from_secs(seconds), 0, Vec::new());
+    while Instant::now() < until {
+        let fault = *random.pick(&Fault::ALL);
+        let lost = visitors.lost();
+        world.commit(fault, &mut random);
+        visitors.await_more(server, 20);
+        lossy += u64::from(fault.costs_requests());
+        assert!(
+            fault.costs_requests() || visitors.lost() - lost <= world.belated() * VISITORS as u64,
+            "{fault:?} cost {} requests; the log:\n{}",
+            visitors.lost() - lost,
+            server.log()
+        );
+        done.push(fault);
+    }
+    let lost = visitors.go(server);
+    for fault in Fault::ALL {
+        println!("  {:>4} {fault:?}", done.iter().filter(|one| **one == fault).count());
+    }
+    println!("  {lost} requests were lost in {lossy} faults that may cost some");
+    assert!(lost <= (lossy + world.belated()) * VISITORS as u64);
+    settle(&world);
+    // Those of connections go a moment after the connections.
+    eventually(server, "no descriptor is left open", || descriptors(server.id()) <= before.0 + DESCRIPTORS);
+    let after = (descriptors(server.id()), memory(server.id()));
+    println!("  control: {} to {} descriptors, {} to {} MB", before.0, after.0, before.1 >> 20, after.1 >> 20);
+    assert!(after.1 <= before.1 + GROWTH, "control has grown");
+    println!("chaos: no faults of ours");
+    ExitCode::SUCCESS
+}
+
+/// Everything comes to rest, and as many cells and isolates are there as were made and did not go.
+fn settle(world: &World) {
+    let server = &world.server;
+    world.make_peace();
+    eventually(server, "created - destroyed = live, of cells", || {
+        let live = world.metric("hearth_cells_serving") + world.metric("hearth_cells_standby");
+        let balance = world.metric("hearth_cells_created_total") - world.metric("hearth_cells_destroyed_total");
+        balance == live && world.children().len() as u64 == live && world.metric("hearth_cells_standby") == 1
+    });
+    eventually(server, "created - destroyed = live, of isolates", || {
+        let balance = world.metric("hearth_isolates_created_total") - world.metric("hearth_isolates_destroyed_total");
+        let held = world.metric("hearth_workers") + world.metric("hearth_spares");
+        balance >= held && balance <= held + 16
+    });
+}
+
+fn descriptors(process: u32) -> usize {
+    std::fs::read_dir(format!("/proc/{process}/fd")).unwrap().count()
+}
+
+fn memory(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+}
+
+fn signal(process: u32, signal: &str) {
+    // It may be gone already.
+    let _ = Command::new("kill").args([signal, &process.to_string()]).stderr(std::process::Stdio::null()).status();
+}
+
+/// A number of the environment's.
+fn setting<T: FromStr>(name: &str) -> Option<T> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name}={text:?} makes no sense")))
+}
