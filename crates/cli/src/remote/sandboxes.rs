@@ -48,6 +48,18 @@ fn create(session: &Session, options: SandboxCreateOptions) -> Result<(), Remote
     session.output.answer(&value, |_| escape(&made.sandbox_id))
 }
 
+/// One argument is a line for the shell; several are a program and its arguments, as the shell here has taken them apart.
+fn line(command: &[String]) -> String {
+    match command {
+        [line] => line.clone(),
+        several => several.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+    }
+}
+
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 /// Its output is ours, and so is its exit code, where that can be told.
 fn exec(session: &Session, options: SandboxExecOptions) -> Result<(), RemoteError> {
     let SandboxExecOptions { id, language, timeout, stdin, command } = options;
@@ -57,7 +69,7 @@ fn exec(session: &Session, options: SandboxExecOptions) -> Result<(), RemoteErro
             arguments["language"] = json!(language);
             arguments["code"] = json!(command.join(" "));
         }
-        None => arguments["command"] = json!(command.join(" ")),
+        None => arguments["command"] = json!(line(&command)),
     }
     if let Some(timeout) = timeout {
         arguments["timeout_ms"] = json!(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
@@ -135,4 +147,16 @@ fn stats_text(stats: &SandboxStats) -> String {
         let _ = writeln!(out, "            {}", escape(reason));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_argument_is_a_line_and_several_are_words() {
+        let words = |all: &[&str]| line(&all.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        assert_eq!(words(&["echo $HOME; ls"]), "echo $HOME; ls");
+        assert_eq!(words(&["echo", "it's $HOME"]), r"'echo' 'it'\''s $HOME'");
+    }
 }
