@@ -4,43 +4,14 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use hearth_cell::Commons;
-use hearth_core::module::{ImportStyle, ImportType, ModuleCode, ModuleError, ModuleId, ModuleLoader, ModuleSource};
+use hearth_core::module::InMemory;
 use hearth_core::{AppName, Body, Headers, Method, Request, RequestId};
 use hearth_runtime::{Platform, THREAD_STACK, Worker};
 
 use crate::arguments::EvalOptions;
 use crate::{log, one_app};
 
-/// The one module: its source is made from the expression.
-#[derive(Debug)]
-struct Expression {
-    source: Arc<ModuleSource>,
-}
-
-impl ModuleLoader for Expression {
-    fn entry(&self) -> ModuleId {
-        self.source.id.clone()
-    }
-
-    fn resolve(&self, specifier: &str, from: &ModuleId, _: ImportStyle) -> Result<ModuleId, ModuleError> {
-        match specifier {
-            "node:async_hooks" | "async_hooks" => Ok(ModuleId::new("node:async_hooks")),
-            "hearth:inspect" => Ok(ModuleId::new(specifier)),
-            _ => Err(ModuleError::NotFound {
-                specifier: specifier.to_owned(),
-                from: from.to_string(),
-                reason: "an expression has no folder to import from; put it into a file and use `hearth run`".into(),
-            }),
-        }
-    }
-
-    fn load(&self, id: &ModuleId, _: ImportType) -> Result<Arc<ModuleSource>, ModuleError> {
-        if id.is_built_in() {
-            return Ok(Arc::new(ModuleSource { id: id.clone(), code: ModuleCode::BuiltIn, source_map: None }));
-        }
-        Ok(self.source.clone())
-    }
-}
+const NOTHING_ELSE: &str = "an expression has no folder to import from; put it into a file and use `hearth run`";
 
 pub fn eval(options: EvalOptions) -> anyhow::Result<()> {
     log::init("hearth::console=info,warn");
@@ -58,9 +29,7 @@ pub fn eval(options: EvalOptions) -> anyhow::Result<()> {
 
 async fn evaluate(platform: Platform, options: EvalOptions) -> anyhow::Result<()> {
     let text = include_str!("eval.js").replace("EXPRESSION", &json_string(&options.code));
-    let id = ModuleId::new("/eval.js");
-    let source = ModuleSource { id, code: ModuleCode::Module(text.into()), source_map: None };
-    let loader = Arc::new(Expression { source: Arc::new(source) });
+    let loader = Arc::new(InMemory::new(("/eval.js", text), Vec::new(), NOTHING_ELSE));
     let settings = one_app::settings(None, &options.app, &options.env)?;
     let app = one_app::app(&Commons::new()?, AppName::new("eval"), loader, &settings);
     let worker = Worker::start(platform, &hearth_snapshot::snapshot(), app).await?;

@@ -1,12 +1,16 @@
 //! An app's modules as the runtime gets them: resolved, transpiled, ready to compile. Where they come from (a folder, a
 //! bundle) is the loader's business; that they never come from outside the app is the loader's promise.
 
+mod in_memory;
+
 use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use crate::files::AppFiles;
+
+pub use in_memory::InMemory;
 
 /// A module's name within its app: an absolute path below the app's folder, such as `/src/index.ts`.
 /// Built-in modules have a scheme: `node:async_hooks`.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hearth_core::module::{ImportStyle, ImportType, ModuleCode, ModuleError, ModuleId, ModuleLoader, ModuleSource};
+use hearth_core::module::InMemory;
 use hearth_core::{
     AppName, Body, BodyError, ByteSize, Failure, Headers, LimitKind, Limits, Method, Owner, Request, RequestId,
     VersionName,
@@ -21,19 +21,13 @@ use crate::timings::Timings;
 
 const ENTRY: &str = "/eval.js";
 const CODE: &str = "/code.js";
+const NOTHING_ELSE: &str = "an isolate has no packages and no files: run it in the sandbox, without `runtime`";
 
 /// Of the isolate.
 const MEMORY: ByteSize = ByteSize::mb(128);
 
 /// Runs at once; others wait.
 const WORKERS: usize = 4;
-
-/// The two modules that there are.
-#[derive(Debug)]
-struct Pages {
-    entry: Arc<ModuleSource>,
-    code: Arc<ModuleSource>,
-}
 
 /// What was told until now.
 #[derive(Default)]
@@ -85,11 +79,8 @@ async fn start(
     limit: Duration,
     output_limit: u64,
 ) -> Result<Body, Failure> {
-    let page = |id: &str, text: String| {
-        Arc::new(ModuleSource { id: ModuleId::new(id), code: ModuleCode::Module(text.into()), source_map: None })
-    };
     let entry = include_str!("eval.js").replace("OUTPUT_LIMIT", &output_limit.to_string());
-    let loader = Arc::new(Pages { entry: page(ENTRY, entry), code: page(CODE, code) });
+    let loader = Arc::new(InMemory::new((ENTRY, entry), vec![(CODE, code)], NOTHING_ELSE));
     let limits = Limits {
         cpu: limit,
         wall: limit,
@@ -129,33 +120,6 @@ async fn start(
     };
     let response = workshop.cell.host(app, &rules).fetch(request, || {}).await?;
     Ok(response.body)
-}
-
-// === impl Pages ===
-
-impl ModuleLoader for Pages {
-    fn entry(&self) -> ModuleId {
-        self.entry.id.clone()
-    }
-
-    fn resolve(&self, specifier: &str, from: &ModuleId, _: ImportStyle) -> Result<ModuleId, ModuleError> {
-        match specifier {
-            "node:async_hooks" | "async_hooks" => Ok(ModuleId::new("node:async_hooks")),
-            "hearth:inspect" | CODE => Ok(ModuleId::new(specifier)),
-            _ => Err(ModuleError::NotFound {
-                specifier: specifier.to_owned(),
-                from: from.to_string(),
-                reason: "an isolate has no packages and no files: run it in the sandbox, without `runtime`".into(),
-            }),
-        }
-    }
-
-    fn load(&self, id: &ModuleId, _: ImportType) -> Result<Arc<ModuleSource>, ModuleError> {
-        if id.is_built_in() {
-            return Ok(Arc::new(ModuleSource { id: id.clone(), code: ModuleCode::BuiltIn, source_map: None }));
-        }
-        Ok(if *id == self.code.id { self.code.clone() } else { self.entry.clone() })
-    }
 }
 
 // === impl Told ===

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bytes::Bytes;
-use hearth_sandbox::{ExecRequest, JobOutput, JobState, Seen, Signal};
+use hearth_sandbox::{JobOutput, JobState, Seen, Signal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::entry::{Call, Effect, Entry, Given};
-use crate::arguments::timeout;
+use super::run::{Around, shell};
 use crate::error::ToolError;
 use crate::output::{signal_name, signal_number, whole_characters};
 use crate::view::{JobView, job_state};
@@ -140,16 +139,7 @@ struct JobList {
 
 async fn start_job(call: Call, arguments: StartJob) -> Result<Given<Started>, ToolError> {
     let StartJob { sandbox_id, command, timeout_ms, env, cwd, stdin } = arguments;
-    if command.trim().is_empty() {
-        return Err(ToolError::argument("command", "there is nothing to run"));
-    }
-    let request = ExecRequest {
-        stdin: stdin.map(Bytes::from),
-        env: env.unwrap_or_default(),
-        cwd,
-        timeout: timeout("timeout_ms", timeout_ms)?,
-        ..ExecRequest::shell(command)
-    };
+    let request = shell(command, Around { timeout_ms, env, cwd, stdin })?;
     let job = call.sandbox(&sandbox_id)?.start_job(request).await?;
     Ok(Started { job_id: job.to_string() }.into())
 }

@@ -98,18 +98,37 @@ struct RunCommand {
     stdin: Option<String>,
 }
 
-async fn run_command(mut call: Call, arguments: RunCommand) -> Result<Given<RunResult>, ToolError> {
-    let RunCommand { sandbox_id, command, timeout_ms, env, cwd, stdin } = arguments;
+/// What any run is given, beside what is run.
+pub(super) struct Around {
+    pub(super) timeout_ms: Option<u64>,
+    pub(super) env: Option<BTreeMap<String, String>>,
+    pub(super) cwd: Option<String>,
+    pub(super) stdin: Option<String>,
+}
+
+impl Around {
+    fn over(self, request: ExecRequest) -> Result<ExecRequest, ToolError> {
+        Ok(ExecRequest {
+            stdin: self.stdin.map(Bytes::from),
+            env: self.env.unwrap_or_default(),
+            cwd: self.cwd,
+            timeout: timeout("timeout_ms", self.timeout_ms)?,
+            ..request
+        })
+    }
+}
+
+/// A line for the shell.
+pub(super) fn shell(command: String, around: Around) -> Result<ExecRequest, ToolError> {
     if command.trim().is_empty() {
         return Err(ToolError::argument("command", "there is nothing to run"));
     }
-    let request = ExecRequest {
-        stdin: stdin.map(Bytes::from),
-        env: env.unwrap_or_default(),
-        cwd,
-        timeout: timeout("timeout_ms", timeout_ms)?,
-        ..ExecRequest::shell(command)
-    };
+    around.over(ExecRequest::shell(command))
+}
+
+async fn run_command(mut call: Call, arguments: RunCommand) -> Result<Given<RunResult>, ToolError> {
+    let RunCommand { sandbox_id, command, timeout_ms, env, cwd, stdin } = arguments;
+    let request = shell(command, Around { timeout_ms, env, cwd, stdin })?;
     let result = run(&mut call, &sandbox_id, request).await?;
     let told = result.told();
     Ok(Given::told(result, told))
@@ -118,13 +137,7 @@ async fn run_command(mut call: Call, arguments: RunCommand) -> Result<Given<RunR
 async fn execute_code(mut call: Call, arguments: ExecuteCode) -> Result<Given<CodeResult>, ToolError> {
     let ExecuteCode { sandbox_id, language, code, runtime, timeout_ms, env, cwd, stdin, session } = arguments;
     let language = language_of(&language)?;
-    let request = ExecRequest {
-        stdin: stdin.map(Bytes::from),
-        env: env.unwrap_or_default(),
-        cwd,
-        timeout: timeout("timeout_ms", timeout_ms)?,
-        ..ExecRequest::code(language, Bytes::new())
-    };
+    let request = Around { timeout_ms, env, cwd, stdin }.over(ExecRequest::code(language, Bytes::new()))?;
     let runtime = runtime.unwrap_or_default();
     if runtime == Runtime::Isolate {
         check_isolate(language, &request, session.as_deref())?;

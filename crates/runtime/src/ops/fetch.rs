@@ -100,11 +100,7 @@ pub(super) fn op_fetch_head<'s>(
     let gate = gate(&state, request);
     let client = state.app.egress.clone();
     let (op, promise) = state.start_op(scope, request, async move {
-        let permit = match gate {
-            // The gate is never closed.
-            Some(gate) => gate.acquire_owned().await.ok(),
-            None => None,
-        };
+        let permit = pass(gate).await;
         let answer = client.send(*outgoing).await.map_err(|error| OpError::type_error(error.to_string()))?;
         let mut response = answer.response;
         let body = match (response.body, &mut response.websocket) {
@@ -137,6 +133,12 @@ pub(super) fn gate(state: &State, request: RequestId) -> Option<Arc<Semaphore>> 
     let mut requests = state.requests.borrow_mut();
     let entry = requests.get(request)?;
     (at_once != 0).then(|| entry.gate.get_or_insert_with(|| Arc::new(Semaphore::new(at_once as usize))).clone())
+}
+
+/// Waits at the gate, where there is one.
+pub(super) async fn pass(gate: Option<Arc<Semaphore>>) -> Option<OwnedSemaphorePermit> {
+    // It is never closed.
+    gate?.acquire_owned().await.ok()
 }
 
 pub(super) fn op_fetch_abort<'s>(

@@ -6,7 +6,7 @@ use hearth_core::{Body, Headers, Method, RequestId, SocketEnd};
 use hearth_egress::{Outgoing, RedirectMode};
 
 use super::convert::{buffer_value, bytes_of, id_of, string_bytes, string_of, strings_of, text_value};
-use super::fetch::{count, gate};
+use super::fetch::{count, gate, pass};
 use super::{Arguments, Return};
 use crate::op_error::OpError;
 use crate::sockets::{Handed, SocketId};
@@ -169,11 +169,7 @@ pub(super) fn op_websocket_connect<'s>(
     let outgoing = Outgoing { method: Method::Get, url, headers, body: Body::Empty, redirect: RedirectMode::Error };
     let (gate, client) = (gate(&state, request), state.app.egress.clone());
     let (op, promise) = state.start_op(scope, request, async move {
-        let permit = match gate {
-            // The gate is never closed.
-            Some(gate) => gate.acquire_owned().await.ok(),
-            None => None,
-        };
+        let permit = pass(gate).await;
         let response = client.send(outgoing).await.map_err(|error| OpError::type_error(error.to_string()))?.response;
         let status = response.status;
         let mut end = response

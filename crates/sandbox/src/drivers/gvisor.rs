@@ -21,11 +21,11 @@ use hearth_jail::sandbox::cgroup::{Groups, Hierarchies};
 use hearth_jail::sandbox::{Network, Plan};
 use serde_json::{Value, json};
 
+use super::blocking::{asynchronous, blocking};
 use crate::driver::{
     BootError, BootSpec, Booted, BoxFuture, DestroyError, Driver, DriverName, Image, Instance, Probe, Reach,
     Unavailable, Usage,
 };
-use crate::network::NetworkShape;
 
 pub const NAME: DriverName = DriverName("gvisor");
 
@@ -58,9 +58,6 @@ impl GVisor {
     }
 
     async fn start(&self, spec: &BootSpec) -> Result<Booted, BootError> {
-        if spec.shape.network == NetworkShape::Host {
-            return Err(BootError { reason: "gvisor sandboxes have no network: use `process` for `full`".to_owned() });
-        }
         let Some(runsc) = self.runsc.clone() else { return Err(BootError { reason: "there is no runsc".to_owned() }) };
         let plan = Plan {
             name: format!("gvisor-{}", spec.id),
@@ -74,12 +71,8 @@ impl GVisor {
         let groups = self.hierarchies.groups(std::process::id(), &plan.name);
         let container = Container { runsc, own: self.own(), name: spec.id.to_string() };
         let image = spec.image.clone();
-        let started = tokio::task::spawn_blocking(move || container.start(&image, &plan, groups)).await;
-        let wrong = |error: String| BootError { reason: error };
-        let (running, agent) = started.map_err(|error| wrong(error.to_string()))?.map_err(|e| wrong(e.to_string()))?;
-        agent.set_nonblocking(true).map_err(|error| wrong(error.to_string()))?;
-        let agent = tokio::net::UnixStream::from_std(agent).map_err(|error| wrong(error.to_string()))?;
-        Ok(Booted { instance: Box::new(running), agent: Box::new(agent), uplink: None })
+        let (running, agent) = blocking(move || container.start(&image, &plan, groups)).await?;
+        Ok(Booted { instance: Box::new(running), agent: Box::new(asynchronous(agent)?), uplink: None })
     }
 }
 

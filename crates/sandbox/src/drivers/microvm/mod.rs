@@ -20,7 +20,6 @@ mod template;
 
 use std::collections::HashMap;
 use std::fs;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,11 +29,11 @@ use tokio::sync::OnceCell;
 
 use self::qemu::{Accelerator, Hardware, Qemu};
 use self::template::{Parts, Template, TemplateError};
+use super::blocking::{asynchronous, blocking};
 use crate::driver::{
     BootError, BootSpec, Booted, BoxFuture, DestroyError, Driver, DriverName, Image, Instance, Probe, Reach,
     Unavailable, Usage,
 };
-use crate::network::NetworkShape;
 
 pub const NAME: DriverName = DriverName("microvm");
 
@@ -65,9 +64,6 @@ impl MicroVm {
     }
 
     async fn start(&self, spec: &BootSpec) -> Result<Booted, BootError> {
-        if spec.shape.network == NetworkShape::Host {
-            return Err(BootError { reason: "a microvm has no network: use another driver for `full`".to_owned() });
-        }
         let megabytes = spec.shape.memory.bytes().div_ceil(1 << 20).max(LEAST_MEGABYTES);
         let hardware = Hardware { megabytes, cpus: spec.shape.cpus };
         let template = self.lock().entry((spec.image.clone(), hardware)).or_default().clone();
@@ -82,7 +78,7 @@ impl MicroVm {
         let (child, agent) = blocking(move || {
             let mut machine = template.get().expect("made above").copy(&parts)?;
             let agent = machine.agent.take().expect("nobody took it yet");
-            Ok((Guest::new(machine.into_child()), agent))
+            Ok::<_, TemplateError>((Guest::new(machine.into_child()), agent))
         })
         .await?;
         Ok(Booted { instance: Box::new(child), agent: Box::new(asynchronous(agent)?), uplink: None })
@@ -233,21 +229,6 @@ fn is_hearth(pid: u32) -> bool {
 /// The fourth field; the second is a name in parentheses that can hold anything.
 fn parent_of(stat: &str) -> Option<u32> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
-}
-
-fn asynchronous(stream: UnixStream) -> Result<tokio::net::UnixStream, BootError> {
-    let ready = stream.set_nonblocking(true).and_then(|()| tokio::net::UnixStream::from_std(stream));
-    ready.map_err(|error| BootError { reason: format!("the agent's socket cannot be used: {error}") })
-}
-
-/// Runs what blocks where that may be done. What it made is dropped, and so ended, when nobody waits for it any more.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, TemplateError> + Send + 'static,
-) -> Result<T, BootError> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result.map_err(|error| BootError { reason: error.to_string() }),
-        Err(error) => Err(BootError { reason: error.to_string() }),
-    }
 }
 
 #[cfg(test)]

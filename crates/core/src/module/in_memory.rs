@@ -1,0 +1,54 @@
+//! Modules that are given as text: for code that comes from no folder. Beside what the runtime itself has, they can import
+//! each other and nothing else.
+
+use std::sync::Arc;
+
+use super::{ImportStyle, ImportType, ModuleCode, ModuleError, ModuleId, ModuleLoader, ModuleSource};
+
+#[derive(Debug)]
+pub struct InMemory {
+    entry: Arc<ModuleSource>,
+    /// What can be imported, by its id.
+    others: Vec<Arc<ModuleSource>>,
+    /// What is said to who wants to import anything else, and what to do instead.
+    nothing_else: &'static str,
+}
+
+impl InMemory {
+    /// Each module as its id and its text.
+    pub fn new(entry: (&str, String), others: Vec<(&str, String)>, nothing_else: &'static str) -> Self {
+        let module = |(id, text): (&str, String)| {
+            Arc::new(ModuleSource { id: ModuleId::new(id), code: ModuleCode::Module(text.into()), source_map: None })
+        };
+        Self { entry: module(entry), others: others.into_iter().map(module).collect(), nothing_else }
+    }
+}
+
+impl ModuleLoader for InMemory {
+    fn entry(&self) -> ModuleId {
+        self.entry.id.clone()
+    }
+
+    fn resolve(&self, specifier: &str, from: &ModuleId, _: ImportStyle) -> Result<ModuleId, ModuleError> {
+        match specifier {
+            "node:async_hooks" | "async_hooks" => Ok(ModuleId::new("node:async_hooks")),
+            "hearth:inspect" => Ok(ModuleId::new(specifier)),
+            _ => match self.others.iter().find(|module| module.id.as_str() == specifier) {
+                Some(module) => Ok(module.id.clone()),
+                None => Err(ModuleError::NotFound {
+                    specifier: specifier.to_owned(),
+                    from: from.to_string(),
+                    reason: self.nothing_else.to_owned(),
+                }),
+            },
+        }
+    }
+
+    fn load(&self, id: &ModuleId, _: ImportType) -> Result<Arc<ModuleSource>, ModuleError> {
+        if id.is_built_in() {
+            return Ok(Arc::new(ModuleSource { id: id.clone(), code: ModuleCode::BuiltIn, source_map: None }));
+        }
+        let other = self.others.iter().find(|module| module.id == *id);
+        Ok(other.unwrap_or(&self.entry).clone())
+    }
+}
