@@ -115,12 +115,14 @@ const acts = {
     for (const [language, source] of [
       ["python", "print(6 * 7)"], ["javascript", "console.log(6 * 7)"], ["node", "console.log(6 * 7)"],
       ["bash", "echo $((6 * 7))"], ["sh", "echo $((6 * 7))"],
+      ["typescript", "interface A { b: number }\nconst a: A = { b: 42 };\nconsole.log(a.b)"],
     ]) {
       const result = await code(language, source);
       assert.deepEqual([result.stdout, result.exit_code], ["42\n", 0], `${language}: ${result.stderr}`);
     }
     for (const [language, source] of [
       ["python", "raise ValueError('no')"], ["javascript", "throw new Error('no')"], ["bash", "echo no >&2; exit 1"],
+      ["typescript", "function f(a: number): never {\n  throw new Error('no');\n}\nf(1)"], ["typescript", "let no: = 1"],
     ]) {
       const result = await code(language, source);
       assert.ok(result.exit_code !== 0 && result.stderr.includes("no"), language);
@@ -159,6 +161,16 @@ const acts = {
     await refused("not_found", "read_file", { sandbox_id, path: "text" });
     const { entries } = await ok("list_directory", { sandbox_id, path: "deep/er" });
     assert.deepEqual([entries[0].name, entries[0].kind, entries[0].size, entries[0].mode], ["blob", "file", 1_000_000, "600"]);
+    // Ten thousand, a page at a time, in order, with a link among them that leads nowhere.
+    await ok("run_command", { sandbox_id, command: "mkdir many && cd many && seq -f %05g 9999 | xargs touch && ln -s none 10000" });
+    const names = [];
+    for (let cursor; cursor !== null; ) {
+      const page = await ok("list_directory", { sandbox_id, path: "many", ...(cursor && { cursor }) });
+      names.push(...page.entries.map((entry) => `${entry.name} ${entry.kind}`));
+      cursor = page.next_cursor ?? null;
+    }
+    assert.deepEqual([names.length, names[0], names.at(-1)], [10_000, "00001 file", "10000 symlink"]);
+    assert.deepEqual(names, names.toSorted());
     await ok("write_file", { sandbox_id, path: "a b😀.txt", content: "as a resource" });
     const { resources } = await client.listResources();
     const resource = resources.find((one) => one.name === "a b😀.txt");
@@ -182,12 +194,17 @@ const acts = {
   },
 
   async time({ call, ok, client, sandbox_id }) {
-    const slow = await ok("run_command", { sandbox_id, command: "echo begun; sleep 60; echo late", timeout_ms: 1000 });
+    const slow = await ok("run_command", { sandbox_id, command: "echo begun; sleep 60; echo late", timeout_ms: 3000 });
     assert.ok(slow.timed_out && slow.stdout === "begun\n");
     assert.equal((await ok("run_command", { sandbox_id, command: "echo mine" })).stdout, "mine\n");
     const heard = [];
-    const command = "echo one; sleep 0.5; echo two; sleep 0.5; echo three";
-    const onprogress = (progress) => heard.push(progress.message);
+    // It goes on when it was heard.
+    const wait = (what) => `while [ ! -e heard-${what} ]; do sleep 0.01; done`;
+    const command = `echo one; ${wait("one")}; echo two; ${wait("two")}; echo three`;
+    const onprogress = ({ message }) => {
+      heard.push(message);
+      call("write_file", { sandbox_id, path: `heard-${message.trim()}`, content: "" }).catch(() => {});
+    };
     const told = await ok("run_command", { sandbox_id, command }, { onprogress });
     assert.equal(told.stdout, "one\ntwo\nthree\n");
     assert.ok(heard.join("").startsWith("one\ntwo\n"), JSON.stringify(heard));

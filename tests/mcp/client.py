@@ -108,7 +108,7 @@ async def commands(v):
 async def code(v):
     for language, source in [
         ("python", "print(6 * 7)"), ("javascript", "console.log(6 * 7)"), ("bash", "echo $((6 * 7))"),
-        ("sh", "echo $((6 * 7))"),
+        ("sh", "echo $((6 * 7))"), ("typescript", "enum A { B = 6 }\nconst n: number = A.B * 7;\nconsole.log(n)"),
     ]:
         ran = await v.code(language, source)
         assert (ran["stdout"], ran["exit_code"]) == ("42\n", 0), (language, ran)
@@ -151,17 +151,23 @@ async def files(v):
 
 
 async def time(v):
-    slow = await v.run("echo begun; sleep 60; echo late", timeout_ms=1000)
+    slow = await v.run("echo begun; sleep 60; echo late", timeout_ms=3000)
     assert slow["timed_out"] and slow["stdout"] == "begun\n", slow
     assert (await v.run("echo mine"))["stdout"] == "mine\n"
-    heard = []
+    heard, answers = [], []
 
+    # It goes on when it was heard.
     async def progress(_progress, _total, message):
         heard.append(message)
+        arguments = {"sandbox_id": v.sandbox_id, "path": f"heard-{message.strip()}", "content": ""}
+        answers.append(asyncio.create_task(v.call("write_file", arguments)))
 
-    arguments = {"sandbox_id": v.sandbox_id, "command": "echo one; sleep 0.5; echo two; sleep 0.5; echo three"}
+    wait = "while [ ! -e heard-{} ]; do sleep 0.01; done"
+    command = f"echo one; {wait.format('one')}; echo two; {wait.format('two')}; echo three"
+    arguments = {"sandbox_id": v.sandbox_id, "command": command}
     assert (await v.ok("run_command", arguments, progress))["stdout"] == "one\ntwo\nthree\n"
     assert "".join(heard).startswith("one\ntwo\n"), heard
+    await asyncio.gather(*answers)
 
 
 async def destruction(v):

@@ -1,7 +1,8 @@
 // A node that keeps its variables between runs. Requests come over descriptor 3, each text ended by a zero byte: path,
 // folder, number of variables, variables. Each is answered by its status and a newline. Runs are evaluated as in node's own
-// prompt: declarations stay, `await` works outside of functions.
+// prompt: declarations stay, `await` works outside of functions. TypeScript is turned into JavaScript before.
 const fs = require('node:fs');
+const { SourceMap } = require('node:module');
 const net = require('node:net');
 const repl = require('node:repl');
 const { PassThrough, Writable } = require('node:stream');
@@ -11,7 +12,7 @@ const control = new net.Socket({ fd: 3 });
 const output = new Writable({
   write(chunk, _, written) {
     if (!chunk.length) return written();
-    process.stderr.write(chunk, written);
+    process.stderr.write(inSource(chunk.toString()), written);
     if (chunk.toString().startsWith('Uncaught')) setImmediate(answer, 1);
   },
 });
@@ -20,6 +21,27 @@ const prompt = repl.start({ prompt: '', input: new PassThrough(), output, useGlo
 let waiting = [];
 let rest = Buffer.alloc(0);
 let isRunning = false;
+
+// Where the code of TypeScript came from, by the name under which it was run.
+const maps = new Map();
+
+function inSource(text) {
+  return text.replace(/(\[code \d+\]\.ts):(\d+):(\d+)/g, (place, name, line, column) => {
+    const { originalLine, originalColumn } = maps.get(name)?.findEntry(line - 1, column - 1) ?? {};
+    return originalLine === undefined ? place : `[code].ts:${originalLine + 1}:${originalColumn + 1}`;
+  });
+}
+
+// What is to be evaluated, and under which name.
+function load(source) {
+  if (!source.endsWith('.ts')) return [`${fs.readFileSync(source, 'utf8')}\n`, '[code]'];
+  const script = compiled(source);
+  if (script === undefined) return [];
+  const name = `[code ${maps.size + 1}].ts`;
+  const [code, map] = script.split('\n//# sourceMappingURL=data:application/json;charset=utf-8;base64,');
+  maps.set(name, map && new SourceMap(JSON.parse(Buffer.from(map, 'base64').toString())));
+  return [`${code}\n`, name];
+}
 
 function answer(status) {
   if (!isRunning) return;
@@ -40,12 +62,15 @@ function next() {
   }
   const done = (error) => {
     // The prompt would ask for more where a text is not whole.
-    if (error) console.error(error.err?.stack ?? error.stack ?? error);
+    const told = error && (error.err?.stack ?? error.stack ?? error);
+    if (error) console.error(typeof told === 'string' ? inSource(told) : told);
     answer(error ? 1 : 0);
   };
   try {
     if (folder) process.chdir(folder);
-    prompt.eval(fs.readFileSync(source, 'utf8'), prompt.context, '[code]', done);
+    const [code, name] = load(source);
+    if (code === undefined) return answer(1);
+    prompt.eval(code, prompt.context, name, done);
   } catch (error) {
     done(error);
   }

@@ -1,18 +1,23 @@
-# A python that forks for each run. The agent started it with a socket as descriptor 3 and sends requests:
+# A python that forks. The agent started it with a socket as descriptor 3 and sends requests:
 #
-#   length (4 bytes, little-endian)   number NUL path NUL cwd NUL count NUL (NAME=VALUE NUL)*
+#   length (4 bytes, little-endian)   number NUL kind NUL [path NUL cwd NUL count NUL (NAME=VALUE NUL)*]
 #
-# with the new process's three standard descriptors, and for a session its own socket as the fourth. It answers with
-# 13 bytes: R (waits for work), F (number, pid: forked), E (number, status: ended).
+# with the new process's three standard descriptors and a socket of its own. It answers with 13 bytes: F (number, pid: forked),
+# E (number, status: ended). The kinds of forks:
+#
+#   spare     closes its socket when it waits. Its input begins with a length and a request, path NUL cwd NUL ... as above;
+#             what follows is the program's own input
+#   session   starts in the request's folder, with its variables. Further requests come over its socket, each of which is
+#             answered by a status and a newline
 import array, atexit, base64, collections, contextlib, copy, csv, datetime, functools, gc, hashlib, io, itertools, json
 import linecache, math, operator, os, pathlib, random, re, select, signal, site, socket, string, struct, subprocess, sys
 import tempfile, textwrap, threading, time, traceback, types, typing, urllib.parse
 
 
-def receive(control, count):
+def read_exactly(read, count):
     data = b""
     while len(data) < count:
-        piece = control.recv(count - len(data))
+        piece = read(count - len(data))
         if not piece:
             os._exit(0)
         data += piece
@@ -32,14 +37,11 @@ def serve():
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
     forks = {}
-    # Looked up once, for all forks.
-    site.getusersitepackages()
-    gc.collect()
-    gc.freeze()
-    control.sendall(struct.pack("<cQi", b"R", 0, os.getpid()))
     poll = select.poll()
     poll.register(control, select.POLLIN)
     poll.register(wake, select.POLLIN)
+    gc.collect()
+    gc.freeze()
     while True:
         for descriptor, _ in poll.poll():
             if descriptor == wake:
@@ -49,18 +51,19 @@ def serve():
             head, fds, _, _ = socket.recv_fds(control, 4, 4)
             if not head:
                 os._exit(0)
-            head += receive(control, 4 - len(head))
-            number, _, request = receive(control, struct.unpack("<I", head)[0]).partition(b"\0")
+            head += read_exactly(control.recv, 4 - len(head))
+            request = read_exactly(control.recv, struct.unpack("<I", head)[0])
+            number, kind, request = request.split(b"\0", 2)
             pid = os.fork()
             if pid == 0:
                 signal.set_wakeup_fd(-1)
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 os.setsid()
+                control.detach()
                 for place, descriptor in enumerate(fds):
                     os.dup2(descriptor, place)
-                control.detach()
                 os.closerange(len(fds), 64)
-                return len(fds) == 4, request
+                return kind, request
             for descriptor in fds:
                 os.close(descriptor)
             forks[pid] = int(number)
@@ -77,10 +80,9 @@ def serve():
 def enter(cwd, environment):
     if cwd:
         os.chdir(cwd)
-        if sys.path[0] != "":
-            sys.path.insert(0, "")
     for name, value in environment:
-        os.environb[name] = value
+        if os.environb.get(name) != value:
+            os.environb[name] = value
     # Packages that were installed after this interpreter had started.
     user = site.getusersitepackages()
     if user not in sys.path and os.path.isdir(user):
@@ -138,15 +140,34 @@ def session():
         control.sendall(b"%d\n" % (status & 255))
 
 
-is_session, request = serve()
-sys.stdout.reconfigure(line_buffering=True)
+def wait():
+    """Waits for a program."""
+    # Memory that is shared with the parent is copied when it is first written to: what every program writes to is, now.
+    enter("", os.environb.items())
+    exec(load(os.devnull), {})
+    print(end="", flush=True)
+    os.close(3)
+    read = functools.partial(os.read, 0)
+    return fields(read_exactly(read, struct.unpack("<I", read_exactly(read, 4))[0]))
+
+
+# Looked up once, for all forks.
+site.getusersitepackages()
+# Programs import from the folder that they start in, not from this one's.
+sys.path[0] = ""
 sys.excepthook = hide_own_frames
+sys.stdout.reconfigure(line_buffering=True)
 main = types.ModuleType("__main__")
 main.__builtins__ = __builtins__
+kind, request = serve()
 sys.modules["__main__"] = main
-if is_session:
+if kind == b"session":
+    _, cwd, environment = fields(request)
+    enter(cwd, environment)
     session()
-path, cwd, environment = fields(request)
+path, cwd, environment = wait()
+# Copies of a virtual machine have copies of what waited in it, which must not draw the same numbers.
+random.seed()
 enter(cwd, environment)
 sys.argv = [os.fsdecode(path)]
 main.__file__ = sys.argv[0]

@@ -1,10 +1,19 @@
-//! The loop, and what each request does. Execs are in `agent/exec.rs`, the end of processes in `agent/ending.rs`.
+//! The loop, and what each request does.
+//!
+//! | file | |
+//! |---|---|
+//! | `agent/exec.rs` | what each exec is run by |
+//! | `agent/spare.rs` | interpreters that wait for a program |
+//! | `agent/session.rs` | interpreters that are kept |
+//! | `agent/warm.rs` | who waits for interpreters to be ready, and the python that forks |
+//! | `agent/stream.rs` | input, output and signals of what runs |
+//! | `agent/ending.rs` | the end of processes |
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
 
-use hearth_agent::{Answer, CallId, Failure, Language, Request, Stream, VERSION};
+use hearth_agent::{Answer, CHUNK, CallId, Failure, Request, Stream, VERSION};
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{SigSet, Signal};
@@ -12,6 +21,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 
 use crate::body::{Body, BodyKey};
 use crate::connection::{Connection, Lost};
+use crate::engine::Engine;
 use crate::files;
 use crate::interpreters::Interpreters;
 use crate::poll::{Event, Interest, Poll, Token};
@@ -20,7 +30,13 @@ use crate::write::Writes;
 
 mod ending;
 mod exec;
+mod session;
+mod spare;
+mod stream;
 mod warm;
+
+/// So much of a program's output is read at once.
+const PIECE: usize = CHUNK / 4;
 
 pub struct Agent {
     poll: Poll,
@@ -34,10 +50,16 @@ pub struct Agent {
     last_key: u32,
     python: Option<Python>,
     /// Who waits for interpreters to be ready, and for which.
-    warming: Vec<(CallId, Vec<Language>)>,
-    /// A spare is kept: somebody asked for it.
-    keeps_spare: bool,
+    warming: Vec<(CallId, Vec<Engine>)>,
+    /// One of each of these is kept waiting: somebody asked for it.
+    kept: Vec<Engine>,
+    /// When it is looked whether one is missing.
+    refill_at: Option<Instant>,
     writes: Writes,
+    /// Where output is read to.
+    piece: Vec<u8>,
+    /// What is waited for on the connection.
+    listens: Interest,
     /// Programs wait until the client has read.
     is_held: bool,
 }
@@ -62,17 +84,20 @@ impl Agent {
             connection: Connection::new(connection),
             signals,
             _reserved: reserved,
-            interpreters: Interpreters::find(&std::env::args().skip(1).collect::<Vec<_>>()),
+            interpreters: Interpreters::find(),
             env: std::env::vars().collect(),
             bodies: HashMap::new(),
             last_key: 0,
             python: None,
             warming: Vec::new(),
-            keeps_spare: false,
+            kept: Vec::new(),
+            refill_at: None,
             writes: Writes::default(),
+            piece: vec![0; PIECE],
+            listens: Interest::Read,
             is_held: false,
         };
-        agent.poll.add(agent.connection.fd(), Token::Connection, Interest::Read)?;
+        agent.poll.add(agent.connection.fd(), Token::Connection, agent.listens)?;
         agent.poll.add(agent.signals.as_fd(), Token::Signals, Interest::Read)?;
         Ok(agent)
     }
@@ -100,6 +125,7 @@ impl Agent {
         self.enforce_deadlines();
         self.connection.flush()?;
         self.hold_or_release();
+        self.refill();
         Ok(())
     }
 
@@ -134,7 +160,7 @@ impl Agent {
                 self.connection.send(&Answer::Hello { version: VERSION, nonce, languages });
             }
             Request::Ping { id } => self.connection.send(&Answer::Pong { id }),
-            Request::Warm { id, languages } => self.warm(id, languages),
+            Request::Warm { id, languages } => self.warm(id, &languages),
             Request::Exec { id, exec } => self.exec(id, exec),
             Request::Stdin { id, bytes } => self.stdin(id, &bytes.0),
             Request::CloseStdin { id } => self.close_stdin(id),
@@ -216,7 +242,10 @@ impl Agent {
     /// Lets programs wait while the client does not read, and go on when it does.
     fn hold_or_release(&mut self) {
         let wanted = if self.connection.has_unsent() { Interest::Both } else { Interest::Read };
-        self.poll.change(self.connection.fd(), Token::Connection, wanted);
+        if wanted != self.listens {
+            self.listens = wanted;
+            self.poll.change(self.connection.fd(), Token::Connection, wanted);
+        }
         let is_full = self.connection.is_full();
         if is_full == self.is_held {
             return;
@@ -238,7 +267,7 @@ impl Agent {
 
     fn next_deadline(&self) -> Option<Instant> {
         let running = self.bodies.values().filter_map(|body| body.run.as_ref());
-        running.filter(|run| !run.timed_out).map(|run| run.deadline).min()
+        running.filter(|run| !run.timed_out).map(|run| run.deadline).chain(self.refill_at).min()
     }
 
     fn enforce_deadlines(&mut self) {

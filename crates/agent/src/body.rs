@@ -5,12 +5,13 @@
 //! ```
 //! Invariant: `run` is there exactly while an exec has been asked for and not been answered by its `Exit`.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use hearth_agent::{Language, Stream};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::unistd::{Pid, pipe2};
 
+use crate::engine::Engine;
 use crate::poll::Token;
 use crate::run::Run;
 
@@ -20,8 +21,8 @@ pub struct BodyKey(pub u32);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     Once,
-    /// A node that has started and waits for a program.
-    Spare,
+    /// An interpreter that has started and waits for a program.
+    Spare(Engine),
     Session {
         language: Language,
         name: String,
@@ -95,6 +96,21 @@ impl Body {
             Stream::Stdout => self.stdout = None,
             Stream::Stderr => self.stderr = None,
         }
+    }
+}
+
+// === impl Ends ===
+
+impl Ends {
+    /// In the order of their numbers.
+    pub fn standard(&self) -> [BorrowedFd<'_>; 3] {
+        [self.stdin.as_fd(), self.stdout.as_fd(), self.stderr.as_fd()]
+    }
+
+    /// The same, and a socket after them.
+    pub fn with<'a>(&'a self, control: BorrowedFd<'a>) -> [BorrowedFd<'a>; 4] {
+        let [stdin, stdout, stderr] = self.standard();
+        [stdin, stdout, stderr, control]
     }
 }
 

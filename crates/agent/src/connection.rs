@@ -9,6 +9,7 @@ use nix::unistd::{read, write};
 
 /// With so many bytes waiting, programs are made to wait.
 const HIGH: usize = 1 << 20;
+const READ: usize = 64 << 10;
 
 pub struct Connection {
     socket: OwnedFd,
@@ -16,6 +17,8 @@ pub struct Connection {
     out: Vec<u8>,
     /// What of `out` is sent.
     sent: usize,
+    /// Where requests are read to.
+    buffer: Vec<u8>,
 }
 
 /// The end of the connection.
@@ -29,7 +32,7 @@ pub enum Lost {
 impl Connection {
     /// `socket` must not block.
     pub fn new(socket: OwnedFd) -> Self {
-        Self { socket, decoder: Decoder::new(), out: Vec::new(), sent: 0 }
+        Self { socket, decoder: Decoder::new(), out: Vec::new(), sent: 0, buffer: vec![0; READ] }
     }
 
     pub fn fd(&self) -> BorrowedFd<'_> {
@@ -38,11 +41,10 @@ impl Connection {
 
     /// Takes what has come. The requests are then had from [`request`](Self::request).
     pub fn fill(&mut self) -> Result<(), Lost> {
-        let mut buffer = [0; 64 << 10];
-        match read(&self.socket, &mut buffer) {
+        match read(&self.socket, &mut self.buffer) {
             Ok(0) => Err(Lost::Closed),
             Ok(count) => {
-                self.decoder.push(&buffer[..count]);
+                self.decoder.push(&self.buffer[..count]);
                 Ok(())
             }
             Err(Errno::EAGAIN | Errno::EINTR) => Ok(()),

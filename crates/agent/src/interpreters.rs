@@ -14,41 +14,42 @@ const FOLDERS: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
 const SOURCES: &str = "/tmp/.hearth";
 
 pub const PYTHON_ZYGOTE: &str = include_str!("../scripts/zygote.py");
-pub const NODE_SPARE: &str = include_str!("../scripts/spare.cjs");
-pub const NODE_SESSION: &str = include_str!("../scripts/session.cjs");
+pub const NODE_SPARE: &str = concat!(include_str!("../scripts/typescript.cjs"), include_str!("../scripts/spare.cjs"));
+pub const NODE_SESSION: &str =
+    concat!(include_str!("../scripts/typescript.cjs"), include_str!("../scripts/session.cjs"));
 pub const BASH_SESSION: &str = include_str!("../scripts/session.bash");
 
-/// An argument of the agent's: a language that its interpreter is too old for. Who makes the sandbox knows; to ask the
-/// interpreter itself would take longer than the sandbox.
-const WITHOUT: &str = "--without=";
+/// What turns TypeScript into JavaScript for node. It is brought along by who makes the sandbox.
+const TYPESCRIPT: &str = "/.hearth/typescript";
 
 /// The interpreters that this sandbox has.
 pub struct Interpreters {
-    without: Vec<Language>,
     pub python: Option<String>,
     pub node: Option<String>,
+    has_typescript: bool,
     pub bash: Option<String>,
     pub sh: Option<String>,
 }
 
 impl Interpreters {
-    pub fn find(arguments: &[String]) -> Self {
-        let without = arguments.iter().filter_map(|argument| argument.strip_prefix(WITHOUT)?.parse().ok()).collect();
-        let find = |name: &str| {
-            FOLDERS
-                .iter()
-                .map(|folder| format!("{folder}/{name}"))
-                .find(|path| nix::unistd::access(path.as_str(), nix::unistd::AccessFlags::X_OK).is_ok())
-        };
-        Self { without, python: find("python3"), node: find("node"), bash: find("bash"), sh: find("sh") }
+    pub fn find() -> Self {
+        let is_there = |path: &str| nix::unistd::access(path, nix::unistd::AccessFlags::X_OK).is_ok();
+        let find = |name: &str| FOLDERS.iter().map(|folder| format!("{folder}/{name}")).find(|path| is_there(path));
+        Self {
+            python: find("python3"),
+            node: find("node"),
+            has_typescript: is_there(TYPESCRIPT),
+            bash: find("bash"),
+            sh: find("sh"),
+        }
     }
 
     /// What runs programs in `language`.
     pub fn of(&self, language: Language) -> Option<&str> {
         match language {
-            language if self.without.contains(&language) => None,
             Language::Python => self.python.as_deref(),
-            Language::JavaScript | Language::TypeScript => self.node.as_deref(),
+            Language::JavaScript => self.node.as_deref(),
+            Language::TypeScript => self.node.as_deref().filter(|_| self.has_typescript),
             Language::Bash => self.bash.as_deref(),
             Language::Sh => self.sh.as_deref(),
         }

@@ -10,6 +10,7 @@
 //! | `body.rs` | a process that runs, is kept, or waits |
 //! | `run.rs` | one exec: limits, deadline, what is known of its end |
 //! | `spawn.rs` | new processes |
+//! | `engine.rs` | interpreters that are worth starting ahead |
 //! | `tree.rs` | the end of a process and all its descendants |
 //! | `interpreters.rs` | what runs which language, and where sources lie |
 //! | `python.rs` | an interpreter that forks for each program |
@@ -22,6 +23,7 @@
 mod agent;
 mod body;
 mod connection;
+mod engine;
 mod files;
 mod interpreters;
 mod poll;

@@ -1,21 +1,38 @@
-//! The port of a virtual machine, as a connection. Unlike a socket it has a name, which is there before the port itself can be
-//! opened, and it can be open before anybody is at its other end: it reads then as if somebody had left. So the agent waits,
-//! for the one and then for the other.
+//! The port of a virtual machine, as a connection. There are two kinds.
+//!
+//! A serial port has a name like a file, which is there before the port itself can be opened, and it can be open before anybody
+//! is at its other end: it reads then as if somebody had left. So the agent waits, for the one and then for the other.
+//!
+//! On a vsock port the agent listens. A snapshot of the machine ends all connections, and a copy of it is spoken to over a new
+//! one; the agent, and the interpreters that wait in it, must not end with the old. So clients come one after the other, and
+//! what is said is carried between them and one end of a socket pair, which stays. Nobody but the machine's end ends it.
 
 use std::fs::File;
-use std::io;
-use std::os::fd::AsFd;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+use hearth_jail::vsock;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::dup2_stdin;
 
 /// Nobody who starts a machine takes longer to speak to it.
 const PATIENCE: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(5);
+const VSOCK: &str = "vsock:";
 
-/// Makes the port descriptor 0. Returns when there is something to be read from it.
-pub fn take(path: &str) -> io::Result<()> {
+/// Makes the port descriptor 0: a path, or `vsock:` and a number.
+pub fn take(name: &str) -> io::Result<()> {
+    match name.strip_prefix(VSOCK) {
+        Some(number) => listen(number.parse().map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?),
+        None => open(name),
+    }
+}
+
+/// Returns when there is something to be read.
+fn open(path: &str) -> io::Result<()> {
     let began = Instant::now();
     // Once only: who closes it loses what has come.
     let port = loop {
@@ -34,4 +51,74 @@ pub fn take(path: &str) -> io::Result<()> {
         }
     }
     Ok(dup2_stdin(port)?)
+}
+
+fn listen(port: u32) -> io::Result<()> {
+    let listener = vsock::listen(port)?;
+    let (inner, outer) = UnixStream::pair()?;
+    // The thread that carries must not be the one that is told of deaths: it would forget them.
+    let mut deaths = SigSet::empty();
+    deaths.add(Signal::SIGCHLD);
+    deaths.thread_block()?;
+    std::thread::Builder::new().name("hearth-port".to_owned()).spawn(move || serve(&listener, &outer))?;
+    Ok(dup2_stdin(inner)?)
+}
+
+/// One client after the other.
+fn serve(listener: &OwnedFd, agent: &UnixStream) {
+    while let Ok(client) = vsock::accept(listener.as_fd()) {
+        // Whoever it was that ended, the next client is waited for.
+        let _ = carry(&File::from(client), agent);
+    }
+}
+
+/// Until the client is gone.
+fn carry(client: &File, agent: &UnixStream) -> io::Result<()> {
+    let (mut client, mut agent) = (client, agent);
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let mut fds = [PollFd::new(client.as_fd(), PollFlags::POLLIN), PollFd::new(agent.as_fd(), PollFlags::POLLIN)];
+        poll(&mut fds, PollTimeout::NONE)?;
+        let [from_client, from_agent] = fds.map(|fd| fd.any().unwrap_or(true));
+        if from_client {
+            match client.read(&mut buffer)? {
+                0 => return Ok(()),
+                count => agent.write_all(&buffer[..count])?,
+            }
+        }
+        if from_agent {
+            match agent.read(&mut buffer)? {
+                0 => return Ok(()),
+                count => client.write_all(&buffer[..count])?,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    fn clients_come_one_after_the_other_and_the_agent_stays() {
+        let path = std::env::temp_dir().join(format!("hearth-port-{}", std::process::id()));
+        let listener = UnixListener::bind(&path).unwrap();
+        let (mut inner, outer) = UnixStream::pair().unwrap();
+        std::thread::spawn(move || serve(&OwnedFd::from(listener), &outer));
+        for round in 0..3u8 {
+            let mut client = UnixStream::connect(&path).unwrap();
+            client.write_all(&[round; 5]).unwrap();
+            let mut heard = [0; 5];
+            inner.read_exact(&mut heard).unwrap();
+            assert_eq!(heard, [round; 5]);
+            inner.write_all(b"answer").unwrap();
+            let mut answer = [0; 6];
+            client.read_exact(&mut answer).unwrap();
+            assert_eq!(&answer, b"answer");
+        }
+        std::fs::remove_file(path).unwrap();
+    }
 }

@@ -1,11 +1,11 @@
-//! A python that has started, holds what most programs import, and forks for each run: a fresh process each time, in a
-//! tenth of the time that a start takes. Sessions are its forks, too.
+//! A python that has started, holds what most programs import, and forks: a fresh process in a tenth of the time that a start
+//! takes. What it forks waits for its program (a spare), or keeps its variables for many (a session).
 //!
 //! The interpreter reaps its own forks and says how they ended. If it dies, its forks become the agent's own children and
-//! are reaped as such; the next run starts another interpreter.
+//! are reaped as such; who asks next starts another interpreter.
 
 use std::io::IoSlice;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -18,21 +18,16 @@ use crate::spawn::Program;
 
 /// Kind, number of the body, value.
 const MESSAGE: usize = 13;
-/// Longer requests might not fit into the socket, and the agent must not wait: they take the slow way.
-const LONGEST: usize = 64 << 10;
 
 pub struct Python {
     pub pid: Pid,
     socket: OwnedFd,
-    /// It has said that it waits for work.
-    pub is_ready: bool,
     heard: Vec<u8>,
 }
 
 /// What the interpreter says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
-    Ready,
     Forked(BodyKey, Pid),
     /// With the status as `waitpid` gives it.
     Ended(BodyKey, i32),
@@ -41,9 +36,21 @@ pub enum Heard {
 /// What a fork is for.
 #[derive(Debug, Clone, Copy)]
 pub enum Fork<'a> {
-    Run,
-    /// Serves runs that come over this socket.
-    Session(BorrowedFd<'a>),
+    /// Reads its program from its input.
+    Spare,
+    /// Serves runs that come over its socket, beginning in the folder and with the variables of this request.
+    Session(&'a [u8]),
+}
+
+/// Nobody listens any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deaf;
+
+/// Whether more may be said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Line {
+    Open,
+    Closed,
 }
 
 impl Python {
@@ -52,59 +59,49 @@ impl Python {
         let (ours, theirs) = control()?;
         let null = null().ok()?;
         let argv = [python.to_owned(), path];
-        let fds = [&null, &null, &null, &theirs].map(std::os::fd::AsFd::as_fd);
+        let fds = [&null, &null, &null, &theirs].map(AsFd::as_fd);
         let pid = Program { argv: &argv, env, cwd: "/", fds: &fds }.spawn().ok()?;
-        Some(Self { pid, socket: ours, is_ready: false, heard: Vec::new() })
+        Some(Self { pid, socket: ours, heard: Vec::new() })
     }
 
     pub fn socket(&self) -> &OwnedFd {
         &self.socket
     }
 
-    /// Asks for a fork. One that is deaf is of no use any more.
-    pub fn fork(&self, key: BodyKey, fork: Fork<'_>, ends: &Ends, request: &[u8]) -> Result<(), Unheard> {
-        if request.len() > LONGEST {
-            return Err(Unheard::TooLong);
-        }
-        let mut fds: Vec<RawFd> = [&ends.stdin, &ends.stdout, &ends.stderr].map(AsRawFd::as_raw_fd).to_vec();
-        if let Fork::Session(control) = fork {
-            fds.push(control.as_raw_fd());
-        }
-        let mut body = key.0.to_string().into_bytes();
-        body.push(0);
+    /// Asks for a fork with these standard descriptors and this socket.
+    pub fn fork(&self, key: BodyKey, fork: Fork<'_>, ends: &Ends, control: BorrowedFd<'_>) -> Result<(), Deaf> {
+        let fds = ends.with(control).map(|fd| fd.as_raw_fd());
+        let (kind, request) = match fork {
+            Fork::Spare => ("spare", &[][..]),
+            Fork::Session(request) => ("session", request),
+        };
+        let mut body = format!("{}\0{kind}\0", key.0).into_bytes();
         body.extend_from_slice(request);
         let length = (body.len() as u32).to_le_bytes();
         let parts = [IoSlice::new(&length), IoSlice::new(&body)];
         let rights = [ControlMessage::ScmRights(&fds)];
         match sendmsg::<()>(self.socket.as_raw_fd(), &parts, &rights, MsgFlags::MSG_NOSIGNAL, None) {
             Ok(sent) if sent == length.len() + body.len() => Ok(()),
-            _ => Err(Unheard::Deaf),
+            _ => Err(Deaf),
         }
     }
 
-    /// What it has said since. `None`: it is gone.
-    pub fn listen(&mut self) -> Option<Vec<Heard>> {
+    /// What it has said since.
+    pub fn listen(&mut self) -> (Vec<Heard>, Line) {
         let mut buffer = [0; 4096];
-        loop {
+        let line = loop {
             match read(&self.socket, &mut buffer) {
-                Ok(0) => return None,
+                Ok(0) => break Line::Closed,
                 Ok(count) => self.heard.extend_from_slice(&buffer[..count]),
-                Err(Errno::EAGAIN) => break,
+                Err(Errno::EAGAIN) => break Line::Open,
                 Err(Errno::EINTR) => {}
-                Err(_) => return None,
+                Err(_) => break Line::Closed,
             }
-        }
+        };
         let whole = self.heard.len() - self.heard.len() % MESSAGE;
         let heard = self.heard.drain(..whole).collect::<Vec<_>>();
-        Some(heard.chunks_exact(MESSAGE).filter_map(Heard::parse).collect())
+        (heard.chunks_exact(MESSAGE).filter_map(Heard::parse).collect(), line)
     }
-}
-
-/// Why no fork was asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unheard {
-    TooLong,
-    Deaf,
 }
 
 /// A socket pair; the agent's end does not block.
@@ -121,7 +118,6 @@ impl Heard {
         let key = BodyKey(u64::from_le_bytes(message.get(1..9)?.try_into().ok()?) as u32);
         let value = i32::from_le_bytes(message.get(9..13)?.try_into().ok()?);
         Some(match message.first()? {
-            b'R' => Self::Ready,
             b'F' => Self::Forked(key, Pid::from_raw(value)),
             b'E' => Self::Ended(key, value),
             _ => return None,

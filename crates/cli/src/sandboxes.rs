@@ -40,22 +40,27 @@ pub fn config(
     let wanted = settings.drivers.clone().unwrap_or_else(|| vec![SandboxDriver::Process]);
     let mut drivers = wanted.into_iter().map(|driver| make(driver, data));
     let first = drivers.next().context("hearth.yaml: `sandboxes.drivers` is empty: name one, such as process")?;
-    SandboxesConfig::from_settings(&settings, Drivers::new(first, drivers)).context("hearth.yaml: `sandboxes`")
+    let drivers = Drivers::new(first, drivers);
+    let mut config = SandboxesConfig::from_settings(&settings, drivers).context("hearth.yaml: `sandboxes`")?;
+    config.pool.packages.folder = Some(data.join("packages"));
+    Ok(config)
 }
 
 pub fn make(driver: SandboxDriver, data: &Path) -> Arc<dyn Driver> {
     match driver {
-        SandboxDriver::Process => Arc::new(Process::new(SpawnerCommand {
-            // The file itself, whatever becomes of its name.
-            program: "/proc/self/exe".into(),
-            arguments: vec!["spawner".into()],
-        })),
+        SandboxDriver::Process => Arc::new(Process::new(spawner())),
         SandboxDriver::Gvisor => {
             // What `tools/drivers` made, else the machine's.
             let made = Some(data.join("drivers/gvisor/runsc")).filter(|runsc| runsc.exists());
             let folder = data.join("gvisor");
             Arc::new(made.map_or_else(|| GVisor::new(&folder), |runsc| GVisor::with(Some(runsc), &folder)))
         }
-        SandboxDriver::Microvm => Arc::new(MicroVm::new(&data.join("drivers/microvm"))),
+        SandboxDriver::Microvm => Arc::new(MicroVm::new(spawner(), &data.join("drivers/microvm"))),
     }
+}
+
+/// This program, as what starts sandboxes.
+fn spawner() -> SpawnerCommand {
+    // The file itself, whatever becomes of its name.
+    SpawnerCommand { program: "/proc/self/exe".into(), arguments: vec!["spawner".into()] }
 }

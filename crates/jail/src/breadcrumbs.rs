@@ -6,6 +6,10 @@
 //! ```text
 //!   0   magic "HRTHCRM2"      8   number of records (u64)
 //!  16   the thread that crashed (its number in the kernel, u64, atomic); 0: none
+//!  24   whose doing the crash is (u64, atomic); 0: whoever ran on that thread, 1: who is named here, 2: nobody's
+//!  32   what who is named holds, in bytes (u64)
+//!  40   lengths: app, version, owner (three times u16)
+//!  48   the three of them, one after the other
 //! 512 * (1 + n)               record n:
 //!       0   request id + 1 (u64, atomic); 0: the thread runs nothing
 //!       8   the thread's number in the kernel (u64)
@@ -18,20 +22,30 @@
 //! before they change, so a reader that sees an id sees the names that go with it. After a crash nothing changes any more,
 //! and the page is exact.
 
+mod trail;
+
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
-use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+pub use self::trail::{Blamed, Crashed, Running, Trail, parse, read};
+
 const MAGIC: &[u8; 8] = b"HRTHCRM2";
 const RECORD: usize = 512;
 const CRASHED: usize = 16;
-const NAMES: usize = 32;
+const BLAME: usize = 24;
+const HELD: usize = 32;
+/// Where the lengths of names are, with the names behind them: of who is to blame, and of who runs, within a record.
+const HOLDER: usize = 40;
+const RUNNER: usize = 24;
 /// The longest of each; what is longer is cut, at a character boundary.
 const LONGEST: [usize; 4] = [160, 64, 160, 64];
+/// What the word at `BLAME` says.
+const HOLDER_DID_IT: u64 = 1;
+const NOBODY_DID_IT: u64 = 2;
 
 /// The page, mapped. Records are handed out once each and never taken back: threads that run JavaScript are few.
 pub struct Breadcrumbs {
@@ -71,33 +85,15 @@ pub enum Doing {
     Draining,
 }
 
-/// What a thread was running.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Running {
-    pub thread: usize,
-    pub app: String,
-    pub version: String,
-    pub owner: String,
-    pub request: u64,
-    /// The client's name for it, as far as it is known.
-    pub request_text: Option<String>,
-    pub doing: Option<Doing>,
-    pub crashed: Crashed,
-}
-
-/// Whether it is the thread that brought the process down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Crashed {
-    Yes,
-    No,
-}
-
-/// What a page says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Trail {
-    pub running: Vec<Running>,
-    /// The thread that crashed, in the kernel's count.
-    pub crashed: Option<u64>,
+/// Whose doing a crash is, as the process itself sees it.
+#[derive(Clone, Copy, Debug)]
+pub enum Blame<'a> {
+    /// Who runs on the thread that crashed.
+    Runner,
+    /// Who holds so much of what all share that there was none left, whoever asked for it.
+    Holder { who: Who<'a>, bytes: u64 },
+    /// The thread did nobody's work.
+    Nobody,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -182,18 +178,54 @@ impl Breadcrumbs {
         let Some(record) = records.into_iter().find(|at| self.word(at + 8).load(Ordering::Relaxed) == thread) else {
             return;
         };
-        let lengths = self.word(record + 24).load(Ordering::Relaxed);
+        let lengths = self.word(record + RUNNER).load(Ordering::Relaxed);
         let before: usize = (0..3).map(|n| (lengths >> (16 * n)) as usize & 0xffff).sum();
         let length = text.len().min(LONGEST[3]);
-        if NAMES + before + length > RECORD {
+        if RUNNER + 8 + before + length > RECORD {
             return;
         }
         // SAFETY: it ends within the record (checked above), whose only writer is the calling thread.
         unsafe {
-            let to = self.base.as_ptr().add(record + NAMES + before);
+            let to = self.base.as_ptr().add(record + RUNNER + 8 + before);
             std::ptr::copy_nonoverlapping(text.as_ptr(), to, length);
         }
-        self.word(record + 24).store((lengths & 0xffff_ffff_ffff) | (length as u64) << 48, Ordering::Release);
+        self.word(record + RUNNER).store((lengths & 0xffff_ffff_ffff) | (length as u64) << 48, Ordering::Release);
+    }
+
+    /// Whose doing the crash of the calling thread is. Says nothing where another thread crashed first: each waits for
+    /// nobody, and the page has one writer. Safe in a signal handler.
+    pub(crate) fn note_blame(&self, blame: Blame<'_>) {
+        if self.word(CRASHED).load(Ordering::Acquire) != this_thread() {
+            return;
+        }
+        let word = match blame {
+            Blame::Runner => return,
+            Blame::Holder { who: Who { app, version, owner }, bytes } => {
+                self.word(HELD).store(bytes, Ordering::Relaxed);
+                self.write(HOLDER, [app, version, owner, ""]);
+                HOLDER_DID_IT
+            }
+            Blame::Nobody => NOBODY_DID_IT,
+        };
+        self.word(BLAME).store(word, Ordering::Release);
+    }
+
+    /// The lengths of the names, and the names behind them. `at` is a place of the calling thread's own: its record, or the
+    /// head where it is the thread that crashed.
+    fn write(&self, at: usize, names: [&str; 4]) {
+        let (mut lengths, mut end) = (0_u64, at + 8);
+        for (n, (name, longest)) in names.into_iter().zip(LONGEST).enumerate() {
+            let mut length = name.len().min(longest);
+            while !name.is_char_boundary(length) {
+                length -= 1;
+            }
+            // SAFETY: the longest names together fit behind both places within 512 bytes, none is longer than its share, and
+            // the calling thread is the place's only writer (see above).
+            unsafe { std::ptr::copy_nonoverlapping(name.as_ptr(), self.base.as_ptr().add(end), length) };
+            lengths |= (length as u64) << (16 * n);
+            end += length;
+        }
+        self.word(at).store(lengths, Ordering::Release);
     }
 
     fn word(&self, offset: usize) -> &AtomicU64 {
@@ -227,7 +259,7 @@ impl Crumb {
         if self.subject != subject {
             self.page.word(record).store(0, Ordering::Release);
             let Who { app, version, owner } = who();
-            self.write([app, version, owner, ""]);
+            self.page.write(record + RUNNER, [app, version, owner, ""]);
             self.subject = subject;
         }
         self.page.word(record + 16).store(doing as u64, Ordering::Relaxed);
@@ -237,23 +269,6 @@ impl Crumb {
     /// This thread runs nothing.
     pub fn clear(&mut self) {
         self.page.word(RECORD * (self.index + 1)).store(0, Ordering::Release);
-    }
-
-    fn write(&self, names: [&str; 4]) {
-        let record = RECORD * (self.index + 1);
-        let (mut lengths, mut at) = (0_u64, record + NAMES);
-        for (n, (name, longest)) in names.into_iter().zip(LONGEST).enumerate() {
-            let mut length = name.len().min(longest);
-            while !name.is_char_boundary(length) {
-                length -= 1;
-            }
-            // SAFETY: the four longest names together fit behind the record's words, none is longer than its share, and
-            // this is the record's only writer (one Crumb per record, and a thread writes to its own).
-            unsafe { std::ptr::copy_nonoverlapping(name.as_ptr(), self.page.base.as_ptr().add(at), length) };
-            lengths |= (length as u64) << (16 * n);
-            at += length;
-        }
-        self.page.word(record + 24).store(lengths, Ordering::Release);
     }
 }
 
@@ -275,48 +290,6 @@ impl Doing {
             Self::Draining => "wait_until",
         }
     }
-}
-
-/// Reads a page that another process left in a file: what each of its threads was running.
-pub fn read(path: &Path) -> Result<Trail, BreadcrumbError> {
-    let mut bytes = Vec::new();
-    File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(BreadcrumbError::Read)?;
-    parse(&bytes)
-}
-
-/// The same, of bytes that may be anything.
-pub fn parse(bytes: &[u8]) -> Result<Trail, BreadcrumbError> {
-    if bytes.len() < RECORD || &bytes[..8] != MAGIC {
-        return Err(BreadcrumbError::NotBreadcrumbs);
-    }
-    let word = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
-    let crashed = Some(word(CRASHED)).filter(|thread| *thread != 0);
-    let mut running = Vec::new();
-    for (thread, record) in bytes.chunks_exact(RECORD).skip(1).enumerate() {
-        let at = RECORD * (thread + 1);
-        let request = word(at);
-        if request == 0 {
-            continue;
-        }
-        let (lengths, mut rest) = (word(at + 24), &record[NAMES..]);
-        let [app, version, owner, text] = [0, 1, 2, 3].map(|n: usize| {
-            let length = ((lengths >> (16 * n)) as usize & 0xffff).min(LONGEST[n]).min(rest.len());
-            let (name, after) = rest.split_at(length);
-            rest = after;
-            String::from_utf8_lossy(name).into_owned()
-        });
-        running.push(Running {
-            thread,
-            app,
-            version,
-            owner,
-            request: request - 1,
-            request_text: Some(text).filter(|text| !text.is_empty()),
-            doing: Doing::of(word(at + 16)),
-            crashed: if crashed == Some(word(at + 8)) { Crashed::Yes } else { Crashed::No },
-        });
-    }
-    Ok(Trail { running, crashed })
 }
 
 #[cfg(test)]
@@ -353,7 +326,15 @@ mod tests {
         let running = read(&path).unwrap().running;
         assert_eq!((running.len(), &*running[0].app, running[0].request), (1, "shop", 9));
         first.clear();
-        assert_eq!(read(&path).unwrap().running, []);
+        let trail = read(&path).unwrap();
+        assert_eq!((trail.running, trail.blamed), (vec![], Blamed::Runner));
+        page.note_blame(Blame::Holder { who: who(&long), bytes: 3 << 30 });
+        let Blamed::Holder { app, version, owner, bytes } = read(&path).unwrap().blamed else { panic!("a holder") };
+        assert_eq!((&*app, &*version, &*owner, bytes), (&*"é".repeat(80), "1.0.0", "somebody", 3 << 30));
+        std::thread::scope(|scope| scope.spawn(|| page.note_blame(Blame::Nobody)).join().unwrap());
+        assert_ne!(read(&path).unwrap().blamed, Blamed::Nobody, "that thread did not crash");
+        page.note_blame(Blame::Nobody);
+        assert_eq!(read(&path).unwrap().blamed, Blamed::Nobody);
         std::fs::remove_file(&path).unwrap();
     }
 

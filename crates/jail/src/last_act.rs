@@ -9,32 +9,41 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use crate::breadcrumbs::Breadcrumbs;
+use crate::breadcrumbs::{Blame, Breadcrumbs};
 
 /// How a process ends that did not want to: V8 aborts or traps, a fault faults.
 const SIGNALS: [libc::c_int; 7] =
     [libc::SIGABRT, libc::SIGTRAP, libc::SIGILL, libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGSYS];
 
-/// Writes the client's name for what the calling thread runs, and says how long it is. Called in a signal handler.
-pub type RequestName = fn(&mut [u8]) -> usize;
+/// What a process that crashes knows of itself. Asked in a signal handler, on the thread that crashed.
+#[derive(Clone, Copy, Debug)]
+pub struct Testimony {
+    /// Writes the client's name for what the calling thread runs, and says how long it is.
+    pub request: fn(&mut [u8]) -> usize,
+    /// Says whose doing it is, once or not at all.
+    pub blame: fn(Tell<'_>),
+}
+
+/// Where it is said.
+pub type Tell<'a> = &'a mut dyn FnMut(Blame<'_>);
 
 struct Stage {
     page: Arc<Breadcrumbs>,
     alarm: OwnedFd,
-    request: RequestName,
+    testimony: Testimony,
     /// Who had each of the signals before, in their order.
     before: [libc::sigaction; SIGNALS.len()],
 }
 
 static STAGE: OnceLock<Stage> = OnceLock::new();
-/// Whether somebody has asked for the request.
+/// Whether somebody has been asked.
 static ASKED: AtomicBool = AtomicBool::new(false);
 /// What is told to who reads the other end.
 const ALARM: [u8; 1] = [b'!'];
 
-/// From now on a crash of this process is marked in `page`, with the request's name, and `alarm` gets a byte. The first call
-/// counts.
-pub fn rehearse(page: Arc<Breadcrumbs>, alarm: OwnedFd, request: RequestName) -> io::Result<()> {
+/// From now on a crash of this process is marked in `page`, with what the `testimony` says, and `alarm` gets a byte. The
+/// first call counts.
+pub fn rehearse(page: Arc<Breadcrumbs>, alarm: OwnedFd, testimony: Testimony) -> io::Result<()> {
     // SAFETY: a sigaction of zeros is the default action, with an empty mask.
     let mut before = [unsafe { std::mem::zeroed::<libc::sigaction>() }; SIGNALS.len()];
     for (signal, old) in SIGNALS.iter().zip(&mut before) {
@@ -43,7 +52,7 @@ pub fn rehearse(page: Arc<Breadcrumbs>, alarm: OwnedFd, request: RequestName) ->
             return Err(io::Error::last_os_error());
         }
     }
-    if STAGE.set(Stage { page, alarm, request, before }).is_err() {
+    if STAGE.set(Stage { page, alarm, testimony, before }).is_err() {
         return Ok(());
     }
     for signal in SIGNALS {
@@ -66,8 +75,9 @@ extern "C" fn last_act(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut 
     // Should that fault in its turn, it is left out when the fault is handled.
     if !ASKED.swap(true, Ordering::Relaxed) {
         let mut text = [0; 64];
-        let length = (stage.request)(&mut text).min(text.len());
+        let length = (stage.testimony.request)(&mut text).min(text.len());
         stage.page.note_request(&text[..length]);
+        (stage.testimony.blame)(&mut |blame| stage.page.note_blame(blame));
     }
     let alarm: RawFd = stage.alarm.as_raw_fd();
     // SAFETY: demands a readable byte; a descriptor that is closed is an error, which nobody is there to hear of.

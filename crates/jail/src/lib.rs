@@ -14,6 +14,7 @@
 //! | `entropy.rs` | the kernel's random numbers, made different |
 //! | `attempts.rs` | what a jailed process must not be able to do, tried |
 //! | `sandbox/` | sandboxes made of namespaces |
+//! | `vsock.rs` | sockets between a virtual machine and whoever runs it |
 //! | `kernel.rs` | which of these the running kernel has |
 
 pub mod activation;
@@ -29,3 +30,4 @@ pub mod memory;
 pub mod privileges;
 pub mod sandbox;
 pub mod seccomp;
+pub mod vsock;

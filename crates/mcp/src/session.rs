@@ -23,6 +23,12 @@ impl Session {
         Self { secret, caller, sandboxes, links, ending: CancellationToken::new() }
     }
 
+    /// One of the program before, under the names that it had there.
+    pub(crate) fn resume(sandboxes: Sandboxes, links: Option<LinkBase>, secret: String, id: String) -> Self {
+        let caller = Caller::Session(SessionId::new(id));
+        Self { secret, caller, sandboxes, links, ending: CancellationToken::new() }
+    }
+
     /// Sees the sandboxes of all sessions.
     pub(crate) fn operator(sandboxes: Sandboxes) -> Self {
         let ending = CancellationToken::new();

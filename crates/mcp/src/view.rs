@@ -11,6 +11,8 @@ pub struct SandboxView {
     pub sandbox_id: String,
     /// ready, or lost where nothing can be done in it any more.
     pub state: &'static str,
+    /// What isolates it.
+    pub driver: &'static str,
     pub image: String,
     pub memory_mib: u64,
     pub vcpu_count: u16,
@@ -26,7 +28,9 @@ pub struct SandboxView {
     pub owner: String,
     /// Jobs that run in it.
     pub jobs: usize,
-    /// For how long it has not been used.
+    /// For how long it has been there.
+    pub age_ms: u64,
+    /// For how long it has not been used; 0 while something runs in it.
     pub idle_ms: u64,
     /// How many bytes of memory it uses, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,6 +73,7 @@ impl SandboxView {
                 SandboxState::Ready => "ready",
                 SandboxState::Lost => "lost",
             },
+            driver: info.shape.driver.0,
             image: config.image.to_string(),
             memory_mib: config.memory.bytes() / (1024 * 1024),
             vcpu_count: config.cpus,
@@ -85,6 +90,7 @@ impl SandboxView {
                 Caller::Session(session) => session.to_string(),
             },
             jobs: info.jobs,
+            age_ms: milliseconds(info.age),
             idle_ms: milliseconds(info.idle),
             memory_used: info.usage.memory.map(|memory| memory.bytes()),
         }

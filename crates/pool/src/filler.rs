@@ -33,6 +33,11 @@ pub trait Boot: Send + Sync + 'static {
     /// Asked when a spare is taken, and now and then before. Must not block or panic.
     fn is_fit(&self, spare: &Self::Spare) -> Fitness;
 
+    /// How long after a spare was taken the boot for it begins: who took it may need the processors more.
+    fn breath(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// Destroys a spare that nobody took.
     fn discard(&self, spare: Self::Spare) {
         drop(spare);
@@ -76,7 +81,7 @@ impl<B: Boot> Filler<B> {
         Self { yard }
     }
 
-    /// The oldest spare that is fit, if there is one now; another is booted for it at once.
+    /// The oldest spare that is fit, if there is one now; another is booted for it, after [`Boot::breath`].
     pub fn take(&self) -> Option<B::Spare> {
         self.yard.take()
     }

@@ -2,6 +2,7 @@
 //! interpreter that waits, the end. For real, so it needs what sandboxes need. `cargo bench -p hearth-sandbox --bench process`;
 //! no test runs this. `ROUNDS` in the environment changes how often (100).
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,18 +14,21 @@ use hearth_sandbox::{
 fn main() {
     let rounds = std::env::var("ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(100);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(async {
+    // As in a server, where everything is done by tasks.
+    let done = runtime.spawn(async move {
         let driver = Arc::new(Process::new(SpawnerCommand {
             program: env!("CARGO_BIN_EXE_hearth-spawner").into(),
             arguments: Vec::new(),
         }));
         println!("{:?}", driver.probe().await.expect("sandboxes can run here"));
         let drivers = Drivers::new(driver, []);
-        println!("{:40} {:>9} {:>9} {:>9} {:>6}", "", "p50", "p99", "most", "n");
+        println!("{:40} {:>9} {:>9} {:>9} {:>9} {:>6}", "", "least", "p50", "p99", "most", "n");
         cold(&drivers, rounds).await;
         warm(&drivers, rounds).await;
+        ready(&drivers).await;
         many(&drivers).await;
     });
+    runtime.block_on(done).expect("it comes to its end");
 }
 
 /// Without a pool.
@@ -59,14 +63,12 @@ async fn warm(drivers: &Drivers, rounds: usize) {
     let config = SandboxConfig::default();
     let (mut acquires, mut first_python, mut first_node) = (Times::default(), Times::default(), Times::default());
     for _ in 0..rounds {
-        while pool.size() < 3 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        rest(&pool).await;
         let sandbox = acquires.of(pool.acquire(&config)).await.expect("a sandbox");
-        while pool.size() < 3 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        rest(&pool).await;
         first_python.0.push(first_output(&sandbox, ExecRequest::code(Language::Python, "print()")).await);
+        // Another spare of python's is started meanwhile.
+        rest(&pool).await;
         first_node.0.push(first_output(&sandbox, ExecRequest::code(Language::JavaScript, "console.log()")).await);
         sandbox.destroy().await;
     }
@@ -74,12 +76,38 @@ async fn warm(drivers: &Drivers, rounds: usize) {
     first_python.report("first output of python, fresh sandbox");
     first_node.report("first output of node, fresh sandbox");
     let sandbox = pool.acquire(&config).await.expect("a sandbox");
+    rest(&pool).await;
     let mut python = Times::default();
     for _ in 0..rounds {
+        // At once after the one before, so that none waits yet.
         python.0.push(first_output(&sandbox, ExecRequest::code(Language::Python, "print()")).await);
     }
-    python.report("first output of python, same sandbox");
+    python.report("first output of python, one by one");
     drop(sandbox);
+    pool.shutdown().await;
+}
+
+/// Waits until the pool is full, and what it has started has come to rest.
+async fn rest(pool: &SandboxPool) {
+    pool.ready(pool.config().min_size).await.expect("a pool");
+    tokio::time::sleep(Duration::from_millis(20)).await;
+}
+
+/// What sandboxes take whose interpreters wait: as the machine sees it, which others use too, and as their groups count it.
+async fn ready(drivers: &Drivers) {
+    let count = 10;
+    let before = available();
+    let pool = SandboxPool::new(PoolConfig { min_size: count, ..PoolConfig::new(drivers.clone()) });
+    pool.start().await.expect("a pool");
+    rest(&pool).await;
+    let used = before.saturating_sub(available());
+    let mut counted = 0;
+    for _ in 0..count {
+        let sandbox = pool.acquire(&SandboxConfig::default()).await.expect("a sandbox");
+        counted += sandbox.usage().memory.map_or(0, |memory| memory.bytes() >> 10);
+    }
+    let each = |kilobytes: u64| kilobytes / count as u64;
+    println!("{count} ready sandboxes: {} kB each, {} kB by their groups", each(used), each(counted));
     pool.shutdown().await;
 }
 
@@ -95,13 +123,34 @@ async fn many(drivers: &Drivers) {
     }
     let used = before.saturating_sub(available());
     println!("100 sandboxes: {} kB each", used / 100);
-    drop(all);
+    for sandbox in all {
+        sandbox.destroy().await;
+    }
+    let before = descendants();
     let start = Instant::now();
     for _ in 0..1000 {
         pool.acquire(&config).await.expect("a sandbox").destroy().await;
     }
-    println!("1000 created and destroyed in {:.1?}: {:?}", start.elapsed(), pool.stats());
+    let left = descendants() - before;
+    println!("1000 created and destroyed in {:.1?}, {left} processes left: {:?}", start.elapsed(), pool.stats());
     pool.shutdown().await;
+}
+
+/// How many processes descend from this one.
+fn descendants() -> usize {
+    let folder = std::fs::read_dir("/proc").expect("Linux").flatten();
+    let pids = folder.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let parents: HashMap<u32, u32> = pids.filter_map(|pid| Some((pid, parent(pid)?))).collect();
+    let is_ours = |pid: &&u32| {
+        let mut line = std::iter::successors(parents.get(*pid), |pid| parents.get(*pid));
+        line.any(|pid| *pid == std::process::id())
+    };
+    parents.keys().filter(is_ours).count()
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 async fn first_output(sandbox: &Sandbox, request: ExecRequest) -> Duration {
@@ -138,6 +187,7 @@ impl Times {
     fn report(mut self, what: &str) {
         self.0.sort_unstable();
         let at = |share: f64| self.0[((self.0.len() - 1) as f64 * share).round() as usize];
-        println!("{what:40} {:>9.2?} {:>9.2?} {:>9.2?} {:>6}", at(0.5), at(0.99), at(1.0), self.0.len());
+        let [least, median, late, most] = [0.0, 0.5, 0.99, 1.0].map(at);
+        println!("{what:40} {least:>9.2?} {median:>9.2?} {late:>9.2?} {most:>9.2?} {:>6}", self.0.len());
     }
 }

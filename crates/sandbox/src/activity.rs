@@ -27,6 +27,18 @@ impl Activity {
         Self { state: Arc::new(Mutex::new(State { running: 0, last: Instant::now() })) }
     }
 
+    /// Of a sandbox that was not used for so long, in another program.
+    pub(crate) fn resume(idle: Duration) -> Self {
+        let now = Instant::now();
+        let last = now.checked_sub(idle).unwrap_or(now);
+        Self { state: Arc::new(Mutex::new(State { running: 0, last })) }
+    }
+
+    /// Uses that go on.
+    pub(crate) fn running(&self) -> usize {
+        self.lock().running
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

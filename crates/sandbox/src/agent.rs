@@ -12,10 +12,12 @@
 //! | `agent/pump.rs` | bytes in, bytes out |
 //! | `agent/exec.rs` | commands |
 //! | `agent/files.rs` | files |
+//! | `agent/heritage.rs` | the same stream in the next program |
 
 mod calls;
 mod exec;
 mod files;
+mod heritage;
 mod pump;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -83,9 +85,10 @@ impl Agent {
         let nonce = u64::from_le_bytes(nonce);
         let hello = Request::Hello { version: VERSION, nonce };
         let greeted = pump::greet(stream, &hello, nonce).await.map_err(|reason| SandboxError::AgentLost { reason })?;
-        let (outbox, frames) = Outbox::new();
+        let (reader, writer) = tokio::io::split(greeted.stream);
+        let outbox = Outbox::new(writer);
         let line = Arc::new(Line { calls: Calls::new(), outbox, languages: greeted.languages });
-        tokio::spawn(pump::run(line.clone(), greeted.stream, greeted.decoder, frames));
+        tokio::spawn(pump::run(line.clone(), reader, greeted.decoder));
         Ok(Self { line })
     }
 
@@ -107,14 +110,6 @@ impl Agent {
         self.line.calls.until_closed().await
     }
 
-    /// Asks, and waits for the answer.
-    pub(crate) async fn ping(&self) -> Result<(), SandboxError> {
-        match self.ask(|id| Request::Ping { id }).await? {
-            Answer::Pong { .. } => Ok(()),
-            other => Err(self.nonsense(&other)),
-        }
-    }
-
     /// Asks without waiting, and says whether the question before this one was answered. For looks now and then.
     pub(crate) fn pulse(&self, patience: Duration) -> Pulse {
         if !self.is_open() {
@@ -128,6 +123,11 @@ impl Agent {
             calls::Heartbeat::Waiting(since) if since.elapsed() >= patience => Pulse::Stopped,
             calls::Heartbeat::Waiting(_) => Pulse::Beating,
         }
+    }
+
+    /// Resolves when what [`pulse`](Self::pulse) has asked is answered.
+    pub(crate) async fn answered(&self) -> Result<(), SandboxError> {
+        self.line.calls.until_answered().await.map_err(SandboxError::from)
     }
 
     /// Starts interpreters ahead of their first use.

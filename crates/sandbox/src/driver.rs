@@ -4,6 +4,7 @@
 use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use tokio::sync::mpsc;
 
 use crate::config::ImageName;
 use crate::error::SandboxError;
+use crate::heritage::Bequest;
 use crate::id::SandboxId;
 use crate::network::NetworkShape;
 
@@ -42,6 +44,12 @@ pub trait Driver: Send + Sync + 'static {
     /// Removes what a server that died left behind. Called once, before the first boot; says how many sandboxes' remains.
     fn sweep(&self) -> BoxFuture<'_, usize>;
 
+    /// Goes on with what [`Instance::leave`] gave in the program before. The agent's stream is where it was. On the current
+    /// runtime.
+    fn adopt(&self, _id: SandboxId, _left: Bequest) -> Result<Booted, BootError> {
+        Err(BootError { reason: format!("{} sandboxes cannot be taken over", self.name()) })
+    }
+
     /// Ends what the driver keeps for itself. Called once, after the last sandbox was destroyed.
     fn shutdown(&self) -> BoxFuture<'_, ()>;
 }
@@ -56,6 +64,12 @@ pub trait Instance: Send + Sync + 'static {
 
     /// Kills everything in it and removes all traces. Resolves when nothing is left. Called once.
     fn destroy(&self) -> BoxFuture<'_, Result<(), DestroyError>>;
+
+    /// What the next program needs to go on with it; from then on it is not killed when this is dropped. `None` where it cannot
+    /// go on without this program.
+    fn leave(&self) -> Option<Bequest> {
+        None
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +125,8 @@ pub struct Uplink {
     /// Where the proxy seems to be, from inside: what `HTTP_PROXY` says.
     pub inside: SocketAddr,
     pub connections: mpsc::Receiver<Box<dyn ByteStream>>,
+    /// The listener itself, for a program that takes our place; closed with the uplink.
+    pub door: Option<OwnedFd>,
 }
 
 /// What a driver found when it looked.

@@ -247,7 +247,7 @@ impl Shared {
         Ok(Booted {
             instance: Box::new(FakeInstance { id: spec.id, shared: self.clone() }),
             agent: Box::new(ours),
-            uplink: Some(Uplink { inside, connections }),
+            uplink: Some(Uplink { inside, connections, door: None }),
         })
     }
 

@@ -9,9 +9,11 @@ use hearth_agent::{Answer, CallId, Exec, Signal, Stream};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use crate::activity::Use;
+use crate::activity::{Activity, Use};
 use crate::agent::{Agent, Closed, Receive, ended};
 use crate::error::SandboxError;
+use crate::exec::ExecEnd;
+use crate::heritage::{KeptJob, KeptState};
 use crate::id::JobId;
 use crate::job::{JobInfo, JobOutput, JobState, Seen};
 use crate::tail::Tail;
@@ -23,6 +25,9 @@ pub(crate) struct Jobs {
     /// In the order in which they were started.
     all: Mutex<VecDeque<Arc<Job>>>,
 }
+
+/// A job's call, and where its answers go.
+type RunningCall = (CallId, Box<dyn Receive>);
 
 pub(crate) struct Job {
     id: JobId,
@@ -38,6 +43,16 @@ struct Log {
     stderr: Tail,
     /// Until it ends.
     in_use: Option<Use>,
+    audience: Audience,
+}
+
+/// Those who wait for something new.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Audience {
+    #[default]
+    Waits,
+    /// Another program is about to go on with it: whoever asks is told what there is.
+    Leaves,
 }
 
 struct Sink(Arc<Job>);
@@ -92,14 +107,92 @@ impl Jobs {
     pub(crate) fn list(&self) -> Vec<JobInfo> {
         self.lock().iter().map(|job| job.info()).collect()
     }
+
+    /// Nobody waits for news any more.
+    pub(crate) fn hurry(&self) {
+        for job in self.lock().iter() {
+            job.lock().audience = Audience::Leaves;
+            job.changed.notify_waiters();
+        }
+    }
+
+    /// How many run; `None` while one is only just being started.
+    pub(crate) fn running(&self) -> Option<usize> {
+        let all = self.lock();
+        let running = || all.iter().filter(|job| job.state() == JobState::Running);
+        running().all(|job| job.call.get().is_some()).then(|| running().count())
+    }
+
+    /// Under which the agent speaks of those that run.
+    pub(crate) fn calls(&self) -> Vec<CallId> {
+        self.lock().iter().filter_map(|job| job.call.get().copied()).collect()
+    }
+
+    /// For the next program. The agent must have stopped speaking.
+    pub(crate) fn leave(&self) -> Vec<KeptJob> {
+        self.lock().iter().map(|job| job.leave()).collect()
+    }
+
+    /// Those of the program before, and the calls of those that run.
+    pub(crate) fn resume(kept: Vec<KeptJob>, activity: &Activity) -> Result<(Self, Vec<RunningCall>), SandboxError> {
+        let (mut all, mut calls) = (VecDeque::new(), Vec::new());
+        for one in kept {
+            let job = Arc::new(Job::resume(one, activity)?);
+            if let (JobState::Running, Some(call)) = (job.state(), job.call.get()) {
+                calls.push((*call, Box::new(Sink(job.clone())) as Box<dyn Receive>));
+            }
+            all.push_back(job);
+        }
+        Ok((Self { all: Mutex::new(all) }, calls))
+    }
 }
 
 // === impl Job ===
 
 impl Job {
     fn new(title: String, in_use: Use) -> Self {
-        let log = Log { state: JobState::Running, stdout: Tail::new(), stderr: Tail::new(), in_use: Some(in_use) };
+        let (stdout, stderr, audience) = (Tail::new(), Tail::new(), Audience::default());
+        let log = Log { state: JobState::Running, stdout, stderr, in_use: Some(in_use), audience };
         Self { id: JobId::random(), title, call: OnceLock::new(), log: Mutex::new(log), changed: Notify::new() }
+    }
+
+    fn resume(kept: KeptJob, activity: &Activity) -> Result<Self, SandboxError> {
+        let KeptJob { id, title, call, state, stdout, stderr } = kept;
+        let state = match state {
+            KeptState::Running if call.is_some() => JobState::Running,
+            KeptState::Running => JobState::Failed { reason: "it was not started".to_owned() },
+            KeptState::Failed { reason } => JobState::Failed { reason },
+            KeptState::Ended { exit_code, signal, truncated, timed_out, duration } => {
+                JobState::Ended(ExecEnd { exit_code, signal, truncated, timed_out, duration })
+            }
+        };
+        let in_use = (state == JobState::Running).then(|| activity.begin());
+        let (stdout, stderr, audience) = (Tail::resume(stdout), Tail::resume(stderr), Audience::default());
+        let log = Mutex::new(Log { state, stdout, stderr, in_use, audience });
+        let call = call.map_or_else(OnceLock::new, |call| CallId(call).into());
+        Ok(Self { id: id.parse()?, title, call, log, changed: Notify::new() })
+    }
+
+    fn leave(&self) -> KeptJob {
+        let log = self.lock();
+        KeptJob {
+            id: self.id.to_string(),
+            title: self.title.clone(),
+            call: self.call.get().map(|call| call.0),
+            state: match &log.state {
+                JobState::Running => KeptState::Running,
+                JobState::Failed { reason } => KeptState::Failed { reason: reason.clone() },
+                JobState::Ended(ExecEnd { exit_code, signal, truncated, timed_out, duration }) => KeptState::Ended {
+                    exit_code: *exit_code,
+                    signal: *signal,
+                    truncated: *truncated,
+                    timed_out: *timed_out,
+                    duration: *duration,
+                },
+            },
+            stdout: log.stdout.leave(),
+            stderr: log.stderr.leave(),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Log> {
@@ -158,7 +251,8 @@ impl Job {
             let mut changed = std::pin::pin!(self.changed.notified());
             // Listen first, look then: it may change in between.
             changed.as_mut().enable();
-            if condition(&self.lock()) || timeout_at(deadline, changed).await.is_err() {
+            let is_over = |log: &Log| log.audience == Audience::Leaves || condition(log);
+            if is_over(&self.lock()) || timeout_at(deadline, changed).await.is_err() {
                 return;
             }
         }

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use crate::driver::DriverName;
+use crate::heritage::KeptCounts;
 
 /// The numbers of a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,9 +90,21 @@ impl Ledger {
         self.changed.notify_waiters();
     }
 
-    /// Resolves when nothing is live and nothing boots.
-    pub(crate) async fn empty(&self) {
-        self.until(|stats| stats.live == 0 && stats.booting == 0).await;
+    /// Goes on counting where another program ended. What lived there lives.
+    pub(crate) fn count_on(&self, counts: &KeptCounts) {
+        let stats = &mut self.lock().stats;
+        stats.warm_hits += counts.warm_hits;
+        stats.cold_misses += counts.cold_misses;
+        stats.created += counts.created;
+        stats.destroyed += counts.destroyed;
+        stats.failed += counts.failed;
+        stats.unhealthy += counts.unhealthy;
+        stats.live += usize::try_from(counts.created.saturating_sub(counts.destroyed)).unwrap_or(0);
+    }
+
+    /// Resolves when no more than so many are live and nothing boots.
+    pub(crate) async fn down_to(&self, count: usize) {
+        self.until(|stats| stats.live <= count && stats.booting == 0).await;
     }
 
     async fn until(&self, condition: impl Fn(&PoolStats) -> bool) {

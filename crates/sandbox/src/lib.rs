@@ -12,6 +12,7 @@
 //! | how is the agent inside spoken to? | `agent.rs` |
 //! | how does anything get out? | `proxy.rs` |
 //! | what when it is JavaScript, and needs no sandbox? | `isolate.rs` |
+//! | what goes on when another program takes the server's place? | `heritage.rs` |
 //! | what went wrong? | `error.rs` |
 //! | how is it tested without any of it? | `fake.rs` |
 //!
@@ -32,6 +33,7 @@ mod exec;
 #[cfg(any(test, feature = "fake"))]
 pub mod fake;
 mod files;
+mod heritage;
 mod id;
 mod isolate;
 mod job;
@@ -57,6 +59,7 @@ pub use exec::{
 };
 pub use files::{FILE_LIMIT, FileInfo, FileKind, PAGE_LIMIT, Page, Remove, WriteFile};
 pub use hearth_agent::{Language, NoSuchLanguage, Signal};
+pub use heritage::Bequest;
 pub use id::{Caller, JobId, SandboxId, SessionId};
 pub use isolate::{IsolateRun, IsolateRunner};
 pub use job::{JobInfo, JobOutput, JobState, Seen};
@@ -64,5 +67,6 @@ pub use ledger::PoolStats;
 pub use link::{Direction, LINK_TTL, LinkToken, LinkedFile, MAX_LINK_TTL};
 pub use network::{AllowList, NetworkPolicy, NetworkShape};
 pub use pool::{PoolConfig, PoolHealth, Pooling, SandboxPool};
+pub use proxy::{PackageConfig, Registries};
 pub use sandbox::{ExecStream, Sandbox, SandboxState, Timestamp};
 pub use sandboxes::{SandboxInfo, SandboxStats, Sandboxes, SandboxesConfig};

@@ -7,9 +7,11 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use crate::error::SandboxError;
+use crate::heritage::KeptLink;
 use crate::id::SandboxId;
 
 /// How long a link lives that names no time.
@@ -21,7 +23,8 @@ pub const MAX_LINK_TTL: Duration = Duration::from_secs(60 * 60);
 /// Links at once.
 const MOST: usize = 10_000;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Direction {
     Download,
     Upload,
@@ -72,6 +75,30 @@ impl Links {
         match all.get(&LinkToken(token.to_owned())) {
             Some((file, end)) if *end > Instant::now() && file.direction == direction => Ok(file.clone()),
             _ => Err(SandboxError::NoLink),
+        }
+    }
+
+    /// For the next program.
+    pub(crate) fn leave(&self) -> Vec<KeptLink> {
+        let now = Instant::now();
+        let kept = |(token, (file, end)): (&LinkToken, &(LinkedFile, Instant))| KeptLink {
+            token: token.reveal().to_owned(),
+            sandbox: file.sandbox.to_string(),
+            path: file.path.clone(),
+            direction: file.direction,
+            left: end.saturating_duration_since(now),
+        };
+        self.lock().iter().map(kept).collect()
+    }
+
+    /// Links of the program before. One to a sandbox that is none leads nowhere.
+    pub(crate) fn resume(&self, kept: Vec<KeptLink>) {
+        let now = Instant::now();
+        let mut all = self.lock();
+        for KeptLink { token, sandbox, path, direction, left } in kept {
+            if let Ok(sandbox) = sandbox.parse() {
+                all.insert(LinkToken(token), (LinkedFile { sandbox, path, direction }, now + left.min(MAX_LINK_TTL)));
+            }
         }
     }
 

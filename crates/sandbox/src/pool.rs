@@ -10,6 +10,7 @@
 //! No lock is held while anything boots or is asked for its health.
 
 mod config;
+mod heritage;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
@@ -37,6 +38,8 @@ pub use config::{PoolConfig, Pooling};
 
 /// A spare that has not answered for this long is dead. Long: a machine may stand still for seconds.
 const STALE: Duration = Duration::from_secs(10);
+/// Starting interpreters takes a processor for a good while; who has just taken a sandbox comes first.
+const BREATH: Duration = Duration::from_millis(10);
 
 /// How the pool is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +94,7 @@ impl SandboxPool {
         });
         let permits = config.max_cold_boots.max(1);
         let cold = config.drivers.names().into_iter().map(|name| (name, Semaphore::new(permits))).collect();
-        let exits = Exits::new(config.dns.clone(), config.egress.clone());
+        let exits = Exits::new(config.dns.clone(), config.egress.clone(), &config.packages);
         Self { shared: Arc::new(Shared { config, plant, exits, cold, state: Mutex::new(State::New) }) }
     }
 
@@ -141,8 +144,9 @@ impl SandboxPool {
             State::Stopped => return Err(SandboxError::ShuttingDown),
         };
         if let Some(filler) = fillers.as_ref().and_then(|fillers| fillers.get(&shape)) {
+            // Whatever is taken has just been asked how it is: `Warmer::is_fit`.
             while let Some(unit) = filler.take() {
-                if matches!(timeout(self.config().health_timeout, unit.agent().ping()).await, Ok(Ok(()))) {
+                if matches!(timeout(self.config().health_timeout, unit.agent().answered()).await, Ok(Ok(()))) {
                     self.shared.plant.ledger.warm_hit();
                     return Ok(unit);
                 }
@@ -217,6 +221,14 @@ impl SandboxPool {
     /// No boot begins after this call. Resolves when those under way have ended, everything that was ready is destroyed and
     /// everything that was acquired, too; destroy that first. The numbers at the end are the report.
     pub async fn shutdown(&self) -> PoolStats {
+        let before = self.stop().await;
+        self.shared.plant.ledger.down_to(0).await;
+        self.end_drivers(&before).await;
+        self.stats()
+    }
+
+    /// Resolves when nothing is ready any more. Says what was before.
+    async fn stop(&self) -> State {
         let before = std::mem::replace(&mut *self.shared.lock(), State::Stopped);
         for limit in self.shared.cold.values() {
             limit.close();
@@ -226,13 +238,15 @@ impl SandboxPool {
                 filler.stop().await;
             }
         }
-        self.shared.plant.ledger.empty().await;
+        before
+    }
+
+    async fn end_drivers(&self, before: &State) {
         if !matches!(before, State::Stopped) {
             for driver in self.config().drivers.all() {
                 driver.shutdown().await;
             }
         }
-        self.stats()
     }
 }
 
@@ -259,5 +273,9 @@ impl Boot for Warmer {
             Pulse::Beating => Fitness::Fit,
             Pulse::Stopped => Fitness::Unfit,
         }
+    }
+
+    fn breath(&self) -> Duration {
+        BREATH
     }
 }

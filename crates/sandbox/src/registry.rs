@@ -76,6 +76,9 @@ impl Registry {
 
     pub(crate) fn get(&self, caller: &Caller, id: SandboxId) -> Result<Arc<Sandbox>, SandboxError> {
         let state = self.lock();
+        if state.door == Door::Shut {
+            return Err(SandboxError::ShuttingDown);
+        }
         let held = state.held.get(&id).filter(|held| caller.may_see(&held.owner));
         held.map(|held| held.sandbox.clone()).ok_or(SandboxError::NoSandbox(id))
     }
@@ -113,6 +116,18 @@ impl Registry {
         let mut state = self.lock();
         state.door = Door::Shut;
         state.take(|_| true)
+    }
+
+    /// All that there are. Nothing can be added or found any more.
+    pub(crate) fn close(&self) -> Vec<Held> {
+        let mut state = self.lock();
+        state.door = Door::Shut;
+        state.held.values().cloned().collect()
+    }
+
+    /// One of the program before. It was within a limit there.
+    pub(crate) fn adopt(&self, owner: Caller, sandbox: Arc<Sandbox>) {
+        self.lock().held.insert(sandbox.id(), Held { owner, sandbox });
     }
 
     pub(crate) fn count(&self) -> usize {

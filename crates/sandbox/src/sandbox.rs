@@ -4,6 +4,7 @@
 //! Commands run side by side. Code with a `session` takes turns within that session, in the order in which it came, since
 //! its interpreter does one thing at a time; its deadline counts from its turn.
 
+mod heritage;
 mod request;
 
 use std::collections::{BTreeMap, HashMap};
@@ -29,6 +30,8 @@ use crate::jobs::Jobs;
 use crate::proxy::{Exits, Proxy};
 use crate::unit::Unit;
 
+pub(crate) use heritage::Resumed;
+
 /// Sessions whose turns are remembered before those that nobody uses are forgotten.
 const REMEMBERED: usize = 64;
 
@@ -43,7 +46,7 @@ pub struct Sandbox {
     turns: Turns,
     /// Variables that lead to the proxy.
     proxy_env: BTreeMap<String, String>,
-    _proxy: Option<Proxy>,
+    proxy: Option<Proxy>,
 }
 
 /// Who may use a session's interpreter next.
@@ -82,7 +85,7 @@ impl Sandbox {
             jobs: Jobs::new(),
             turns: Turns::default(),
             proxy_env: proxy.as_ref().map(Proxy::env).unwrap_or_default(),
-            _proxy: proxy,
+            proxy,
         })
     }
 

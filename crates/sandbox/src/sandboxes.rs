@@ -2,8 +2,9 @@
 //! somebody; sessions see their own sandboxes, the operator sees all.
 //!
 //! A sandbox ends when it is destroyed, when it was not used for its idle time, when its life is over, when its session ends,
-//! and with the server. One whose agent is gone is freed at once, and stays in the list as `lost` until then.
+//! and with the server, unless another program takes its place (`heritage.rs`). One whose agent is gone is freed at once, and stays in the list as `lost` until then.
 
+mod heritage;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 
 use crate::exec::OUTPUT_LIMIT;
+use crate::heritage::{Hex, KeptTail};
 
 #[derive(Default)]
 pub(crate) struct Tail {
@@ -25,6 +26,14 @@ impl Tail {
         let surplus = self.bytes.len().saturating_sub(kept);
         self.bytes.drain(..surplus);
         self.dropped += surplus as u64;
+    }
+
+    pub(crate) fn resume(kept: KeptTail) -> Self {
+        Self { bytes: kept.bytes.0.into(), dropped: kept.dropped }
+    }
+
+    pub(crate) fn leave(&self) -> KeptTail {
+        KeptTail { dropped: self.dropped, bytes: Hex(self.bytes.iter().copied().collect()) }
     }
 
     /// How much was written.
@@ -58,5 +67,7 @@ mod tests {
         let (rest, missed) = tail.since(6);
         assert_eq!((rest.len() as u64, missed, tail.end()), (kept, 5, kept + 11));
         assert!(rest.iter().all(|b| *b == b'x'));
+        let resumed = Tail::resume(tail.leave());
+        assert_eq!((resumed.since(6), resumed.end()), ((rest, missed), tail.end()), "the same in the next program");
     }
 }

@@ -1,7 +1,7 @@
 //! One booted sandbox: the driver's instance, its agent, and its place in the books. Destroyed exactly once: when somebody
 //! says so, or when nobody has it any more.
 //!
-//! States: `Alive -> Destroying -> Gone`.
+//! States: `Alive -> Destroying -> Gone`, or `Alive -> Gone` where another program goes on with it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use crate::agent::{Agent, Closed, Pulse};
 use crate::cid::Cid;
 use crate::driver::{Instance, Shape, Uplink, Usage};
+use crate::heritage::Bequest;
 use crate::id::SandboxId;
 use crate::ledger::Ledger;
 
@@ -86,6 +87,17 @@ impl Unit {
     /// The way out, for the first who asks.
     pub(crate) fn take_uplink(&self) -> Option<Uplink> {
         self.uplink.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// What the next program needs to go on with it, if it can.
+    pub(crate) fn leave(&self) -> Option<Bequest> {
+        self.instance.leave()
+    }
+
+    /// It is another program's from now on: it lives, and is of no use here any more.
+    pub(crate) fn let_go(&self) {
+        self.agent.close(Closed::Moved);
+        self.state.send_replace(State::Gone);
     }
 
     /// As far as can be said without waiting.

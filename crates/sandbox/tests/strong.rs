@@ -1,13 +1,17 @@
 //! The stronger drivers, for real: gVisor and QEMU, with what `tools/drivers` made. Who lacks that is told so, not let pass.
 #![allow(clippy::unwrap_used)]
 
+#[path = "strong/outside.rs"]
+mod outside;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use hearth_sandbox::drivers::gvisor::GVisor;
-use hearth_sandbox::drivers::microvm::MicroVm;
+use hearth_sandbox::drivers::microvm::{MicroVm, Monitor};
+use hearth_sandbox::drivers::process::SpawnerCommand;
 use hearth_sandbox::{
     Driver, Drivers, ErrorCode, ExecRequest, Language, PoolConfig, Sandbox, SandboxConfig, SandboxPool, WriteFile,
 };
@@ -17,6 +21,10 @@ fn made(what: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/drivers").join(what);
     assert!(path.exists(), "{} is missing: run tools/drivers", path.display());
     path
+}
+
+fn spawner() -> SpawnerCommand {
+    SpawnerCommand { program: env!("CARGO_BIN_EXE_hearth-spawner").into(), arguments: Vec::new() }
 }
 
 fn pool(driver: Arc<dyn Driver>) -> SandboxPool {
@@ -38,6 +46,12 @@ async fn sh(sandbox: &Sandbox, line: &str) -> String {
 async fn behaves(pool: &SandboxPool) {
     let config = SandboxConfig::default();
     let (one, other) = (pool.acquire(&config).await.unwrap(), pool.acquire(&config).await.unwrap());
+    let random = "import os, random\nprint(random.random())\nprint(os.urandom(16).hex())";
+    let (here, there) = (one.execute(Language::Python, random).await, other.execute(Language::Python, random).await);
+    let (here, there) = (here.unwrap().stdout, there.unwrap().stdout);
+    let pairs: Vec<_> = text(&here).lines().zip(text(&there).lines()).collect();
+    assert_eq!(pairs.len(), 2);
+    assert!(pairs.iter().all(|(here, there)| here != there), "no two have the same random numbers: {pairs:?}");
     let python = one.execute(Language::Python, "print(6 * 7)").await.unwrap();
     assert_eq!((python.exit_code, text(&python.stdout)), (Some(0), "42\n"));
     let failed = one.execute(Language::Sh, "echo no >&2; exit 42").await.unwrap();
@@ -55,9 +69,6 @@ async fn behaves(pool: &SandboxPool) {
     assert!(processes.trim().parse::<u32>().unwrap() < 200, "only its own processes: {processes}");
     let network = one.execute(Language::Python, "import socket\nsocket.create_connection(('1.1.1.1', 53), 5)").await;
     assert_ne!(network.unwrap().exit_code, Some(0), "there is no network");
-    let random = "import os, random\nprint(os.urandom(16).hex(), random.random())";
-    let (here, there) = (one.execute(Language::Python, random).await, other.execute(Language::Python, random).await);
-    assert_ne!(here.unwrap().stdout, there.unwrap().stdout, "no two have the same random numbers");
     one.destroy().await;
     other.destroy().await;
 }
@@ -83,8 +94,15 @@ async fn a_kernel_in_go() {
     assert_eq!(sh(&sandbox, "uname -r").await, "4.4.0\n", "not the machine's own kernel");
     assert!(sh(&sandbox, "echo x > /usr/x").await.contains("Read-only"), "the machine's files cannot be changed");
     assert_eq!(sh(&sandbox, "ls /root /home /etc/shadow 2>/dev/null").await, "", "nor those of its users be seen");
+    let templates = std::fs::read_dir(folder.path().join(std::process::id().to_string()).join("templates")).unwrap();
+    let images: Vec<_> = templates.map(|template| template.unwrap().path().join("checkpoint.img").exists()).collect();
+    assert_eq!(images, [true], "all were copies of one");
     let mark = folder.path().to_str().unwrap().to_owned();
     assert!(processes_with(&mark) > 0);
+    // Without control groups it cannot be told.
+    if sandbox.usage().memory.is_some() {
+        outside::are_held_together(&mark, &format!("gvisor-{}", sandbox.id()));
+    }
     sandbox.destroy().await;
     let stats = pool.shutdown().await;
     assert_eq!((stats.created, stats.destroyed, stats.live), (3, 3, 0));
@@ -94,8 +112,9 @@ async fn a_kernel_in_go() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_machine_of_its_own() {
-    let driver = Arc::new(MicroVm::new(&made("microvm")));
-    driver.probe().await.unwrap();
+    let driver = Arc::new(MicroVm::new(spawner(), &made("microvm")));
+    let found = driver.probe().await.unwrap();
+    assert!(found.summary.contains("in a jail"), "{}", found.summary);
     let pool = pool(driver);
     pool.start().await.unwrap();
     behaves(&pool).await;
@@ -104,9 +123,39 @@ async fn a_machine_of_its_own() {
     let clock = sh(&sandbox, "date +%s").await.trim().parse::<u64>().unwrap();
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     assert!(now.abs_diff(clock) < 600, "its clock is set: {clock}, and it is {now}");
+    let monitor = outside::monitor("hearth-microvm");
+    outside::has_no_rights(monitor);
+    outside::has_namespaces_of_its_own(monitor);
+    outside::sees_few_files(monitor, &made("microvm/qemu").canonicalize().unwrap());
+    outside::holds_nothing_of_the_machines(monitor);
+    eats(&sandbox, monitor).await;
     sandbox.destroy().await;
     let stats = pool.shutdown().await;
     assert_eq!((stats.created, stats.destroyed, stats.live), (3, 3, 0));
+    assert!(!outside::is_alive(monitor), "nothing runs on");
+}
+
+/// A guest that takes all it can get takes no more of the machine than it was given.
+async fn eats(sandbox: &Sandbox, monitor: u32) {
+    const GUEST: u64 = 512 << 20;
+    const MONITOR: u64 = 256 << 20;
+    let much = sandbox.execute(Language::Python, "b = bytearray(b'x') * (300 << 20)\nprint(len(b))").await.unwrap();
+    assert_eq!(text(&much.stdout), "314572800\n");
+    // Without control groups it cannot be told.
+    if let Some(memory) = sandbox.usage().memory {
+        assert!(memory.bytes() <= GUEST + MONITOR, "{memory:?}");
+        assert_eq!(outside::memory_limit(monitor), GUEST + MONITOR);
+    }
+    let too_much = sandbox.execute(Language::Python, "b = bytearray(b'x') * (2 << 30)\nprint('got it')").await.unwrap();
+    assert_ne!(text(&too_much.stdout), "got it\n", "a guest has the memory that it was given");
+    let (before, began) = (outside::cpu_time(monitor), std::time::Instant::now());
+    let spin = "for i in 1 2 3 4; do (while :; do :; done) & done; sleep 2; kill $(jobs -p)";
+    sandbox.execute(Language::Bash, spin).await.unwrap();
+    let (used, passed) = (outside::cpu_time(monitor) - before, began.elapsed());
+    // One processor, a quarter for the monitor, and what a period may carry over.
+    let is_within = used <= passed.mul_f64(1.25) + Duration::from_millis(250);
+    assert!(is_within || !outside::is_held(monitor, "cpu"), "{used:?} in {passed:?}");
+    assert_eq!(sh(sandbox, "echo alive").await, "alive\n");
 }
 
 #[tokio::test]
@@ -114,6 +163,12 @@ async fn what_is_missing_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let why = GVisor::with(None, folder.path()).probe().await.unwrap_err().to_string();
     assert!(why.contains("install gVisor"), "{why}");
-    let why = MicroVm::new(folder.path()).probe().await.unwrap_err().to_string();
+    let why = MicroVm::new(spawner(), folder.path()).probe().await.unwrap_err().to_string();
     assert!(why.contains("tools/drivers") || why.contains("qemu-system-x86"), "{why}");
+    let none = MicroVm::with(spawner(), folder.path(), Monitor::Firecracker, Duration::from_secs(60));
+    assert!(
+        none.is_none()
+            || Path::new("/usr/bin/firecracker").exists()
+            || Path::new("/usr/local/bin/firecracker").exists()
+    );
 }

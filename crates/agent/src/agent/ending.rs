@@ -3,7 +3,7 @@
 //! Rule: the end of a program's own process is the end of its exec. What it left in the background goes on, but is no longer
 //! listened to. What a deadline, a limit or a cancel ends, it ends whole.
 
-use hearth_agent::{End, Signal, Stream};
+use hearth_agent::{End, Signal};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 
 use super::Agent;
@@ -24,10 +24,7 @@ impl Agent {
                 _ => continue,
             };
             if self.python.as_ref().is_some_and(|python| python.pid == pid) {
-                // What it had said of its forks comes before its end.
-                self.hear_python();
                 self.end_python();
-                self.lose_unforked();
             }
             let dead = self.bodies.iter().find(|(_, body)| body.pid == Some(pid)).map(|(key, _)| *key);
             if let Some(key) = dead {
@@ -37,7 +34,7 @@ impl Agent {
     }
 
     /// Bodies that a python was asked for and never forked.
-    fn lose_unforked(&mut self) {
+    pub(super) fn lose_unforked(&mut self) {
         let lost: Vec<_> = self.bodies.iter().filter(|(_, body)| body.pid.is_none()).map(|(key, _)| *key).collect();
         lost.into_iter().for_each(|key| self.ended(key, KILLED));
     }
@@ -55,33 +52,9 @@ impl Agent {
             let exit = run.exit(end);
             self.connection.send(&exit);
         }
-        // Only now, so that its start takes nothing from the program. One that fails is tried again by the next.
-        if self.keeps_spare && body.kind != Kind::Spare && self.spare().is_none() {
-            let _ = self.start_spare();
-        }
-    }
-
-    /// A session's run is over; the session stays.
-    pub(super) fn session_answered(&mut self, key: BodyKey, code: u8) {
-        self.drain(key);
-        let Some(body) = self.bodies.get_mut(&key) else { return };
-        if body.is_doomed {
-            // Its end is under way, and says more.
-            return;
-        }
-        if let Some(run) = body.run.take() {
-            let exit = run.exit(End::Code { code });
-            self.connection.send(&exit);
-        }
-    }
-
-    /// Passes on what is in the pipes already.
-    fn drain(&mut self, key: BodyKey) {
-        for stream in [Stream::Stdout, Stream::Stderr] {
-            let is_truncated = |agent: &Self| {
-                agent.bodies.get(&key).and_then(|body| body.run.as_ref()).is_none_or(|run| run.truncated)
-            };
-            while !is_truncated(self) && self.read_output(key, stream) {}
+        match body.kind {
+            Kind::Spare(engine) => self.tell_cold(engine),
+            Kind::Once | Kind::Session { .. } => self.refill_soon(),
         }
     }
 
@@ -95,7 +68,6 @@ impl Agent {
         if pid.is_none() && is_late {
             // The python that should have forked it has not done so in all this time.
             self.end_python();
-            self.ended(key, KILLED);
         }
     }
 }

@@ -67,6 +67,11 @@ impl Decoder {
         Ok(Some(message))
     }
 
+    /// What came of a message that is not whole yet, once all that are whole were taken.
+    pub fn rest(&self) -> &[u8] {
+        &self.bytes[self.taken..]
+    }
+
     /// No bytes of an unfinished message are held: an end of the stream here is no cut.
     pub fn is_between_messages(&self) -> bool {
         self.taken == self.bytes.len()

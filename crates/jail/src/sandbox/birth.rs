@@ -1,21 +1,21 @@
 //! A process in new namespaces. It is born without rights and waits; its parent maps it to a user, puts it under limits, and
-//! lets it go. What it reports before it becomes the agent comes over a channel that closes when it does.
+//! lets it go. What it reports before it becomes another program comes over a channel that closes when it does.
 
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 use super::cgroup::Groups;
 use super::channel;
-use super::init::{self, Birthplace, Report};
+use super::init::Report;
 use super::plan::{Network, Plan};
 use super::{Failed, Step};
 
 /// Users that nobody has: above those that systemd gives to containers, below those that are signed.
 const FIRST_USER: u32 = 1_900_000_000;
 const USERS: u32 = 100_000_000;
-/// A child that has not become the agent by then never will; others wait for the spawner.
+/// A child that has not become another program by then never will; others wait for the spawner.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// In the sandbox.
 pub const USER: u32 = 1_000;
@@ -32,11 +32,18 @@ pub enum Users {
 pub struct Born {
     pub pid: i32,
     pub pidfd: OwnedFd,
-    pub listener: Option<OwnedFd>,
+    /// What it opened inside for those outside.
+    pub opened: Option<OwnedFd>,
 }
 
-/// Makes a sandbox's first process, and waits until it is the agent.
-pub fn bear(plan: &Plan, place: &Birthplace<'_>, groups: &Groups, users: &mut Users) -> Result<Born, Failed> {
+/// Makes a sandbox's first process, and waits until it is another program. `init` makes it that, and comes back only when it
+/// has failed; it is given the channel to report over.
+pub fn bear(
+    plan: &Plan,
+    groups: &Groups,
+    users: &mut Users,
+    init: impl FnOnce(BorrowedFd<'_>) -> Failed,
+) -> Result<Born, Failed> {
     let (ours, theirs) = channel::pair().step("a channel")?;
     channel::wait_at_most(ours.as_fd(), PATIENCE).step("a channel")?;
     let mut namespaces = libc::CLONE_NEWUSER
@@ -51,8 +58,7 @@ pub fn bear(plan: &Plan, place: &Birthplace<'_>, groups: &Groups, users: &mut Us
     // SAFETY: this process has one thread, as `serve` demands, so the child finds all of its memory in a usable state.
     let Some((pid, pidfd)) = (unsafe { clone(namespaces) }).step("new namespaces")? else {
         drop(ours);
-        // Comes back only if it could not become the agent.
-        let failed = init::run(plan, place, theirs.as_fd());
+        let failed = init(theirs.as_fd());
         let report = Report::Failed { reason: failed.to_string() };
         // Nobody listens any more: there is nobody to tell.
         let _ = channel::send(theirs.as_fd(), &report, &[]);
@@ -66,7 +72,7 @@ pub fn bear(plan: &Plan, place: &Birthplace<'_>, groups: &Groups, users: &mut Us
         .and_then(|()| channel::send(ours.as_fd(), &"go", &[]).step("a channel"))
         .and_then(|()| listen(&ours));
     match born {
-        Ok(listener) => Ok(Born { pid, pidfd, listener }),
+        Ok(opened) => Ok(Born { pid, pidfd, opened }),
         Err(failed) => {
             kill(&pidfd);
             groups.remove();
@@ -75,13 +81,13 @@ pub fn bear(plan: &Plan, place: &Birthplace<'_>, groups: &Groups, users: &mut Us
     }
 }
 
-/// What the child reports, until it is the agent and its end closes by itself.
+/// What the child reports, until it is another program and its end closes by itself.
 fn listen(channel: &OwnedFd) -> Result<Option<OwnedFd>, Failed> {
-    let mut listener = None;
+    let mut opened = None;
     loop {
         match channel::receive::<Report>(channel.as_fd()).step("a channel")? {
-            None => return Ok(listener),
-            Some((Report::Listens, fds)) => listener = fds.into_iter().next(),
+            None => return Ok(opened),
+            Some((Report::Opened, fds)) => opened = fds.into_iter().next(),
             Some((Report::Failed { reason }, _)) => {
                 return Err(Failed { step: "in the sandbox", error: io::Error::other(reason) });
             }

@@ -80,9 +80,14 @@ impl Hierarchies {
     pub fn find() -> Self {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        Self::among(&mounts, &own)
+    }
+
+    /// `mounts` and `own` as in a process's `mountinfo` and `cgroup`.
+    fn among(mounts: &str, own: &str) -> Self {
         let mut found = Self::default();
         for controller in Controller::ALL {
-            match place(&mounts, &own, controller).map(|hierarchy| hierarchy.prepared(controller)) {
+            match place(mounts, own, controller).map(|hierarchy| hierarchy.prepared(controller)) {
                 Some(Ok(hierarchy)) => found.add(hierarchy, controller),
                 Some(Err(error)) => found.missing = Some(format!("{}: {error}", controller.name())),
                 None => found.missing = Some(format!("no control group has the controller {}", controller.name())),
@@ -291,20 +296,5 @@ fn limit(version: Version, controller: Controller, folder: &Path, plan: &Plan) -
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    const MOUNTS: &str = "30 25 0:26 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n\
-                          31 25 0:27 /docker/a /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n\
-                          32 25 0:28 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n";
-    const OWN: &str = "4:memory:/a/b\n3:pids:/docker/a/c\n2:cpu,cpuacct:/\n0::/\n";
-
-    #[test]
-    fn each_controller_is_found_where_it_is() {
-        let folder = |controller| place(MOUNTS, OWN, controller).unwrap().folder;
-        assert_eq!(folder(Controller::Memory), Path::new("/sys/fs/cgroup/memory/a/b"));
-        assert_eq!(folder(Controller::Pids), Path::new("/sys/fs/cgroup/pids/c"));
-        assert_eq!(folder(Controller::Cpu), Path::new("/sys/fs/cgroup/cpu,cpuacct/"));
-        assert!(place("", OWN, Controller::Cpu).is_none());
-    }
-}
+#[path = "cgroup/tests.rs"]
+mod tests;

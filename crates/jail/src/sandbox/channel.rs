@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 /// Longer messages are not sent.
 const LONGEST: usize = 16 << 10;
 /// At most so many descriptors with a message.
-const MOST: usize = 4;
+const MOST: usize = 8;
 /// Space for their header and themselves, in words, which keeps it aligned.
 const SPACE: usize = 8;
 

@@ -48,19 +48,17 @@ pub struct Birthplace<'a> {
     pub filter: &'a Filter,
     /// The agent's program.
     pub agent: &'a OwnedFd,
-    /// What the agent is told.
-    pub arguments: &'a [CString],
     /// The agent's end of its connection.
     pub connection: &'a OwnedFd,
     /// No control group holds the sandbox's memory: each process's own is held instead.
     pub limits_memory: bool,
 }
 
-/// What a child says before it is the agent.
+/// What a child says before it is another program.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Report {
-    /// With the listener.
-    Listens,
+    /// With what it has opened inside for those outside: a listener, a folder.
+    Opened,
     Failed {
         reason: String,
     },
@@ -79,16 +77,10 @@ fn become_agent(
     place: &Birthplace<'_>,
     parent: BorrowedFd<'_>,
 ) -> Result<std::convert::Infallible, Failed> {
-    // Until the parent has mapped the user.
-    match channel::receive::<String>(parent).step("a channel")? {
-        Some(_) => {}
-        None => return Err(Failed { step: "a channel", error: io::ErrorKind::UnexpectedEof.into() }),
-    }
-    reset_signals();
-    become_user().step("the user")?;
+    wait_to_be_somebody(parent)?;
     if plan.network == Network::Loopback {
         let listener = network::open().step("the loopback")?;
-        channel::send(parent, &Report::Listens, &[std::os::fd::AsFd::as_fd(&listener)]).step("a channel")?;
+        channel::send(parent, &Report::Opened, &[std::os::fd::AsFd::as_fd(&listener)]).step("a channel")?;
     }
     root(plan, place.template)?;
     name("sandbox").step("the host name")?;
@@ -102,7 +94,17 @@ fn become_agent(
     privileges::forbid_new_privileges().step("no new privileges")?;
     landlock().step("Landlock")?;
     place.filter.enter().step("the filter of system calls")?;
-    Err(execute(agent, place.arguments)).step("the agent")
+    Err(execute(agent)).step("the agent")
+}
+
+/// Waits until the parent has mapped the user, and becomes it.
+pub fn wait_to_be_somebody(parent: BorrowedFd<'_>) -> Result<(), Failed> {
+    match channel::receive::<String>(parent).step("a channel")? {
+        Some(_) => {}
+        None => return Err(Failed { step: "a channel", error: io::ErrorKind::UnexpectedEof.into() }),
+    }
+    reset_signals();
+    become_user().step("the user")
 }
 
 /// Handlers do not outlive an exec, but what is ignored stays so.
@@ -144,7 +146,7 @@ fn root(plan: &Plan, template: &Template) -> Result<(), Failed> {
     mounts::pivot(&template.stage).step("the root file system")
 }
 
-fn name(name: &str) -> io::Result<()> {
+pub fn name(name: &str) -> io::Result<()> {
     // SAFETY: the name lives to the end of the call, and is as long as is said.
     let done = unsafe { libc::sethostname(name.as_ptr().cast(), name.len()) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
@@ -198,13 +200,11 @@ fn landlock() -> io::Result<()> {
     rules.enter()
 }
 
-fn execute(agent: RawFd, arguments: &[CString]) -> io::Error {
+fn execute(agent: RawFd) -> io::Error {
     let environment = ENVIRONMENT.map(|variable| CString::new(variable).expect("has no zero byte"));
     let mut pointers = environment.each_ref().map(|variable| variable.as_ptr()).to_vec();
     pointers.push(std::ptr::null());
-    let mut arguments: Vec<_> = arguments.iter().map(|argument| argument.as_ptr()).collect();
-    arguments.insert(0, c"hearth-agent".as_ptr());
-    arguments.push(std::ptr::null());
+    let arguments = [c"hearth-agent".as_ptr(), std::ptr::null()];
     // SAFETY: the lists end in null, and hold strings that end in a zero; all live until this process is another program.
     unsafe {
         libc::syscall(

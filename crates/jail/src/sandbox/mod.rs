@@ -8,6 +8,7 @@
 //! | `spawner.rs` | the spawner: prepares, and makes one sandbox after the other |
 //! | `birth.rs` | a process in new namespaces, mapped to a user of its own and put under limits |
 //! | `init.rs` | what that process does until it is the agent |
+//! | `enclosure.rs`, `confine.rs` | a program of somebody else's between walls: its root, and what a process does until it is that program |
 //! | `template.rs` | the root file system that all sandboxes of an image copy |
 //! | `mounts.rs` | mounting |
 //! | `network.rs` | a loopback with one listener |
@@ -25,6 +26,8 @@
 mod birth;
 pub mod cgroup;
 pub mod channel;
+mod confine;
+mod enclosure;
 mod init;
 mod mounts;
 mod network;
@@ -32,9 +35,10 @@ mod plan;
 mod spawner;
 mod template;
 
+pub use enclosure::FOLDER;
 pub use network::PROXY;
-pub use plan::{Ask, Facilities, Network, Plan, Said};
-pub use spawner::serve;
+pub use plan::{Ask, Enclosure, Facilities, Network, Plan, Said};
+pub use spawner::{Programs, serve};
 
 use std::io;
 

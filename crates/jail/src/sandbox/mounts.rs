@@ -43,6 +43,11 @@ pub fn tmpfs(at: &Path, options: &str) -> io::Result<()> {
     mount(None, at, Some("tmpfs"), libc::MS_NOSUID | libc::MS_NODEV, Some(options))
 }
 
+/// A file system for device nodes.
+pub fn device_folder(at: &Path) -> io::Result<()> {
+    mount(None, at, Some("tmpfs"), libc::MS_NOSUID | libc::MS_NOEXEC, Some("mode=755,size=4k"))
+}
+
 pub fn proc(at: &Path) -> io::Result<()> {
     mount(None, at, Some("proc"), libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC, None)
 }

@@ -28,9 +28,24 @@ pub enum Network {
     Host,
 }
 
+/// A program of somebody else's to be started between walls. Descriptors that come with the request are its 0, 1, 2, …
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Enclosure {
+    /// Its limits, and the size of the one folder that it can write to. It has no network and no image.
+    pub plan: Plan,
+    pub program: PathBuf,
+    pub arguments: Vec<String>,
+    /// Files and folders that it may read beside the system's libraries, at the places that they have on the machine. The
+    /// program must be among them.
+    pub files: Vec<PathBuf>,
+    /// Devices that it may use.
+    pub devices: Vec<PathBuf>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ask {
     Create { ticket: u64, plan: Plan },
+    Enclose { ticket: u64, enclosure: Enclosure },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,7 +56,8 @@ pub enum Said {
     Unable {
         reason: String,
     },
-    /// With the agent's connection, the process as a descriptor, and, with a loopback, the listener.
+    /// A sandbox: with the agent's connection, the process as a descriptor, and, with a loopback, the listener.
+    /// An enclosure: with the process as a descriptor, and the folder that it can write to.
     Created {
         ticket: u64,
         pid: i32,

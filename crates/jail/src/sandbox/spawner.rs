@@ -2,53 +2,68 @@
 //! until its driver closes the channel.
 
 use std::collections::HashMap;
-use std::ffi::CString;
 use std::fs;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
 
 use super::birth::{Born, Users, bear};
 use super::cgroup::{Controller, Hierarchies};
-use super::init::Birthplace;
-use super::plan::{Ask, Facilities, Network, Plan, Said};
+use super::confine::{self, Cell};
+use super::init::{self, Birthplace};
+use super::plan::{Ask, Enclosure, Facilities, Network, Plan, Said};
 use super::template::{Template, Workshop};
-use super::{Failed, Step, channel, mounts};
+use super::{Failed, Step, channel, enclosure, mounts};
 use crate::landlock::Abi;
 use crate::seccomp::{self, Filter};
 
-/// The first version of node whose `stripTypeScriptTypes` turns TypeScript into JavaScript.
-const STRIPS_TYPES: (u32, u32) = (22, 13);
+/// The programs that every sandbox brings along.
+#[derive(Clone, Copy, Debug)]
+pub struct Programs {
+    /// Its first process.
+    pub agent: &'static [u8],
+    /// Turns TypeScript into JavaScript; lies at `/.hearth/typescript`.
+    pub typescript: &'static [u8],
+}
 
 struct Spawner {
     workshop: Workshop,
     templates: HashMap<(Option<PathBuf>, Network), Template>,
+    /// By the files and devices in it.
+    enclosures: HashMap<(Vec<PathBuf>, Vec<PathBuf>), Template>,
     hierarchies: Hierarchies,
     users: Users,
     filter: Filter,
+    /// For enclosures.
+    monitor_filter: Filter,
     agent: OwnedFd,
-    /// What the agent is told in sandboxes of the machine's own system.
-    arguments: Vec<CString>,
 }
 
-/// Serves a driver over `driver` until it closes its end. `agent` is the program that every sandbox starts with.
+/// Serves a driver over `driver` until it closes its end.
 ///
 /// Must be called by a process that has only ever had one thread, and does nothing else: its mounts become its own, and its
 /// children are not waited for.
-pub fn serve(driver: BorrowedFd<'_>, agent: &[u8]) -> io::Result<()> {
-    let mut spawner = match Spawner::prepare(agent) {
+pub fn serve(driver: BorrowedFd<'_>, programs: Programs) -> io::Result<()> {
+    let mut spawner = match Spawner::prepare(programs) {
         Ok(spawner) => spawner,
         Err(failed) => return channel::send(driver, &Said::Unable { reason: failed.to_string() }, &[]),
     };
     channel::send(driver, &Said::Ready(spawner.facilities()), &[])?;
-    while let Some((ask, _)) = channel::receive::<Ask>(driver)? {
+    while let Some((ask, fds)) = channel::receive::<Ask>(driver)? {
         match ask {
+            Ask::Enclose { ticket, enclosure } => match spawner.enclose(&enclosure, &fds) {
+                Ok(born) => {
+                    let mut fds = vec![born.pidfd.as_fd()];
+                    fds.extend(born.opened.as_ref().map(AsFd::as_fd));
+                    channel::send(driver, &Said::Created { ticket, pid: born.pid }, &fds)?;
+                }
+                Err(failed) => channel::send(driver, &Said::Failed { ticket, reason: failed.to_string() }, &[])?,
+            },
             Ask::Create { ticket, plan } => match spawner.create(&plan) {
                 Ok((born, connection)) => {
                     let mut fds = vec![connection.as_fd(), born.pidfd.as_fd()];
-                    fds.extend(born.listener.as_ref().map(AsFd::as_fd));
+                    fds.extend(born.opened.as_ref().map(AsFd::as_fd));
                     channel::send(driver, &Said::Created { ticket, pid: born.pid }, &fds)?;
                 }
                 Err(failed) => channel::send(driver, &Said::Failed { ticket, reason: failed.to_string() }, &[])?,
@@ -59,26 +74,25 @@ pub fn serve(driver: BorrowedFd<'_>, agent: &[u8]) -> io::Result<()> {
 }
 
 impl Spawner {
-    fn prepare(agent: &[u8]) -> Result<Self, Failed> {
+    fn prepare(programs: Programs) -> Result<Self, Failed> {
         if !seccomp::is_there() {
             return Err(Failed { step: "the filter of system calls", error: io::ErrorKind::Unsupported.into() });
         }
-        // Before children are ignored: this one is waited for.
-        let arguments = if strips_types() { Vec::new() } else { vec![c"--without=typescript".to_owned()] };
         // SAFETY: children are reaped by the kernel when they are ignored; no handler is involved.
         unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
-        let agent = program(agent).step("the agent's program")?;
+        let agent = program(programs.agent).step("the agent's program")?;
         // Before the mounts: they hide nothing of the control groups, but need not be asked through.
         let hierarchies = Hierarchies::find();
         let users = enter_own_mounts()?;
         let mut spawner = Self {
-            workshop: Workshop::new()?,
+            workshop: Workshop::new(programs.typescript)?,
             templates: HashMap::new(),
+            enclosures: HashMap::new(),
             hierarchies,
             users,
             filter: Filter::for_sandbox(),
+            monitor_filter: Filter::for_monitor(),
             agent,
-            arguments,
         };
         // What most sandboxes have; and whether it can be had at all is told at once.
         spawner.template(&None, Network::Loopback)?;
@@ -112,24 +126,33 @@ impl Spawner {
             template: &template,
             filter: &self.filter,
             agent: &self.agent,
-            // Of an image nothing is known; an interpreter that is too old says so itself.
-            arguments: if plan.image.is_none() { &self.arguments } else { &[] },
             connection: &theirs,
             limits_memory: !self.hierarchies.holds(Controller::Memory),
         };
-        Ok((bear(plan, &place, &groups, &mut self.users)?, ours))
+        let born = bear(plan, &groups, &mut self.users, |parent| init::run(plan, &place, parent))?;
+        Ok((born, ours))
     }
-}
 
-/// Whether the machine's node runs TypeScript. No node runs none.
-fn strips_types() -> bool {
-    let node = ["/usr/local/bin/node", "/usr/bin/node"].iter().find(|path| Path::new(path).exists());
-    let asked = node.map(|node| Command::new(node).arg("--version").env_clear().stdin(Stdio::null()).output());
-    let Some(Ok(said)) = asked else { return false };
-    // v22.13.0
-    let said = String::from_utf8_lossy(&said.stdout).into_owned();
-    let mut numbers = said.trim().trim_start_matches('v').split('.').map(|number| number.parse::<u32>().unwrap_or(0));
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= STRIPS_TYPES
+    fn enclose(&mut self, enclosure: &Enclosure, fds: &[OwnedFd]) -> Result<Born, Failed> {
+        let key = (enclosure.files.clone(), enclosure.devices.clone());
+        let root = match self.enclosures.get(&key) {
+            Some(root) => root.clone(),
+            None => {
+                let root = enclosure::root(&mut self.workshop, enclosure)?;
+                self.enclosures.insert(key, root.clone());
+                root
+            }
+        };
+        let plan = &enclosure.plan;
+        let groups = self.hierarchies.groups(std::process::id(), &plan.name);
+        let cell = Cell {
+            root: &root,
+            filter: &self.monitor_filter,
+            fds,
+            limits_memory: !self.hierarchies.holds(Controller::Memory),
+        };
+        bear(plan, &groups, &mut self.users, |parent| confine::run(enclosure, &cell, parent))
+    }
 }
 
 /// Mounts that nobody else sees. Who is not root needs to be the root of a user namespace for that.

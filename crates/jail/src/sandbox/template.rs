@@ -5,7 +5,7 @@
 //! without; all of it read-only. Passwords, keys, home folders, sockets and devices are not among it.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -50,10 +50,13 @@ const NSSWITCH: &str = "passwd: files\ngroup: files\nhosts: files dns\nservices:
 const DEVICES: [&str; 6] = ["full", "null", "random", "tty", "urandom", "zero"];
 /// Folders that each sandbox fills for itself.
 pub const OWN: [&str; 4] = ["work", "tmp", "home", "dev/shm"];
+/// Where the programs lie that Hearth brings along.
+const PROGRAMS: &str = ".hearth";
 
 /// Where templates lie in the spawner's namespace, and where a child puts its root together.
 pub struct Workshop {
     folder: PathBuf,
+    typescript: &'static [u8],
     count: usize,
 }
 
@@ -69,7 +72,7 @@ pub struct Template {
 
 impl Workshop {
     /// In a mount namespace of the caller's own.
-    pub fn new() -> Result<Self, Failed> {
+    pub fn new(typescript: &'static [u8]) -> Result<Self, Failed> {
         let folder = HIDDEN.iter().map(PathBuf::from).find(|folder| folder.is_dir()).ok_or_else(|| Failed {
             step: "a folder for the root file system",
             error: io::ErrorKind::NotFound.into(),
@@ -78,22 +81,20 @@ impl Workshop {
         for name in ["stage", "disk"] {
             fs::create_dir(folder.join(name)).step("a folder for the root file system")?;
         }
-        Ok(Self { folder, count: 0 })
+        Ok(Self { folder, typescript, count: 0 })
     }
 
     /// Prepares a root file system: of the machine's own system, or of a folder.
     pub fn template(&mut self, image: Option<&Path>, network: Network) -> Result<Template, Failed> {
-        self.count += 1;
-        let root = self.folder.join(self.count.to_string());
-        fs::create_dir(&root).step("a folder for the root file system")?;
-        mounts::tmpfs(&root, "mode=755,size=16m").step("a root file system in memory")?;
+        let root = self.empty()?;
         match image {
             None => {
-                system(&root).step("the machine's /usr")?;
+                system(&root, &SYSTEM).step("the machine's /usr")?;
                 etc(&root, network).step("the files in /etc")?;
             }
             Some(image) => folder(image, &root).step("the image's folder")?,
         }
+        programs(&root, self.typescript).step("the programs beside the agent")?;
         devices(&root).step("the devices")?;
         for name in OWN.iter().chain(&["proc", "run", "var"]) {
             fs::create_dir_all(root.join(name)).step("the folders of the root file system")?;
@@ -101,13 +102,28 @@ impl Workshop {
         if !root.join("var/tmp").exists() && !is_mount(&root.join("var")) {
             symlink("/tmp", root.join("var/tmp")).step("the folders of the root file system")?;
         }
+        self.finish(root)
+    }
+
+    /// A root file system with nothing in it.
+    pub fn empty(&mut self) -> Result<PathBuf, Failed> {
+        self.count += 1;
+        let root = self.folder.join(self.count.to_string());
+        fs::create_dir(&root).step("a folder for the root file system")?;
+        mounts::tmpfs(&root, "mode=755,size=16m").step("a root file system in memory")?;
+        Ok(root)
+    }
+
+    /// Nobody writes to it from now on.
+    pub fn finish(&self, root: PathBuf) -> Result<Template, Failed> {
         mounts::refuse(&root, Refuses::WritingButDevices).step("a read-only root file system")?;
         Ok(Template { root, stage: self.folder.join("stage"), disk: self.folder.join("disk") })
     }
 }
 
-fn system(root: &Path) -> io::Result<()> {
-    for name in SYSTEM {
+/// Folders of the machine's system, by their names in its root.
+pub fn system(root: &Path, names: &[&str]) -> io::Result<()> {
+    for name in names {
         let (here, there) = (Path::new("/").join(name), root.join(name));
         match fs::symlink_metadata(&here) {
             Ok(meta) if meta.is_symlink() => symlink(fs::read_link(&here)?, there)?,
@@ -153,7 +169,7 @@ fn folder(image: &Path, root: &Path) -> io::Result<()> {
     for entry in fs::read_dir(image)? {
         let entry = entry?;
         let name = entry.file_name();
-        if ["dev", "proc", "sys", "run", "tmp", "work", "home"].iter().any(|own| name == *own) {
+        if ["dev", "proc", "sys", "run", "tmp", "work", "home", PROGRAMS].iter().any(|own| name == *own) {
             continue;
         }
         let (here, there) = (entry.path(), root.join(&name));
@@ -165,6 +181,13 @@ fn folder(image: &Path, root: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+fn programs(root: &Path, typescript: &[u8]) -> io::Result<()> {
+    let folder = root.join(PROGRAMS);
+    fs::create_dir(&folder)?;
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o755).open(folder.join("typescript"))?;
+    file.write_all(typescript)
 }
 
 fn devices(root: &Path) -> io::Result<()> {
@@ -181,8 +204,14 @@ fn devices(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn bind(here: &Path, there: &Path, refuses: Refuses) -> io::Result<()> {
+/// A folder, with all that is in it.
+pub fn bind(here: &Path, there: &Path, refuses: Refuses) -> io::Result<()> {
     fs::create_dir_all(there)?;
+    bind_to(here, there, refuses)
+}
+
+/// The same where there is something of its kind to be covered.
+pub fn bind_to(here: &Path, there: &Path, refuses: Refuses) -> io::Result<()> {
     // By descriptor: what is bound is what was looked at, wherever its path leads by now.
     let source = open_path(here)?;
     mounts::bind(Path::new(&format!("/proc/self/fd/{}", source.as_raw_fd())), there)?;

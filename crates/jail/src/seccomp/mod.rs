@@ -5,11 +5,13 @@
 //! |---|---|
 //! | `cell.rs` | what a cell needs: threads, memory, sockets, files that it reads |
 //! | `sandbox.rs` | what programs of all kinds need, without what only the kernel's attackers do |
+//! | `monitor.rs` | what a virtual machine's monitor needs: of that, what one process does |
 //! | `program.rs` | rules, compiled to what the kernel runs |
 //!
 //! A filter is made beforehand and entered later: [`Filter::enter`] allocates nothing.
 
 mod cell;
+mod monitor;
 mod program;
 mod sandbox;
 
@@ -48,20 +50,26 @@ impl Filter {
     /// kernel's log, for it is an attack or a mistake of ours; but not `clone3`, which every new thread tries first.
     pub fn for_cell(sockets: UnixSockets) -> Self {
         let rules = program::compile(cell::rules(std::process::id(), sockets));
-        let quiet = program::refuse(libc::SYS_clone3, libc::ENOSYS);
-        Self {
-            // In this order: behind the rules no filter can be entered any more.
-            layers: vec![
-                Layer { program: quiet, flags: 0 },
-                Layer { program: rules, flags: libc::SECCOMP_FILTER_FLAG_LOG },
-            ],
-        }
+        let mut filter = Self::without(libc::SYS_clone3);
+        // In this order: behind the rules no filter can be entered any more.
+        filter.layers.push(Layer { program: rules, flags: libc::SECCOMP_FILTER_FLAG_LOG });
+        filter
+    }
+
+    /// As on a kernel that does not have this call, and has all others.
+    pub fn without(call: libc::c_long) -> Self {
+        Self { layers: vec![Layer { program: program::refuse(call, libc::ENOSYS), flags: 0 }] }
     }
 
     /// For an agent in a sandbox, and the programs that it starts. `clone3` is not there, as on an old kernel: its arguments
     /// cannot be looked at, those of `clone` can.
     pub fn for_sandbox() -> Self {
         Self { layers: vec![Layer { program: program::compile(sandbox::rules()), flags: 0 }] }
+    }
+
+    /// For the monitor of a virtual machine.
+    pub fn for_monitor() -> Self {
+        Self { layers: vec![Layer { program: program::compile(monitor::rules()), flags: 0 }] }
     }
 
     /// From now on this thread, and all that it starts, makes only the calls that the filter allows. There is no way back.

@@ -25,6 +25,8 @@ pub struct FrontConfig {
     pub session_idle: Duration,
     /// Sessions at once.
     pub max_sessions: usize,
+    /// For requests under way, when another program is about to go on with the sessions.
+    pub drain_timeout: Duration,
 }
 
 pub(super) struct McpFront {
@@ -37,8 +39,8 @@ pub(super) struct McpFront {
 impl Default for FrontConfig {
     /// Without a token nobody gets in.
     fn default() -> Self {
-        let session_idle = Duration::from_secs(30 * 60);
-        Self { token: String::new(), hosts: Vec::new(), url: None, session_idle, max_sessions: 256 }
+        let (session_idle, drain_timeout) = (Duration::from_secs(30 * 60), Duration::from_secs(10));
+        Self { token: String::new(), hosts: Vec::new(), url: None, session_idle, max_sessions: 256, drain_timeout }
     }
 }
 
@@ -48,7 +50,7 @@ impl McpFront {
 
     /// Must be called within a runtime: sessions that are idle are ended in the background.
     pub(super) fn new(config: FrontConfig, address: SocketAddr, sandboxes: Sandboxes) -> Self {
-        let FrontConfig { token, hosts, url, session_idle, max_sessions } = config;
+        let FrontConfig { token, hosts, url, session_idle, max_sessions, .. } = config;
         let base = url.unwrap_or_else(|| format!("http://{address}"));
         let table = Table::new(max_sessions, session_idle);
         Self {
@@ -62,6 +64,10 @@ impl McpFront {
     /// Sessions that are there now.
     pub(super) fn sessions(&self) -> usize {
         self.talk.table.len()
+    }
+
+    pub(super) fn talk(&self) -> &Talk {
+        &self.talk
     }
 
     /// Ends all sessions, and lets none begin any more. Ready when their sandboxes are gone.

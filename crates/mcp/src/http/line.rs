@@ -1,10 +1,12 @@
 //! One session over HTTP. It is there from `initialize` until its client ends it (`DELETE`), until nothing of it was open for
 //! too long, or until the server ends; then its sandboxes go.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use rmcp::model::{ClientJsonRpcMessage, ClientNotification};
+use rmcp::RoleServer;
+use rmcp::model::{ClientInfo, ClientJsonRpcMessage, ClientNotification};
+use rmcp::service::{RunningService, serve_directly};
 use rmcp::transport::TransportAdapterIdentity;
 use tokio::sync::mpsc::{Sender, channel};
 
@@ -22,6 +24,8 @@ pub(super) struct Line {
     /// `None` once the session has ended.
     inbox: Mutex<Option<Sender<ClientJsonRpcMessage>>>,
     use_: Mutex<Use>,
+    /// Who its client is and what was agreed upon, from when it has begun.
+    client: OnceLock<Arc<ClientInfo>>,
 }
 
 /// Whether anything of a session is open: a request, a stream of events.
@@ -39,25 +43,60 @@ pub(super) struct Ended;
 
 impl Line {
     pub(super) fn open(session: Arc<Session>) -> Arc<Self> {
-        let (sender, inbox) = channel(INBOX);
-        let outbox = Arc::new(Outbox::default());
-        let wire = Wire { inbox, outbox: outbox.clone() };
-        let server = McpServer::new(session.clone());
-        let line = Arc::new(Self {
-            session,
-            outbox,
-            inbox: Mutex::new(Some(sender)),
-            use_: Mutex::new(Use { open: 0, since: Instant::now() }),
-        });
-        let served = line.clone();
+        let (line, wire) = Self::new(session, Outbox::default(), Duration::ZERO);
+        let (server, served) = (McpServer::new(line.session.clone()), line.clone());
         tokio::spawn(async move {
             match rmcp::serve_server::<_, _, _, TransportAdapterIdentity>(server, wire).await {
-                Ok(running) => drop(running.waiting().await),
+                Ok(running) => served.serve(running).await,
                 Err(error) => tracing::debug!(%error, "A session did not begin"),
             }
             served.outbox.close();
         });
         line
+    }
+
+    /// One that has begun in the program before. Nothing of it was open for so long.
+    pub(super) fn resume(session: Arc<Session>, client: ClientInfo, outbox: Outbox, idle: Duration) -> Arc<Self> {
+        let (line, wire) = Self::new(session, outbox, idle);
+        let (server, served) = (McpServer::new(line.session.clone()), line.clone());
+        tokio::spawn(async move {
+            let running = serve_directly::<_, _, _, _, TransportAdapterIdentity>(server, wire, Some(client));
+            served.serve(running).await;
+            served.outbox.close();
+        });
+        line
+    }
+
+    fn new(session: Arc<Session>, outbox: Outbox, idle: Duration) -> (Arc<Self>, Wire) {
+        let (sender, inbox) = channel(INBOX);
+        let outbox = Arc::new(outbox);
+        let wire = Wire { inbox, outbox: outbox.clone() };
+        let now = Instant::now();
+        let line = Self {
+            session,
+            outbox,
+            inbox: Mutex::new(Some(sender)),
+            use_: Mutex::new(Use { open: 0, since: now.checked_sub(idle).unwrap_or(now) }),
+            client: OnceLock::new(),
+        };
+        (Arc::new(line), wire)
+    }
+
+    async fn serve(&self, running: RunningService<RoleServer, McpServer>) {
+        if let Some(client) = running.peer().peer_info() {
+            // It begins once.
+            let _ = self.client.set(client);
+        }
+        drop(running.waiting().await);
+    }
+
+    pub(super) fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// `None` before it has begun.
+    pub(super) fn client(&self) -> Option<&ClientInfo> {
+        self.client.get().map(|client| &**client)
     }
 
     pub(super) fn outbox(&self) -> &Outbox {

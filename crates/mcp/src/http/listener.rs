@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use hearth_gateway::{Compression, Config, Listener, Server};
 use hearth_sandbox::Sandboxes;
+use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -16,6 +17,9 @@ use super::front::{FrontConfig, McpFront};
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 /// Longest silence of a body: a client that uploads a file may be slow, but not silent.
 const SILENCE: Duration = Duration::from_secs(60);
+
+/// Between two looks at who listens.
+const MOMENT: Duration = Duration::from_millis(100);
 
 pub struct McpListener {
     address: SocketAddr,
@@ -27,15 +31,27 @@ pub struct McpListener {
 impl McpListener {
     /// Must be called within a runtime.
     pub fn start(listener: TcpListener, config: FrontConfig, sandboxes: Sandboxes) -> io::Result<Self> {
+        Self::resume(listener, config, sandboxes, Value::Null)
+    }
+
+    /// The same, with the sessions that [`leave`](Self::leave) gave in the program before.
+    pub fn resume(
+        listener: TcpListener,
+        config: FrontConfig,
+        sandboxes: Sandboxes,
+        sessions: Value,
+    ) -> io::Result<Self> {
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
+        let drain_timeout = config.drain_timeout;
         let front = Arc::new(McpFront::new(config, address, sandboxes));
+        front.talk().resume(sessions);
         let config = Config {
             default_host: address.to_string(),
             max_body: McpFront::LARGEST_BODY,
             body_timeout: SILENCE,
-            drain_timeout: LAST_ANSWERS,
+            drain_timeout,
             // Its clients are near, and its streams must not be held back.
             compression: Compression::Off,
             ..Config::default()
@@ -55,6 +71,21 @@ impl McpListener {
     /// Sessions that are there now.
     pub fn sessions(&self) -> usize {
         self.front.sessions()
+    }
+
+    /// Takes no more requests, and gives those under way their time. Says what the next program needs to go on with the
+    /// sessions: their sandboxes stay.
+    pub async fn leave(self) -> Value {
+        drop(self.stop);
+        let mut ended = self.ended;
+        loop {
+            // Somebody may have come back to listen before the door was shut.
+            self.front.talk().hang_up();
+            // It ends by itself, at its deadline.
+            if tokio::time::timeout(MOMENT, &mut ended).await.is_ok() {
+                return self.front.talk().leave().await;
+            }
+        }
     }
 
     /// Ready when all sessions have ended, and their sandboxes are gone.

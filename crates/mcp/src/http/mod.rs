@@ -9,13 +9,16 @@
 //! | `table.rs`, `line.rs` | the sessions; one session, its use and its end |
 //! | `talk.rs` | a session's messages: `POST`, `GET`, `DELETE` |
 //! | `wire.rs`, `outbox.rs` | between the requests and the protocol's machinery, in and out |
+//! | `track.rs` | what is said on one stream, kept for a while |
 //! | `events.rs` | a response that goes on: server-sent events |
 //! | `transfer.rs` | files behind links |
+//! | `heritage.rs` | sessions that go on in the next program |
 //! | `reply.rs` | what is answered where it is no message |
 
 mod door;
 mod events;
 mod front;
+mod heritage;
 mod line;
 mod listener;
 mod outbox;
@@ -25,6 +28,7 @@ mod talk;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
+mod track;
 mod transfer;
 mod wire;
 

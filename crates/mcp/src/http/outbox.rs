@@ -3,37 +3,53 @@
 //!
 //! Invariants: a request's id belongs to one request until its answer came, also when its client went away meanwhile; that of
 //! one that was cancelled is not taken again, since its answer may still be on its way. So no answer ever reaches another
-//! request. Nobody who reads slowly holds up anybody: progress and
-//! notices that find no room are dropped; an answer always finds room.
+//! request. Nobody who reads slowly holds up anybody: progress and notices that find no room are dropped; an answer always
+//! finds room. Streams of events that have ended are kept for who did not read them to their end, the newest, up to a size.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use hearth_core::ByteSize;
 use rmcp::model::{GetMeta, JsonRpcRequest, ProgressToken, RequestId, ServerJsonRpcMessage, ServerNotification};
-use tokio::sync::mpsc::{Receiver, Sender, channel};
+use serde::{Deserialize, Serialize};
 
-/// Messages of one request or listener that wait to be written.
-const ROOM: usize = 64;
+use super::track::{EventId, Reader, Since, Track};
+
 /// Requests that were cancelled and are remembered: their answers come soon or never.
 const CANCELLED: usize = 1024;
+/// Streams that have ended and can still be read, and the answers in them together.
+const KEPT: usize = 64;
+const KEPT_BYTES: ByteSize = ByteSize::mb(8);
+/// The listener's stream; requests' are numbered from here.
+const LISTENER: u64 = 0;
 
 #[derive(Default)]
 pub(super) struct Outbox {
     routes: Mutex<Routes>,
 }
 
-#[derive(Default)]
 struct Routes {
     waiting: HashMap<RequestId, Waiting>,
     tokens: HashMap<ProgressToken, RequestId>,
     /// The oldest first.
     cancelled: VecDeque<RequestId>,
-    listener: Option<Sender<ServerJsonRpcMessage>>,
+    /// The oldest first, each with the size of its answer.
+    ended: VecDeque<(Arc<Track>, u64)>,
+    listener: Arc<Track>,
+    last_stream: u64,
+}
+
+/// What events of a session were called so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Names {
+    last_stream: u64,
+    next_heard: u64,
 }
 
 struct Waiting {
-    sender: Sender<ServerJsonRpcMessage>,
+    track: Arc<Track>,
     token: Option<ProgressToken>,
 }
 
@@ -43,30 +59,31 @@ pub(super) struct Taken;
 
 impl Outbox {
     /// What will be said to this request: progress, then its answer, then nothing more.
-    pub(super) fn expect<R: GetMeta>(
-        &self,
-        request: &JsonRpcRequest<R>,
-    ) -> Result<Receiver<ServerJsonRpcMessage>, Taken> {
+    pub(super) fn expect<R: GetMeta>(&self, request: &JsonRpcRequest<R>) -> Result<Reader, Taken> {
         let token = request.request.get_meta().get_progress_token();
-        let (sender, receiver) = channel(ROOM);
         let mut routes = self.lock();
         if routes.cancelled.contains(&request.id) {
             return Err(Taken);
         }
+        let stream = routes.last_stream + 1;
+        let track = Track::new(stream);
+        let reader = track.read(Since::Now).expect("every stream has a now");
         match routes.waiting.entry(request.id.clone()) {
             Entry::Occupied(_) => return Err(Taken),
-            Entry::Vacant(free) => free.insert(Waiting { sender, token: token.clone() }),
+            Entry::Vacant(free) => free.insert(Waiting { track, token: token.clone() }),
         };
+        routes.last_stream = stream;
         if let Some(token) = token {
             routes.tokens.insert(token, request.id.clone());
         }
-        Ok(receiver)
+        Ok(reader)
     }
 
     /// Nobody wants the answer any more.
     pub(super) fn cancel(&self, id: &RequestId) {
         let mut routes = self.lock();
-        if routes.finish(id).is_some() {
+        if let Some(waiting) = routes.finish(id) {
+            waiting.track.end();
             if routes.cancelled.len() == CANCELLED {
                 routes.cancelled.pop_front();
             }
@@ -74,11 +91,38 @@ impl Outbox {
         }
     }
 
-    /// What is said to nobody in particular. The newest listener is the one who hears it.
-    pub(super) fn listen(&self) -> Receiver<ServerJsonRpcMessage> {
-        let (sender, receiver) = channel(ROOM);
-        self.lock().listener = Some(sender);
-        receiver
+    /// What is said to nobody in particular from now on. The newest listener is the one who hears it.
+    pub(super) fn listen(&self) -> Reader {
+        self.lock().listener.read(Since::Now).expect("every stream has a now")
+    }
+
+    /// Ends the listener's stream. Who comes back hears what is said from then on.
+    pub(super) fn hang_up(&self) {
+        let mut routes = self.lock();
+        let next = Track::of_events_from(LISTENER, routes.listener.next());
+        std::mem::replace(&mut routes.listener, next).end();
+    }
+
+    /// What no event of the next program may be called.
+    pub(super) fn names(&self) -> Names {
+        let routes = self.lock();
+        Names { last_stream: routes.last_stream, next_heard: routes.listener.next() }
+    }
+
+    /// Of a session of the program before.
+    pub(super) fn after(names: Names) -> Self {
+        let listener = Track::of_events_from(LISTENER, names.next_heard);
+        let routes = Routes { listener, last_stream: names.last_stream, ..Routes::default() };
+        Self { routes: Mutex::new(routes) }
+    }
+
+    /// What was said after this event on its stream, and what will be. `None` where nothing of that is kept.
+    pub(super) fn resume(&self, last: EventId) -> Option<Reader> {
+        let routes = self.lock();
+        let waiting = routes.waiting.values().map(|waiting| &waiting.track);
+        let all = waiting.chain(routes.ended.iter().map(|(track, _)| track)).chain([&routes.listener]);
+        let mut named = all.filter(|track| track.stream == last.stream && track.is_events());
+        named.next()?.read(Since::After(last.number))
     }
 
     pub(super) fn deliver(&self, message: ServerJsonRpcMessage) {
@@ -89,32 +133,43 @@ impl Outbox {
             _ => None,
         };
         if let Some(id) = answered {
-            if let Some(waiting) = routes.finish(&id) {
-                // Its client may have gone.
-                let _ = waiting.sender.try_send(message);
+            if let Some(Waiting { track, .. }) = routes.finish(&id) {
+                routes.keep(&track, &message);
+                track.push(message);
+                track.end();
             }
             return;
         }
-        let sender = match &message {
+        match &message {
             ServerJsonRpcMessage::Notification(notification) => routes.of_progress(&notification.notification),
-            _ => None,
-        };
-        if let Some(sender) = sender.or(routes.listener.as_ref()) {
-            // The last place is the answer's.
-            if sender.capacity() > 1 {
-                let _ = sender.try_send(message);
-            }
+            _ => &routes.listener,
         }
+        .push(message);
     }
 
     /// Ends everything that waits.
     pub(super) fn close(&self) {
-        *self.lock() = Routes::default();
+        let routes = std::mem::take(&mut *self.lock());
+        routes.waiting.values().for_each(|waiting| waiting.track.end());
+        routes.listener.end();
     }
 
     fn lock(&self) -> MutexGuard<'_, Routes> {
         // No code that can panic runs under this lock.
         self.routes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Routes {
+    fn default() -> Self {
+        Self {
+            waiting: HashMap::new(),
+            tokens: HashMap::new(),
+            cancelled: VecDeque::new(),
+            ended: VecDeque::new(),
+            listener: Track::of_events(LISTENER),
+            last_stream: LISTENER,
+        }
     }
 }
 
@@ -127,92 +182,42 @@ impl Routes {
         Some(waiting)
     }
 
-    fn of_progress(&self, notification: &ServerNotification) -> Option<&Sender<ServerJsonRpcMessage>> {
-        let ServerNotification::ProgressNotification(progress) = notification else { return None };
-        let id = self.tokens.get(&progress.params.progress_token)?;
-        self.waiting.get(id).map(|waiting| &waiting.sender)
+    /// For who may ask for its end again. Before it ends: a reader who takes the answer as it is leaves nothing to keep.
+    fn keep(&mut self, track: &Arc<Track>, answer: &ServerJsonRpcMessage) {
+        self.ended.retain(|(track, _)| !track.is_over());
+        let size = if track.is_events() { length(answer) } else { 0 };
+        self.ended.push_back((track.clone(), size));
+        while self.ended.len() > KEPT || self.ended.iter().map(|(_, size)| size).sum::<u64>() > KEPT_BYTES.bytes() {
+            self.ended.pop_front();
+        }
     }
+
+    fn of_progress(&self, notification: &ServerNotification) -> &Arc<Track> {
+        let ServerNotification::ProgressNotification(progress) = notification else { return &self.listener };
+        let id = self.tokens.get(&progress.params.progress_token);
+        id.and_then(|id| self.waiting.get(id)).map_or(&self.listener, |waiting| &waiting.track)
+    }
+}
+
+/// Of a message as text.
+fn length(message: &ServerJsonRpcMessage) -> u64 {
+    struct Count(u64);
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len() as u64;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // What cannot be written has no length.
+    serde_json::to_writer(&mut count, message).map_or(0, |()| count.0)
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod tests {
-    use rmcp::model::{
-        ClientRequest, EmptyResult, NumberOrString, ProgressNotification, ProgressNotificationParam, ServerResult,
-    };
-
-    use super::*;
-
-    fn request(id: i64, token: Option<i64>) -> JsonRpcRequest<ClientRequest> {
-        let meta = token.map_or(serde_json::json!({}), |token| serde_json::json!({ "progressToken": token }));
-        let text = serde_json::json!({
-            "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "a", "_meta": meta }
-        });
-        serde_json::from_value(text).unwrap()
-    }
-
-    fn answer(id: i64) -> ServerJsonRpcMessage {
-        ServerJsonRpcMessage::response(ServerResult::EmptyResult(EmptyResult {}), NumberOrString::Number(id))
-    }
-
-    fn progress(token: i64) -> ServerJsonRpcMessage {
-        let token = ProgressToken(NumberOrString::Number(token));
-        let notification = ProgressNotification::new(ProgressNotificationParam::new(token, 1.0));
-        ServerJsonRpcMessage::notification(ServerNotification::ProgressNotification(notification))
-    }
-
-    #[test]
-    fn answers_and_progress_go_to_their_own_request() {
-        let outbox = Outbox::default();
-        let mut one = outbox.expect(&request(1, Some(7))).unwrap();
-        let mut two = outbox.expect(&request(2, None)).unwrap();
-        outbox.deliver(progress(7));
-        outbox.deliver(answer(2));
-        outbox.deliver(answer(1));
-        assert!(matches!(one.try_recv().unwrap(), ServerJsonRpcMessage::Notification(_)));
-        assert!(matches!(one.try_recv().unwrap(), ServerJsonRpcMessage::Response(_)));
-        assert!(matches!(two.try_recv().unwrap(), ServerJsonRpcMessage::Response(_)));
-        assert!(one.try_recv().is_err() && two.try_recv().is_err());
-    }
-
-    #[test]
-    fn an_id_is_taken_until_its_answer_came_even_if_its_client_went() {
-        let outbox = Outbox::default();
-        drop(outbox.expect(&request(1, None)).unwrap());
-        assert_eq!(outbox.expect(&request(1, None)).map(drop), Err(Taken));
-        outbox.deliver(answer(1));
-        let mut again = outbox.expect(&request(1, None)).unwrap();
-        assert!(again.try_recv().is_err(), "the late answer was not for this one");
-        outbox.cancel(&NumberOrString::Number(1));
-        assert_eq!(outbox.expect(&request(1, None)).map(drop), Err(Taken), "its answer may be on its way");
-        assert!(outbox.expect(&request(2, None)).is_ok());
-    }
-
-    #[test]
-    fn who_reads_slowly_misses_progress_but_never_the_answer() {
-        let outbox = Outbox::default();
-        let mut slow = outbox.expect(&request(1, Some(1))).unwrap();
-        for _ in 0..10 * ROOM {
-            outbox.deliver(progress(1));
-        }
-        outbox.deliver(answer(1));
-        let mut last = None;
-        while let Ok(message) = slow.try_recv() {
-            last = Some(message);
-        }
-        assert!(matches!(last, Some(ServerJsonRpcMessage::Response(_))));
-    }
-
-    #[test]
-    fn the_newest_listener_hears_what_belongs_to_no_request() {
-        let outbox = Outbox::default();
-        outbox.deliver(progress(9));
-        let mut old = outbox.listen();
-        let mut new = outbox.listen();
-        outbox.deliver(progress(9));
-        assert!(old.try_recv().is_err());
-        assert!(new.try_recv().is_ok());
-        outbox.close();
-        assert!(new.blocking_recv().is_none());
-    }
-}
+#[path = "outbox/tests.rs"]
+mod tests;

@@ -56,6 +56,10 @@ impl Table {
         self.lock().lines.get(id).cloned()
     }
 
+    pub(super) fn all(&self) -> Vec<Arc<Line>> {
+        self.lock().lines.values().cloned().collect()
+    }
+
     /// Nobody finds it any more; whoever gets it ends it.
     pub(super) fn remove(&self, id: &str) -> Option<Arc<Line>> {
         self.lock().lines.remove(id)

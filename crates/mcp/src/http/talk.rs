@@ -8,7 +8,7 @@ use bytes::Bytes;
 use hearth_core::{Body, BodyError, Headers, Response};
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, JsonRpcRequest, ProtocolVersion, RequestId};
 
-use super::events::events;
+use super::events::{Opening, events};
 use super::line::Line;
 use super::reply::{self, EVENTS, JSON};
 use super::table::Table;
@@ -19,6 +19,9 @@ use crate::tidy;
 const SOON: Duration = Duration::from_secs(10);
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
+const LAST_EVENT: &str = "last-event-id";
+/// The first protocol whose clients know events without a message.
+const EMPTY_EVENTS: ProtocolVersion = ProtocolVersion::V_2025_11_25;
 
 pub(super) struct Talk {
     pub(super) table: Arc<Table>,
@@ -31,6 +34,7 @@ pub(super) struct Talk {
 struct Accepts {
     json: bool,
     events: bool,
+    opening: Opening,
 }
 
 impl Talk {
@@ -88,7 +92,7 @@ impl Talk {
             return reply::error(406, "not_acceptable", "accept text/event-stream");
         }
         match self.line(headers) {
-            Ok(Some(line)) => events(None, line.outbox().listen(), line.enter()),
+            Ok(Some(line)) => listen(&line, headers),
             Ok(None) => reply::refused(400, None, ErrorData::invalid_request(NO_SESSION, None)),
             Err(response) => response,
         }
@@ -150,14 +154,32 @@ impl Talk {
 impl Accepts {
     /// Who says nothing takes everything.
     fn of(headers: &Headers) -> Self {
-        let Some(accept) = headers.get("accept") else { return Self { json: true, events: true } };
+        let version = text(headers, VERSION).unwrap_or_default();
+        let opening = if version >= EMPTY_EVENTS.as_str() { Opening::Event } else { Opening::Comment };
+        let Some(accept) = headers.get("accept") else { return Self { json: true, events: true, opening } };
         let text = String::from_utf8_lossy(accept).to_ascii_lowercase();
         let has = |kind: &str, group: &str| text.contains(kind) || text.contains(group) || text.contains("*/*");
-        Self { json: has(JSON, "application/*"), events: has(EVENTS, "text/*") }
+        Self { json: has(JSON, "application/*"), events: has(EVENTS, "text/*"), opening }
     }
 }
 
 const NO_SESSION: &str = "send the session's id as Mcp-Session-Id; initialize begins a session";
+
+/// What is said to no request, or, to who lost a connection, what came after the last event that it saw there.
+fn listen(line: &Arc<Line>, headers: &Headers) -> Response {
+    let (reader, opening) = match headers.get(LAST_EVENT) {
+        None => (Some(line.outbox().listen()), Accepts::of(headers).opening),
+        // It has an event to come back with already.
+        Some(_) => (text(headers, LAST_EVENT).and_then(|id| line.outbox().resume(id.parse().ok()?)), Opening::Comment),
+    };
+    match reader {
+        Some(reader) => events(reader, opening, line.enter()),
+        None => {
+            let why = "Last-Event-ID: nothing is kept (any more) of what came after this event";
+            reply::refused(400, None, ErrorData::invalid_request(why, None))
+        }
+    }
+}
 
 async fn ask(line: &Arc<Line>, request: JsonRpcRequest<ClientRequest>, accepts: Accepts) -> Response {
     let presence = line.enter();
@@ -173,10 +195,10 @@ async fn ask(line: &Arc<Line>, request: JsonRpcRequest<ClientRequest>, accepts: 
         return gone(Some(id));
     }
     if !accepts.json {
-        return events(None, answers, presence);
+        return events(answers, accepts.opening, presence);
     }
     let first = match tokio::time::timeout(SOON, answers.recv()).await {
-        Err(_) if accepts.events => return events(None, answers, presence),
+        Err(_) if accepts.events => return events(answers, accepts.opening, presence),
         Err(_) => answers.recv().await,
         Ok(first) => first,
     };
@@ -186,8 +208,11 @@ async fn ask(line: &Arc<Line>, request: JsonRpcRequest<ClientRequest>, accepts: 
             // Cancelled: nobody wants an answer.
             None if line.is_open() => return reply::empty(202),
             None => return gone(Some(id)),
-            Some(answer) if is_answer(&answer) => return reply::json(200, &answer),
-            Some(progress) if accepts.events => return events(Some(progress), answers, presence),
+            Some(answer) if is_answer(&answer) => return reply::json(200, &*answer),
+            Some(_) if accepts.events => {
+                answers.unread();
+                return events(answers, accepts.opening, presence);
+            }
             Some(_) => next = answers.recv().await,
         }
     }

@@ -328,3 +328,53 @@ async fn there_are_no_more_sessions_than_allowed_and_none_after_the_end() {
     assert_eq!((world.driver.live().len(), world.front.sessions()), (0, 0));
     assert_eq!(world.post(None, &initialize()).await.status, 503);
 }
+
+/// The body of a stream as far as its first piece, and the rest to be read on.
+async fn open(world: &World, request: Request) -> (String, Body) {
+    let Response { status, mut body, .. } = world.front.dispatch(request).await.unwrap();
+    assert_eq!(status, 200);
+    let Body::Stream(stream) = &mut body else { panic!("it is a stream") };
+    let first = std::future::poll_fn(|cx| stream.poll_next(cx)).await.unwrap().unwrap();
+    (String::from_utf8(first.to_vec()).unwrap(), body)
+}
+
+#[tokio::test]
+async fn a_stream_goes_on_after_its_connection_broke() {
+    let world = world().await;
+    let session = world.begin().await;
+    let sandbox = world.sandbox(&session).await;
+    let bearer = format!("Bearer {TOKEN}");
+    let headers = |session, last| {
+        let mut headers = vec![
+            ("authorization", bearer.as_str()),
+            ("content-type", "application/json"),
+            ("accept", "text/event-stream"),
+            ("mcp-protocol-version", "2025-11-25"),
+            ("mcp-session-id", session),
+        ];
+        headers.extend(Some(("last-event-id", last)).filter(|(_, last): &(&str, &str)| !last.is_empty()));
+        headers
+    };
+    let run = call(1, "run_command", json!({ "sandbox_id": sandbox, "command": "echo kept" })).to_string();
+    let (opening, body) = open(&world, request(Method::Post, "/mcp", &headers(&session, ""), run)).await;
+    let id = opening.strip_prefix("id: ").and_then(|rest| rest.strip_suffix("\ndata: \n\n")).unwrap();
+    // Nobody reads on.
+    drop(body);
+    for _ in 0..2 {
+        let again = world.send(request(Method::Get, "/mcp", &headers(&session, id), "")).await;
+        let text = String::from_utf8(again.body).unwrap();
+        let data = text.lines().filter_map(|line| line.strip_prefix("data: ")).find(|data| !data.is_empty()).unwrap();
+        let answer: Value = serde_json::from_str(data).unwrap();
+        assert_eq!((&answer["id"], &answer["result"]["structuredContent"]["stdout"]), (&json!(1), &json!("kept\n")));
+    }
+    let (opening, listener) = open(&world, request(Method::Get, "/mcp", &headers(&session, ""), "")).await;
+    let id_of_listener = opening.strip_prefix("id: ").and_then(|rest| rest.lines().next()).unwrap();
+    drop(listener);
+    let (_, listener) = open(&world, request(Method::Get, "/mcp", &headers(&session, id_of_listener), "")).await;
+    let other = world.begin().await;
+    for (session, last) in [(&session, "99-0"), (&session, "x"), (&other, id)] {
+        let refused = world.send(request(Method::Get, "/mcp", &headers(session, last), "")).await;
+        assert_eq!(refused.status, 400, "{last}");
+    }
+    drop(listener);
+}

@@ -43,6 +43,7 @@ pub(super) struct Books {
     /// What the next boot does first.
     hook: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     discarded: Mutex<Vec<usize>>,
+    breath: Mutex<Duration>,
 }
 
 impl Plant {
@@ -96,6 +97,10 @@ impl Boot for Plant {
         if self.0.unfit.lock().unwrap().contains(spare) { Fitness::Unfit } else { Fitness::Fit }
     }
 
+    fn breath(&self) -> Duration {
+        *self.0.breath.lock().unwrap()
+    }
+
     fn discard(&self, spare: usize) {
         self.0.discarded.lock().unwrap().push(spare);
     }
@@ -122,6 +127,21 @@ async fn spares_are_booted_ahead_and_taken_oldest_first() {
     assert_eq!((filler.take(), filler.take(), filler.take(), filler.take()), (Some(0), Some(1), Some(2), None));
     let stats = filler.stats();
     assert_eq!((stats.taken, stats.missed, stats.hit_rate()), (3, 2, Some(0.6)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_boot_for_one_that_was_taken_begins_a_moment_later_but_no_later_than_that() {
+    let (filler, plant) = start(RULES);
+    filler.ready(3).await.unwrap();
+    *plant.0.breath.lock().unwrap() = SECOND;
+    filler.take().unwrap();
+    pass(SECOND / 2).await;
+    filler.take().unwrap();
+    settle().await;
+    assert_eq!(plant.begun(), 3, "not yet");
+    pass(SECOND / 2).await;
+    assert_eq!(plant.begun(), 5, "who comes meanwhile does not put it off");
+    filler.ready(3).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]

@@ -101,10 +101,17 @@ impl<B: Boot> Yard<B> {
             state.checking += 1;
             drop(state);
             let fitness = self.judge(&spare);
+            let (now, breath) = (Instant::now(), self.boot.breath());
             let mut state = self.lock();
             state.checking -= 1;
             match fitness {
-                Fitness::Fit => state.counts.taken += 1,
+                Fitness::Fit => {
+                    state.counts.taken += 1;
+                    // One that is put off already is not put off further.
+                    if state.resume.is_none_or(|resume| resume <= now) {
+                        state.resume = Some(now + breath);
+                    }
+                }
                 Fitness::Unfit => state.counts.discarded += 1,
             }
             drop(state);

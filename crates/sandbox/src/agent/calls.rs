@@ -15,6 +15,8 @@ pub(crate) enum Closed {
     /// By us: the sandbox is being destroyed.
     Destroyed,
     Lost(String),
+    /// Another program goes on with it.
+    Moved,
 }
 
 /// Where a call's answers go. Must not wait.
@@ -27,7 +29,10 @@ pub(crate) trait Receive: Send + 'static {
 
 pub(crate) struct Calls {
     state: Mutex<State>,
+    /// It closed.
     changed: Notify,
+    /// The heartbeat was answered, or it closed.
+    beaten: Notify,
 }
 
 struct State {
@@ -57,7 +62,24 @@ pub(super) struct Overrun;
 impl Calls {
     pub(super) fn new() -> Self {
         let state = State { next: 1, open: HashMap::new(), heartbeat: None, closed: None };
-        Self { state: Mutex::new(state), changed: Notify::new() }
+        Self { state: Mutex::new(state), changed: Notify::new(), beaten: Notify::new() }
+    }
+
+    /// Of a stream that goes on: ids are given out from `next`, and some calls are under way.
+    pub(super) fn resume(next: u64, calls: Vec<(CallId, Box<dyn Receive>)>) -> Self {
+        let open = calls.into_iter().map(|(id, sink)| (id, Waiting { sink, budget: u64::MAX })).collect();
+        let state = State { next, open, heartbeat: None, closed: None };
+        Self { state: Mutex::new(state), changed: Notify::new(), beaten: Notify::new() }
+    }
+
+    /// The id that is given out next.
+    pub(super) fn next(&self) -> u64 {
+        self.lock().next
+    }
+
+    /// All that are under way but for these.
+    pub(super) fn others(&self, kept: &[CallId]) -> Vec<CallId> {
+        self.lock().open.keys().filter(|id| !kept.contains(id)).copied().collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -87,7 +109,12 @@ impl Calls {
         let Some(id) = answer.id() else { return Err(Overrun) };
         let mut state = self.lock();
         if state.heartbeat.is_some_and(|(beat, _)| beat == id) {
+            if !matches!(answer, Answer::Pong { .. }) {
+                return Err(Overrun);
+            }
             state.heartbeat = None;
+            drop(state);
+            self.beaten.notify_waiters();
             return Ok(());
         }
         let Some(waiting) = state.open.get_mut(&id) else { return Ok(()) };
@@ -114,6 +141,22 @@ impl Calls {
         }
     }
 
+    /// Resolves when no heartbeat waits for its answer.
+    pub(super) async fn until_answered(&self) -> Result<(), Closed> {
+        loop {
+            let mut beaten = std::pin::pin!(self.beaten.notified());
+            // Listen first, look then: it may be answered in between.
+            beaten.as_mut().enable();
+            if let Some(reason) = self.closed() {
+                return Err(reason);
+            }
+            if self.lock().heartbeat.is_none() {
+                return Ok(());
+            }
+            beaten.await;
+        }
+    }
+
     /// The first reason counts.
     pub(super) fn close(&self, reason: Closed) {
         let mut state = self.lock();
@@ -124,6 +167,7 @@ impl Calls {
             waiting.sink.lost(&reason);
         }
         self.changed.notify_waiters();
+        self.beaten.notify_waiters();
     }
 
     pub(super) fn closed(&self) -> Option<Closed> {
@@ -173,6 +217,7 @@ impl From<Closed> for SandboxError {
         match reason {
             Closed::Destroyed => Self::Destroyed,
             Closed::Lost(reason) => Self::AgentLost { reason },
+            Closed::Moved => Self::ShuttingDown,
         }
     }
 }

@@ -1,14 +1,21 @@
-//! Bytes in, bytes out. One task per agent reads, another writes; both end with the line, and the line with either.
+//! Bytes in, bytes out. Who sends writes to the stream itself, if nothing waits to be sent: most requests are small, and one
+//! that had to be handed to a task first would come later. What the stream does not take at once waits in the outbox for a task
+//! that carries it; another task reads. Both end with the line, and the line with either.
 //!
-//! What is sent waits in the outbox. Whoever sends much (files, code) waits until there is room in it; what is small and
-//! must not wait (a cancel, a ping) goes in at once.
+//! Whoever sends much (files, code) waits until there is room in the outbox; what is small and must not wait (a cancel, a ping)
+//! goes in at once.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker, ready};
 
 use hearth_agent::{Answer, Decoder, LONGEST, Language, Request, encode};
 use hearth_core::ByteSize;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::Line;
 use super::calls::Closed;
@@ -23,11 +30,25 @@ const READ: usize = 64 << 10;
 type Stream = Box<dyn ByteStream>;
 
 pub(super) struct Outbox {
-    frames: mpsc::UnboundedSender<Frame>,
+    queue: Mutex<Queue>,
+    /// Something was not sent at once.
+    left: Notify,
+    /// The stream is to go on elsewhere.
+    asked: Notify,
     room: Arc<Semaphore>,
 }
 
-pub(super) struct Frame {
+struct Queue {
+    /// None once the line is closed.
+    writer: Option<WriteHalf<Stream>>,
+    frames: VecDeque<Frame>,
+    /// Bytes of the first frame that are sent.
+    sent: usize,
+    /// Who goes on with the stream: is told what came of a message that is not whole yet.
+    heir: Option<oneshot::Sender<Vec<u8>>>,
+}
+
+struct Frame {
     bytes: Vec<u8>,
     _room: Option<OwnedSemaphorePermit>,
 }
@@ -69,18 +90,24 @@ pub(super) async fn greet(mut stream: Stream, hello: &Request, nonce: u64) -> Re
     }
 }
 
-/// Carries both directions until one of them ends, then closes the line.
-pub(super) async fn run(line: Arc<Line>, stream: Stream, decoder: Decoder, frames: mpsc::UnboundedReceiver<Frame>) {
-    let (reader, writer) = tokio::io::split(stream);
+/// Carries both directions until one of them ends, then closes the line; or until the stream goes on elsewhere.
+pub(super) async fn run(line: Arc<Line>, reader: ReadHalf<Stream>, mut decoder: Decoder) {
+    // Reading can be given up at any time: what was read is taken apart and handed over at once.
     let reason = tokio::select! {
-        reason = read(&line, reader, decoder) => reason,
-        reason = write(writer, frames) => reason,
+        reason = read(&line, reader, &mut decoder) => reason,
+        reason = line.outbox.carry() => reason,
+        reason = line.outbox.quit() => reason,
         reason = line.calls.until_closed() => reason,
     };
-    line.close(reason);
+    let heir = line.outbox.lock().heir.take();
+    match (reason, heir) {
+        // An heir that does not wait any more has given it up.
+        (Closed::Moved, Some(heir)) => drop(heir.send(decoder.rest().to_vec())),
+        (reason, _) => line.close(reason),
+    }
 }
 
-async fn read(line: &Line, mut reader: ReadHalf<Stream>, mut decoder: Decoder) -> Closed {
+async fn read(line: &Line, mut reader: ReadHalf<Stream>, decoder: &mut Decoder) -> Closed {
     let mut buffer = vec![0; READ];
     loop {
         loop {
@@ -102,27 +129,17 @@ async fn read(line: &Line, mut reader: ReadHalf<Stream>, mut decoder: Decoder) -
     }
 }
 
-async fn write(mut writer: WriteHalf<Stream>, mut frames: mpsc::UnboundedReceiver<Frame>) -> Closed {
-    while let Some(frame) = frames.recv().await {
-        if let Err(error) = writer.write_all(&frame.bytes).await {
-            return Closed::Lost(error.to_string());
-        }
-        if frames.is_empty() {
-            if let Err(error) = writer.flush().await {
-                return Closed::Lost(error.to_string());
-            }
-        }
-    }
-    // The outbox goes with the line, and the line outlives this.
-    Closed::Lost("nobody speaks to it any more".to_owned())
-}
-
 // === impl Outbox ===
 
 impl Outbox {
-    pub(super) fn new() -> (Self, mpsc::UnboundedReceiver<Frame>) {
-        let (frames, receiver) = mpsc::unbounded_channel();
-        (Self { frames, room: Arc::new(Semaphore::new(ROOM)) }, receiver)
+    pub(super) fn new(writer: WriteHalf<Stream>) -> Self {
+        let queue = Queue { writer: Some(writer), frames: VecDeque::new(), sent: 0, heir: None };
+        let (left, asked) = (Notify::new(), Notify::new());
+        Self { queue: Mutex::new(queue), left, asked, room: Arc::new(Semaphore::new(ROOM)) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sends when there is room.
@@ -135,8 +152,7 @@ impl Outbox {
         let size = u32::try_from(bytes.len().min(ROOM)).expect("a frame is far smaller than that");
         // Closed only with the line, whose reason the call then learns.
         let room = self.room.clone().acquire_many_owned(size).await.ok();
-        // The task that writes is gone only when the line is closed, too.
-        let _gone = self.frames.send(Frame { bytes, _room: room });
+        self.put(Frame { bytes, _room: room });
         Ok(())
     }
 
@@ -144,10 +160,77 @@ impl Outbox {
     pub(super) fn send_now(&self, request: &Request) {
         let mut bytes = Vec::new();
         encode(request, &mut bytes).expect("what is sent so is small");
-        let _gone = self.frames.send(Frame { bytes, _room: None });
+        self.put(Frame { bytes, _room: None });
     }
 
+    fn put(&self, frame: Frame) {
+        let mut queue = self.lock();
+        let is_first = queue.frames.is_empty();
+        queue.frames.push_back(frame);
+        // The carrier is at it already where something waits, and its waker must stay the one that is told.
+        if is_first && !matches!(queue.push(&mut Context::from_waker(Waker::noop())), Poll::Ready(Ok(()))) {
+            self.left.notify_one();
+        }
+    }
+
+    /// Sends what was not sent at once, until that fails.
+    async fn carry(&self) -> Closed {
+        loop {
+            self.left.notified().await;
+            if let Err(error) = poll_fn(|context| self.lock().push(context)).await {
+                return Closed::Lost(error.to_string());
+            }
+        }
+    }
+
+    /// Has somebody else go on with the stream.
+    pub(super) fn leave(&self, heir: oneshot::Sender<Vec<u8>>) {
+        self.lock().heir = Some(heir);
+        self.asked.notify_one();
+    }
+
+    /// Once somebody else is to go on: sends what waits, and nothing after it.
+    async fn quit(&self) -> Closed {
+        self.asked.notified().await;
+        // Under one lock: nothing that is only half sent may come in between.
+        let sent = poll_fn(|context| {
+            let mut queue = self.lock();
+            let sent = ready!(queue.push(context));
+            queue.writer = None;
+            Poll::Ready(sent)
+        });
+        sent.await.map_or_else(|error| Closed::Lost(error.to_string()), |()| Closed::Moved)
+    }
+
+    /// Nothing is sent any more, and the agent is told so by the end of the stream.
     pub(super) fn close(&self) {
         self.room.close();
+        let mut queue = self.lock();
+        queue.writer = None;
+        queue.heir = None;
+        queue.frames.clear();
+    }
+}
+
+// === impl Queue ===
+
+impl Queue {
+    /// Sends what the stream takes.
+    fn push(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Some(writer) = &mut self.writer else {
+            self.frames.clear();
+            return Poll::Ready(Ok(()));
+        };
+        while let Some(frame) = self.frames.front() {
+            match ready!(Pin::new(&mut *writer).poll_write(context, &frame.bytes[self.sent..]))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                count => self.sent += count,
+            }
+            if self.sent == frame.bytes.len() {
+                self.frames.pop_front();
+                self.sent = 0;
+            }
+        }
+        Pin::new(writer).poll_flush(context)
     }
 }

@@ -11,6 +11,7 @@ use hearth_pool::{BackoffRules, FillerRules};
 
 use crate::config::{ImageName, SandboxConfig};
 use crate::driver::Drivers;
+use crate::proxy::PackageConfig;
 
 #[derive(Clone)]
 pub struct PoolConfig {
@@ -19,7 +20,7 @@ pub struct PoolConfig {
     pub images: BTreeMap<ImageName, PathBuf>,
     pub pooling: Pooling,
     /// Sandboxes to have ready, of each shape that is kept warm. Default 3. Each costs its interpreters' memory: about
-    /// 15 MB with python and node.
+    /// 17 MB with python and node.
     pub min_size: usize,
     /// Boots at once to fill up one shape. Default 2. More fill up sooner, and take the processors from sandboxes in use.
     pub max_concurrent_boots: usize,
@@ -41,6 +42,8 @@ pub struct PoolConfig {
     pub egress: EgressPolicy,
     /// Looks up names for sandboxes that may reach some. The system's, unless a test brings its own.
     pub dns: Arc<dyn Resolve>,
+    /// Packages that are kept for all sandboxes. By default none are.
+    pub packages: PackageConfig,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,6 +71,7 @@ impl PoolConfig {
             languages: vec![Language::Python, Language::JavaScript],
             egress: EgressPolicy::public(),
             dns: Arc::new(SystemDns),
+            packages: PackageConfig::default(),
         }
     }
 

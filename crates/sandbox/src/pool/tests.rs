@@ -65,7 +65,7 @@ async fn fills_up_to_its_size_and_never_beyond() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_oldest_goes_first_and_is_replaced_at_once() {
+async fn the_oldest_goes_first_and_is_replaced_after_a_breath() {
     let driver = FakeDriver::new();
     let interval = SECOND * 3600;
     let pool = filled(&driver, PoolConfig { fill_interval: interval, ..config(&driver) }).await;
@@ -76,6 +76,7 @@ async fn the_oldest_goes_first_and_is_replaced_at_once() {
     let began = Instant::now();
     let sandbox = acquire(&pool).await;
     assert!(before.contains(&sandbox.id()), "it was there");
+    assert_eq!((began.elapsed(), driver.begun()), (Duration::ZERO, 3), "nothing boots while it is handed over");
     pool.ready(3).await.unwrap();
     assert!(began.elapsed() < interval, "nobody waited for the next look");
     assert_eq!(driver.begun(), 4);

@@ -2,22 +2,23 @@
 
 use std::time::Duration;
 
-use hearth_egress::{Dialer, FetchError};
+use hearth_egress::FetchError;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::time::timeout;
 
+use super::Exit;
 use super::head::{self, Asked};
 use crate::driver::ByteStream;
 
 /// How long a program may take to say what it wants.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-pub(super) async fn carry(mut connection: Box<dyn ByteStream>, dialer: &Dialer) {
+pub(super) async fn carry(mut connection: Box<dyn ByteStream>, exit: &Exit) {
     // A program that breaks its connection is its own matter; so is what it does then.
-    let _ended = serve(&mut connection, dialer).await;
+    let _ended = serve(&mut connection, exit).await;
 }
 
-async fn serve(connection: &mut Box<dyn ByteStream>, dialer: &Dialer) -> std::io::Result<()> {
+async fn serve(connection: &mut Box<dyn ByteStream>, exit: &Exit) -> std::io::Result<()> {
     let (head, rest) = match timeout(PATIENCE, read_head(connection)).await {
         Ok(read) => read?,
         Err(_) => return refuse(connection, "408 Request Timeout", "no request came").await,
@@ -25,9 +26,15 @@ async fn serve(connection: &mut Box<dyn ByteStream>, dialer: &Dialer) -> std::io
     let (authority, first) = match head::parse(&head) {
         Ok(Asked::Tunnel { authority }) => (authority, None),
         Ok(Asked::Request { authority, head }) => (authority, Some(head)),
+        Ok(Asked::Package(asked)) => {
+            return match &exit.mirror {
+                Some(mirror) => mirror.serve(connection, exit, &asked).await,
+                None => refuse(connection, "403 Forbidden", "no packages are kept here").await,
+            };
+        }
         Err(reason) => return refuse(connection, "400 Bad Request", reason).await,
     };
-    let mut server = match dialer.dial(&authority).await {
+    let mut server = match exit.dialer.dial(&authority).await {
         Ok(server) => server,
         Err(error) => {
             let status = match error {
@@ -65,7 +72,7 @@ async fn read_head(connection: &mut Box<dyn ByteStream>) -> std::io::Result<(Vec
     }
 }
 
-async fn refuse(connection: &mut Box<dyn ByteStream>, status: &str, reason: &str) -> std::io::Result<()> {
+pub(super) async fn refuse(connection: &mut Box<dyn ByteStream>, status: &str, reason: &str) -> std::io::Result<()> {
     let length = reason.len() + 1;
     let head = format!(
         "HTTP/1.1 {status}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"

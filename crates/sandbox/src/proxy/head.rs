@@ -1,6 +1,8 @@
 //! What a program asks of a proxy: `CONNECT host:port`, or a request for a whole `http://` URL. Read with care: what is
 //! unclear is refused, and nothing of the first line is handed on as it came.
 
+use super::registry::Registry;
+
 /// The longest head.
 pub(super) const LONGEST: usize = 64 << 10;
 
@@ -10,6 +12,17 @@ pub(super) enum Asked {
     Tunnel { authority: String },
     /// A request, rewritten for the server that it is for.
     Request { authority: String, head: Vec<u8> },
+    /// Something of a registry that the proxy stands in for.
+    Package(PackageRequest),
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct PackageRequest {
+    pub(super) registry: Registry,
+    pub(super) method: String,
+    /// As it came.
+    pub(super) path: String,
+    pub(super) accept: String,
 }
 
 /// Where the head ends, if all of it is there.
@@ -52,12 +65,16 @@ pub(super) fn parse(head: &[u8]) -> Result<Asked, &'static str> {
         return Err("the URL has a user in it");
     }
     let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+    let mut accept = String::new();
     let mut out = format!("{method} {path} HTTP/1.1\r\nhost: {authority}\r\nconnection: close\r\n");
     for line in lines {
-        let (name, _) = line.split_once(':').ok_or("a header has no colon")?;
+        let (name, value) = line.split_once(':').ok_or("a header has no colon")?;
         let name = name.to_ascii_lowercase();
         if name.is_empty() || name.contains([' ', '\t']) {
             return Err("a header's name is none");
+        }
+        if name == "accept" {
+            value.trim().clone_into(&mut accept);
         }
         // For the proxy, or said anew above. An upgrade cannot follow a connection that closes.
         let ours = matches!(name.as_str(), "host" | "connection" | "keep-alive" | "upgrade" | "te")
@@ -68,6 +85,10 @@ pub(super) fn parse(head: &[u8]) -> Result<Asked, &'static str> {
         }
     }
     out.push_str("\r\n");
+    if let Some(registry) = Registry::named(authority) {
+        let method = method.to_owned();
+        return Ok(Asked::Package(PackageRequest { registry, method, path, accept }));
+    }
     Ok(Asked::Request { authority: authority.to_owned(), head: out.into_bytes() })
 }
 
@@ -92,6 +113,18 @@ mod tests {
         assert_eq!(authority, "a.example:81");
         let head = String::from_utf8(head).unwrap();
         assert_eq!(head, "GET /x?y HTTP/1.1\r\nhost: a.example:81\r\nconnection: close\r\nAccept: */*\r\n\r\n");
+    }
+
+    #[test]
+    fn registries_are_known_by_their_names_inside() {
+        let asked = asked("GET http://pypi.hearth.internal/simple/a/ HTTP/1.1\r\naccept: text/html\r\n\r\n").unwrap();
+        let package = PackageRequest {
+            registry: Registry::Pypi,
+            method: "GET".to_owned(),
+            path: "/simple/a/".to_owned(),
+            accept: "text/html".to_owned(),
+        };
+        assert_eq!(asked, Asked::Package(package));
     }
 
     #[test]

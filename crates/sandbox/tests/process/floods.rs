@@ -107,16 +107,3 @@ async fn output_is_cut_at_its_limit_and_who_floods_is_ended() {
     drop(sandbox);
     pool.shutdown().await;
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn processors_are_shared_out() {
-    let pool = pool().await;
-    let config = hearth_sandbox::SandboxConfig::builder().cpus(1).build().unwrap();
-    let sandbox = pool.acquire(&config).await.unwrap();
-    // Two that never rest get one processor's time together; whether that is so is the group's business, where there is one.
-    let request = for_seconds(2, ExecRequest::shell("while :; do :; done & while :; do :; done"));
-    assert!(sandbox.exec(request).await.unwrap().timed_out);
-    still_answers(&sandbox).await;
-    drop(sandbox);
-    pool.shutdown().await;
-}

@@ -3,6 +3,10 @@
 //! | file | |
 //! |---|---|
 //! | `running.rs` | commands, languages, sessions, deadlines, output |
+//! | `spares.rs` | interpreters that wait for a program |
+//! | `typescript.rs` | TypeScript, whatever node there is |
+//! | `kinds.rs` | images, networks and shares of processors |
+//! | `packages.rs` | pip and npm, and what is kept for others |
 //! | `walls.rs` | what a program inside cannot reach, one line of the threat model after the other |
 //! | `floods.rs` | what a program inside cannot use up |
 //! | `ends.rs` | what is left: nothing |
@@ -10,7 +14,11 @@
 
 mod ends;
 mod floods;
+mod kinds;
+mod packages;
 mod running;
+mod spares;
+mod typescript;
 mod walls;
 
 use std::sync::Arc;
@@ -34,9 +42,13 @@ fn driver() -> Arc<Process> {
 async fn pool() -> SandboxPool {
     let driver = driver();
     driver.probe().await.expect("these tests need user namespaces");
-    let pool = SandboxPool::new(PoolConfig { min_size: 0, ..PoolConfig::new(Drivers::new(driver, [])) });
+    let pool = SandboxPool::new(pool_config(driver));
     pool.start().await.unwrap();
     pool
+}
+
+fn pool_config(driver: Arc<Process>) -> PoolConfig {
+    PoolConfig { min_size: 0, ..PoolConfig::new(Drivers::new(driver, [])) }
 }
 
 async fn sandbox(pool: &SandboxPool) -> Sandbox {

@@ -84,23 +84,6 @@ async fn every_language_prints_and_fails() {
     pool.shutdown().await;
 }
 
-/// Node before 22.13 does not run it; then it is not among what the sandbox can run, and whoever asks is told what is.
-#[tokio::test(flavor = "multi_thread")]
-async fn typescript_runs_or_is_not_offered() {
-    let pool = pool().await;
-    let sandbox = sandbox(&pool).await;
-    let result = sandbox.execute(Language::TypeScript, "const a: string = 'a'; console.log(a)").await;
-    if sandbox.languages().contains(&Language::TypeScript) {
-        assert_eq!(out(&result.unwrap()), "a\n");
-    } else {
-        let error = result.unwrap_err();
-        assert_eq!(error.code(), ErrorCode::InvalidArgument);
-        assert!(error.to_string().contains("there are python, javascript, bash, sh"), "{error}");
-    }
-    drop(sandbox);
-    pool.shutdown().await;
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn code_is_a_file_whatever_is_in_it() {
     let pool = pool().await;

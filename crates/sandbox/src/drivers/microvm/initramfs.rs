@@ -7,11 +7,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use super::vmm::Port;
+use super::vsock;
+
 const DIRECTORY: u32 = 0o040_000;
 const REGULAR: u32 = 0o100_000;
 const DEVICE: u32 = 0o020_000;
-/// What the guest runs first: makes the world as programs expect it, and becomes the agent. When the agent ends the kernel
-/// has nobody to run, and the machine ends.
+/// What the guest runs first: makes the world as programs expect it, puts in the modules, and becomes the agent. When the agent
+/// ends the kernel has nobody to run, and the machine ends.
 const INIT: &str = "#!/bin/sh
 mount -t proc proc /proc
 mount -t sysfs sys /sys
@@ -21,18 +24,57 @@ mount -t tmpfs -o mode=1777 shm /dev/shm
 mount -t devpts pts /dev/pts
 mount -t tmpfs -o mode=1777 tmp /tmp
 ip link set lo up
-insmod /virtio_mmio.ko
+for module in MODULES; do insmod /$module; done
 export PATH=/usr/local/bin:/usr/bin:/bin HOME=/work
-exec /agent --port=/dev/vport0p1
+exec /agent --port=PORT
 ";
 
-/// Writes one with everything below `root`, the agent and the module. What `root` has under the names of these is left out.
-pub(super) fn write(to: &File, root: &Path, module: &Path, agent: &[u8]) -> io::Result<()> {
-    let mut archive = Archive { to: BufWriter::new(to), entries: 0 };
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Programs<'a> {
+    pub(super) agent: &'a [u8],
+    /// Lies at `/.hearth/typescript`.
+    pub(super) typescript: &'a [u8],
+}
+
+/// What leads to the agent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way<'a> {
+    pub(super) port: Port,
+    /// Where the kernel's modules are.
+    pub(super) modules: &'a Path,
+}
+
+/// The kernel's modules that lead to the agent, each after those that it needs.
+pub(super) fn modules(port: Port) -> &'static [&'static str] {
+    match port {
+        Port::Serial => &["virtio_mmio.ko"],
+        Port::Vsock => {
+            &["virtio_mmio.ko", "vsock.ko", "vmw_vsock_virtio_transport_common.ko", "vmw_vsock_virtio_transport.ko"]
+        }
+    }
+}
+
+fn init(port: Port) -> String {
+    let name = match port {
+        Port::Serial => "/dev/vport0p1".to_owned(),
+        Port::Vsock => format!("vsock:{}", vsock::PORT),
+    };
+    INIT.replace("MODULES", &modules(port).join(" ")).replace("PORT", &name)
+}
+
+/// Writes one with everything below `root`, the programs and the modules. What `root` has under the names of these is left out.
+pub(super) fn write(to: &File, root: &Path, way: Way<'_>, programs: Programs<'_>) -> io::Result<()> {
+    let modules = modules(way.port);
+    let own = [&["init", "agent", ".hearth"], modules].concat();
+    let mut archive = Archive { to: BufWriter::new(to), entries: 0, own };
     archive.folder(root, Path::new(""))?;
-    archive.entry(b"init", REGULAR | 0o755, INIT.as_bytes(), 0)?;
-    archive.entry(b"agent", REGULAR | 0o755, agent, 0)?;
-    archive.entry(b"virtio_mmio.ko", REGULAR | 0o644, &fs::read(module)?, 0)?;
+    archive.entry(b"init", REGULAR | 0o755, init(way.port).as_bytes(), 0)?;
+    archive.entry(b"agent", REGULAR | 0o755, programs.agent, 0)?;
+    archive.entry(b".hearth", DIRECTORY | 0o755, b"", 0)?;
+    archive.entry(b".hearth/typescript", REGULAR | 0o755, programs.typescript, 0)?;
+    for module in modules {
+        archive.entry(module.as_bytes(), REGULAR | 0o644, &fs::read(way.modules.join(module))?, 0)?;
+    }
     // The kernel opens it for the first program, before there is a /dev.
     archive.entry(b"dev/console", DEVICE | 0o600, b"", (5 << 8) | 1)?;
     archive.entry(b"TRAILER!!!", 0, b"", 0)?;
@@ -42,6 +84,8 @@ pub(super) fn write(to: &File, root: &Path, module: &Path, agent: &[u8]) -> io::
 struct Archive<'a> {
     to: BufWriter<&'a File>,
     entries: u32,
+    /// Names that are not taken from folders.
+    own: Vec<&'static str>,
 }
 
 impl Archive<'_> {
@@ -51,7 +95,7 @@ impl Archive<'_> {
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
             let (path, name) = (entry.path(), name.join(entry.file_name()));
-            if matches!(name.as_os_str().as_bytes(), b"init" | b"agent" | b"virtio_mmio.ko") {
+            if self.own.iter().any(|own| name.as_os_str() == *own) {
                 continue;
             }
             let metadata = fs::symlink_metadata(&path)?;
@@ -130,10 +174,13 @@ mod tests {
         fs::write(root.path().join("usr/bin/a"), b"12345").unwrap();
         fs::write(root.path().join("init"), b"not this one").unwrap();
         symlink("usr/bin", root.path().join("bin")).unwrap();
-        let module = root.path().join("module");
-        fs::write(&module, b"m").unwrap();
+        let modules = tempfile::tempdir().unwrap();
+        for name in super::modules(Port::Vsock) {
+            fs::write(modules.path().join(name), b"m").unwrap();
+        }
         let mut file = tempfile::tempfile().unwrap();
-        write(&file, root.path(), &module, b"the agent").unwrap();
+        let programs = Programs { agent: b"the agent", typescript: b"the other" };
+        write(&file, root.path(), Way { port: Port::Vsock, modules: modules.path() }, programs).unwrap();
         let mut bytes = Vec::new();
         file.rewind().unwrap();
         file.read_to_end(&mut bytes).unwrap();
@@ -143,8 +190,13 @@ mod tests {
         assert_eq!(get("bin").2, b"usr/bin");
         assert_eq!(get("usr").1 & 0o170_000, DIRECTORY);
         assert_eq!(get("agent").2, b"the agent");
+        assert_eq!(get(".hearth/typescript").2, b"the other");
         assert_eq!(get("dev/console").1, DEVICE | 0o600);
-        assert!(get("init").2.starts_with(b"#!/bin/sh"));
+        assert_eq!(get("vsock.ko").2, b"m");
+        let init = String::from_utf8(get("init").2.clone()).unwrap();
+        assert!(init.starts_with("#!/bin/sh"));
+        assert!(init.contains("for module in virtio_mmio.ko vsock.ko vmw_vsock_virtio_transport_common.ko "));
+        assert!(init.ends_with("exec /agent --port=vsock:52\n"));
         assert_eq!(found.iter().filter(|(name, ..)| name == "init").count(), 1);
     }
 }

@@ -1,35 +1,49 @@
-//! Sandboxes with a kernel of their own: virtual machines by QEMU. The first of a shape is booted and kept as a template; all
-//! that follow are copies of it, there in a tenth of a second even without KVM.
+//! Sandboxes with a kernel of their own: virtual machines, by Firecracker where it is and the processor can, by QEMU else. The
+//! first of a shape is booted and kept as a template; all that follow are copies of it, there in a tenth of a second even
+//! without KVM.
 //!
 //! | file | |
 //! |---|---|
+//! | `vmm.rs` | what runs machines: what QEMU and Firecracker have in common |
+//! | `qemu.rs`, `qmp.rs` | QEMU, and what is said to it |
+//! | `firecracker.rs`, `api.rs`, `vsock.rs` | Firecracker, what is said to it, and the way to the agent |
+//! | `kvm.rs` | what the processor does for machines |
+//! | `enclosure.rs` | the walls around a monitor |
 //! | `template.rs` | a machine that others are copies of |
-//! | `qemu.rs` | one machine, as a process |
-//! | `qmp.rs` | what is said to QEMU |
-//! | `greeting.rs` | what is said to the agent, before anybody else does |
 //! | `initramfs.rs` | the guest's files |
+//! | `file.rs` | files without a name |
 //!
-//! A guest has no network. Its end is the end of QEMU: when the agent's socket closes, because the server is gone by whatever
-//! means, the agent ends, and with it the guest.
+//! A guest has no network. A guest that takes its monitor over finds itself between walls like those of `process` sandboxes, and
+//! stricter. A monitor ends with its spawner, and that with the server, by whatever means.
 
-mod greeting;
+mod api;
+mod enclosure;
+mod file;
+mod firecracker;
 mod initramfs;
+mod kvm;
 mod qemu;
 mod qmp;
 mod template;
+mod vmm;
+mod vsock;
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Child;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use hearth_core::ByteSize;
 use tokio::sync::OnceCell;
 
-use self::qemu::{Accelerator, Hardware, Qemu};
-use self::template::{Parts, Template, TemplateError};
+use self::enclosure::Enclosures;
+use self::firecracker::Firecracker;
+use self::kvm::Kvm;
+use self::qemu::Qemu;
+use self::template::{Parts, Template};
+use self::vmm::{Hardware, PATIENCE, Vmm};
 use super::blocking::{asynchronous, blocking};
+use super::process::SpawnerCommand;
+use super::process::instance::ProcessInstance;
 use crate::driver::{
     BootError, BootSpec, Booted, BoxFuture, DestroyError, Driver, DriverName, Image, Instance, Probe, Reach,
     Unavailable, Usage,
@@ -39,12 +53,21 @@ pub const NAME: DriverName = DriverName("microvm");
 
 /// With less, Debian's kernel does not come up.
 const LEAST_MEGABYTES: u64 = 256;
-/// What is older damages the memory of guests that it emulates.
-const OLDEST_EMULATION: u32 = 9;
 
 type Templates = HashMap<(Image, Hardware), Arc<OnceCell<Template>>>;
 
+/// What runs machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Monitor {
+    Qemu,
+    Firecracker,
+}
+
 pub struct MicroVm {
+    vmm: Arc<dyn Vmm>,
+    /// Why it is not Firecracker, if it is not.
+    instead: Option<String>,
+    enclosures: Arc<Enclosures>,
     parts: Parts,
     /// What a guest has that is made of no other image.
     root: PathBuf,
@@ -52,15 +75,42 @@ pub struct MicroVm {
 }
 
 impl MicroVm {
-    /// `files` is the folder `microvm` that `tools/drivers` made.
-    pub fn new(files: &Path) -> Self {
-        let parts = Parts {
-            qemu: Qemu::find(&files.join("qemu")),
-            kernel: files.join("vmlinux"),
-            module: files.join("virtio_mmio.ko"),
-            accelerator: Accelerator::here(),
-        };
-        Self { parts, root: files.join("root"), templates: Mutex::default() }
+    /// `files` is the folder `microvm` that `tools/drivers` made. Firecracker where it is there and the processor can, else QEMU.
+    pub fn new(spawner: SpawnerCommand, files: &Path) -> Self {
+        let kvm = Kvm::here();
+        let enclosures = Arc::new(Enclosures::new(spawner));
+        let folder = files.join("firecracker");
+        match (Firecracker::find(&folder, PATIENCE, enclosures.clone()), kvm.usable()) {
+            (Some(firecracker), Ok(())) => Self::made(Arc::new(firecracker), None, enclosures, files),
+            (Some(_), Err(why)) => Self::qemu(enclosures, files, why.to_owned()),
+            (None, Ok(())) => Self::qemu(enclosures, files, Firecracker::missing(&folder)),
+            (None, Err(why)) => {
+                let missing = Firecracker::missing(&folder);
+                Self::qemu(enclosures, files, format!("{why}; {missing}"))
+            }
+        }
+    }
+
+    /// The same with that monitor, whatever the processor can. `patience` is how long it may take for an answer.
+    pub fn with(spawner: SpawnerCommand, files: &Path, monitor: Monitor, patience: Duration) -> Option<Self> {
+        let enclosures = Arc::new(Enclosures::new(spawner));
+        match monitor {
+            Monitor::Qemu => Some(Self::qemu(enclosures, files, "QEMU was asked for".to_owned())),
+            Monitor::Firecracker => {
+                let firecracker = Firecracker::find(&files.join("firecracker"), patience, enclosures.clone())?;
+                Some(Self::made(Arc::new(firecracker), None, enclosures, files))
+            }
+        }
+    }
+
+    fn qemu(enclosures: Arc<Enclosures>, files: &Path, why: String) -> Self {
+        let qemu = Qemu::find(&files.join("qemu"), enclosures.clone());
+        Self::made(Arc::new(qemu), Some(why), enclosures, files)
+    }
+
+    fn made(vmm: Arc<dyn Vmm>, instead: Option<String>, enclosures: Arc<Enclosures>, files: &Path) -> Self {
+        let parts = Parts { kernel: files.join("vmlinux"), modules: files.to_owned() };
+        Self { vmm, instead, enclosures, parts, root: files.join("root"), templates: Mutex::default() }
     }
 
     async fn start(&self, spec: &BootSpec) -> Result<Booted, BootError> {
@@ -71,17 +121,34 @@ impl MicroVm {
             Image::Host => self.root.clone(),
             Image::Folder(folder) => folder.clone(),
         };
-        let parts = self.parts.clone();
+        let (vmm, parts, cid) = (self.vmm.clone(), self.parts.clone(), spec.cid);
+        let make = async || blocking(move || Template::make(&*vmm, &parts, &root, hardware, cid)).await;
         // One is made, however many ask for it at once; a failure is for the one who tried.
-        template.get_or_try_init(async || blocking(move || Template::make(&parts, &root, hardware)).await).await?;
-        let parts = self.parts.clone();
-        let (child, agent) = blocking(move || {
-            let mut machine = template.get().expect("made above").copy(&parts)?;
-            let agent = machine.agent.take().expect("nobody took it yet");
-            Ok::<_, TemplateError>((Guest::new(machine.into_child()), agent))
-        })
-        .await?;
-        Ok(Booted { instance: Box::new(child), agent: Box::new(asynchronous(agent)?), uplink: None })
+        template.get_or_try_init(make).await?;
+        let vmm = self.vmm.clone();
+        let copy = move || template.get().expect("made above").copy(&*vmm);
+        let (process, agent) = blocking(copy).await?;
+        let failed = |error: std::io::Error| BootError { reason: format!("the machine cannot be taken over: {error}") };
+        let guest = GuestInstance(process.into_instance().map_err(failed)?);
+        Ok(Booted { instance: Box::new(guest), agent: Box::new(asynchronous(agent)?), uplink: None })
+    }
+
+    fn look(&self) -> Result<Probe, String> {
+        let mut found = self.vmm.probe()?;
+        let modules = initramfs::modules(self.vmm.port()).iter().map(|module| self.parts.modules.join(module));
+        for file in [self.parts.kernel.clone(), self.root.clone()].into_iter().chain(modules) {
+            if !file.exists() {
+                let folder = self.root.parent().and_then(Path::parent).unwrap_or(Path::new("FOLDER"));
+                return Err(format!("{} is missing: `tools/drivers {}` makes it", file.display(), folder.display()));
+            }
+        }
+        let facilities = self.enclosures.facilities().map_err(|error| error.to_string())?;
+        if let Some(reason) = facilities.without_limits {
+            found.notes.push(format!("limits are missing: {reason}"));
+        }
+        let instead = self.instead.as_ref().map(|why| format!("; not Firecracker: {why}")).unwrap_or_default();
+        found.summary = format!("{}, in a jail; a kernel of its own for each sandbox{instead}", found.summary);
+        Ok(found)
     }
 
     fn lock(&self) -> MutexGuard<'_, Templates> {
@@ -100,37 +167,7 @@ impl Driver for MicroVm {
     }
 
     fn probe(&self) -> BoxFuture<'_, Result<Probe, Unavailable>> {
-        Box::pin(async {
-            let no = |reason: String| Err(Unavailable { driver: NAME, reason });
-            let Some(version) = self.parts.qemu.version() else {
-                let program = self.parts.qemu.program.display();
-                return no(format!("{program} cannot be started: install Debian's package qemu-system-x86"));
-            };
-            if self.parts.accelerator == Accelerator::Emulation && version < OLDEST_EMULATION {
-                let reason = format!(
-                    "QEMU {version} damages the memory of guests that it emulates: it must be \
-                    {OLDEST_EMULATION} or newer (`tools/drivers` gets one), or the machine have KVM"
-                );
-                return no(reason);
-            }
-            for file in [&self.parts.kernel, &self.parts.module, &self.root] {
-                if !file.exists() {
-                    let folder = self.root.parent().and_then(Path::parent).unwrap_or(Path::new("FOLDER"));
-                    let reason =
-                        format!("{} is missing: `tools/drivers {}` makes it", file.display(), folder.display());
-                    return no(reason);
-                }
-            }
-            let (how, notes) = match self.parts.accelerator {
-                Accelerator::Kvm => ("KVM", Vec::new()),
-                Accelerator::Emulation => {
-                    let slow = "the processor offers no virtualization (no vmx or svm, or no right to /dev/kvm): guests are \
-                        emulated, several times slower, and QEMU's emulation is no boundary that its makers vouch for";
-                    ("emulation", vec![slow.to_owned()])
-                }
-            };
-            Ok(Probe { summary: format!("QEMU {version} with {how}; a kernel of its own for each sandbox"), notes })
-        })
+        Box::pin(async { self.look().map_err(|reason| Unavailable { driver: NAME, reason }) })
     }
 
     fn boot<'a>(&'a self, spec: &'a BootSpec) -> BoxFuture<'a, Result<Booted, BootError>> {
@@ -138,106 +175,30 @@ impl Driver for MicroVm {
     }
 
     fn sweep(&self) -> BoxFuture<'_, usize> {
-        Box::pin(async { tokio::task::spawn_blocking(sweep).await.unwrap_or_default() })
+        Box::pin(async { self.enclosures.sweep() })
     }
 
     fn shutdown(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async { self.lock().clear() })
+        let enclosures = self.enclosures.clone();
+        self.lock().clear();
+        // It ends at once, but it is waited for.
+        Box::pin(async move { drop(tokio::task::spawn_blocking(move || enclosures.end()).await) })
     }
 }
 
-/// A machine that runs.
-struct Guest {
-    child: Mutex<Option<Child>>,
-    pid: u32,
-}
+/// A machine that runs. What it is made of is one process; of those inside nothing is known out here.
+struct GuestInstance(ProcessInstance);
 
-impl Guest {
-    fn new(child: Child) -> Self {
-        Self { pid: child.id(), child: Mutex::new(Some(child)) }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Child>> {
-        // Nothing that can panic runs under this lock.
-        self.child.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Instance for Guest {
+impl Instance for GuestInstance {
     fn is_alive(&self) -> bool {
-        self.lock().as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+        self.0.is_alive()
     }
 
     fn usage(&self) -> Usage {
-        let pages = fs::read_to_string(format!("/proc/{}/statm", self.pid)).ok();
-        let resident = pages.and_then(|text| text.split_whitespace().nth(1)?.parse::<u64>().ok());
-        Usage { memory: resident.map(|pages| ByteSize::kb(pages * 4)), ..Usage::default() }
+        Usage { processes: None, ..self.0.usage() }
     }
 
     fn destroy(&self) -> BoxFuture<'_, Result<(), DestroyError>> {
-        let child = self.lock().take();
-        Box::pin(async move {
-            let Some(mut child) = child else { return Ok(()) };
-            let ended = tokio::task::spawn_blocking(move || child.kill().and_then(|()| child.wait())).await;
-            match ended {
-                Ok(Ok(_)) => Ok(()),
-                Ok(Err(error)) => Err(DestroyError { reason: format!("QEMU cannot be ended: {error}") }),
-                Err(error) => Err(DestroyError { reason: error.to_string() }),
-            }
-        })
-    }
-}
-
-impl Drop for Guest {
-    fn drop(&mut self) {
-        if let Some(mut child) = self.lock().take() {
-            // It may have ended already; who is killed is gone soon, and must be waited for, by somebody.
-            let _ = child.kill();
-            std::thread::spawn(move || child.wait());
-        }
-    }
-}
-
-/// Ends machines whose server is gone.
-fn sweep() -> usize {
-    let Ok(processes) = fs::read_dir("/proc") else { return 0 };
-    let mut swept = 0;
-    for process in processes.flatten() {
-        let path = process.path();
-        let Ok(pid) = process.file_name().to_string_lossy().parse::<i32>() else { continue };
-        let command = fs::read(path.join("cmdline")).unwrap_or_default();
-        let is_ours = command.split(|byte| *byte == 0).any(|argument| argument == qemu::MARK.as_bytes());
-        let parent = fs::read_to_string(path.join("stat")).ok().and_then(|stat| parent_of(&stat));
-        // An orphan has been adopted by the first process, or by one that takes in orphans and is no Hearth.
-        let orphan = parent.is_some_and(|parent| !is_hearth(parent));
-        if is_ours && orphan && rustix::process::Pid::from_raw(pid).is_some_and(kill) {
-            swept += 1;
-        }
-    }
-    swept
-}
-
-fn kill(pid: rustix::process::Pid) -> bool {
-    rustix::process::kill_process(pid, rustix::process::Signal::KILL).is_ok()
-}
-
-fn is_hearth(pid: u32) -> bool {
-    let (theirs, ours) = (fs::read_link(format!("/proc/{pid}/exe")), fs::read_link("/proc/self/exe"));
-    matches!((theirs, ours), (Ok(theirs), Ok(ours)) if theirs.file_name() == ours.file_name())
-}
-
-/// The fourth field; the second is a name in parentheses that can hold anything.
-fn parent_of(stat: &str) -> Option<u32> {
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_parent_is_found_behind_any_name() {
-        assert_eq!(parent_of("12 (a) b) (c) S 7 12 12 0"), Some(7));
-        assert_eq!(parent_of("12 (a"), None);
+        self.0.destroy()
     }
 }

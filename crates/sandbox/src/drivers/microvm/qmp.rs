@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use serde_json::{Value, json};
 
-/// QEMU answers at once, but it may have to share the machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+use super::vmm::PATIENCE;
+
 /// Between two looks at whether a transfer is over.
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -44,9 +44,13 @@ impl Qmp {
         Ok(qmp)
     }
 
-    /// Stops the guest and writes all but its memory into `state`.
+    /// Stops the guest.
+    pub(super) fn pause(&mut self) -> Result<(), QmpError> {
+        self.ask("stop", Value::Null, None).map(drop)
+    }
+
+    /// Writes all of a guest that is stopped but its memory into `state`.
     pub(super) fn save(&mut self, state: BorrowedFd<'_>) -> Result<(), QmpError> {
-        self.ask("stop", Value::Null, None)?;
         self.ask("getfd", json!({ "fdname": "state" }), Some(state))?;
         self.ask("migrate", json!({ "uri": "fd:state" }), None)?;
         self.wait()

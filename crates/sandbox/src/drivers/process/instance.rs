@@ -5,6 +5,7 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hearth_core::ByteSize;
@@ -19,10 +20,12 @@ use crate::driver::{BoxFuture, DestroyError, Instance, Usage};
 const MOMENT: Duration = Duration::from_millis(2);
 const MOMENTS: u32 = 500;
 
-pub(super) struct ProcessInstance {
+pub(in crate::drivers) struct ProcessInstance {
     process: Arc<Receiver>,
     groups: Groups,
     state: watch::Receiver<State>,
+    /// Another program goes on with it.
+    left: AtomicBool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,12 +39,19 @@ enum State {
 
 impl ProcessInstance {
     /// On the current runtime. `process` is a descriptor of the first process.
-    pub(super) fn new(process: OwnedFd, groups: Groups) -> io::Result<Self> {
+    pub(in crate::drivers) fn new(process: OwnedFd, groups: Groups) -> io::Result<Self> {
         // Not a pipe: but all that is asked of it is to wait until it can be read from.
         let process = Arc::new(Receiver::from_owned_fd_unchecked(process)?);
         let (sender, state) = watch::channel(State::Alive);
         tokio::spawn(watch_over(process.clone(), groups.clone(), sender));
-        Ok(Self { process, groups, state })
+        Ok(Self { process, groups, state, left: AtomicBool::new(false) })
+    }
+
+    /// The first process once more, for another program: it is not killed when this is dropped.
+    pub(super) fn leave(&self) -> io::Result<OwnedFd> {
+        let process = self.process.as_fd().try_clone_to_owned()?;
+        self.left.store(true, Ordering::Relaxed);
+        Ok(process)
     }
 
     fn kill(&self) {
@@ -91,6 +101,8 @@ impl Instance for ProcessInstance {
 
 impl Drop for ProcessInstance {
     fn drop(&mut self) {
-        self.kill();
+        if !self.left.load(Ordering::Relaxed) {
+            self.kill();
+        }
     }
 }

@@ -6,10 +6,12 @@
 //! | `spawner.rs` | the process that makes them, and what is said to it |
 //! | `instance.rs` | one of them |
 //! | `uplink.rs` | connections out of one |
+//! | `heritage.rs` | what of them goes on in the next program |
 //!
 //! The spawner is started by the first who needs it, and again if it should die; its sandboxes die with it.
 
-mod instance;
+mod heritage;
+pub(super) mod instance;
 mod spawner;
 mod uplink;
 
@@ -19,11 +21,14 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use hearth_jail::sandbox::cgroup::Hierarchies;
-use hearth_jail::sandbox::{Facilities, Network, Plan};
+use hearth_jail::sandbox::{Facilities, Network, Plan, Programs};
 use tokio::sync::Mutex;
 
+use self::heritage::Elders;
 use self::spawner::Spawner;
 use crate::driver::{BootError, BootSpec, Booted, BoxFuture, Driver, DriverName, Image, Probe, Unavailable};
+use crate::heritage::Bequest;
+use crate::id::SandboxId;
 use crate::network::NetworkShape;
 
 pub const NAME: DriverName = DriverName("process");
@@ -44,16 +49,18 @@ pub struct Process {
     command: SpawnerCommand,
     hierarchies: Hierarchies,
     spawner: Mutex<Option<Arc<Spawner>>>,
+    elders: Elders,
 }
 
 /// The spawner's whole life: serves the driver at the other end of the standard input until that is closed.
 pub fn serve_spawner() -> io::Result<()> {
-    hearth_jail::sandbox::serve(io::stdin().as_fd(), hearth_agent_image::AGENT)
+    let programs = Programs { agent: hearth_agent_image::AGENT, typescript: hearth_agent_image::TYPESCRIPT };
+    hearth_jail::sandbox::serve(io::stdin().as_fd(), programs)
 }
 
 impl Process {
     pub fn new(command: SpawnerCommand) -> Self {
-        Self { command, hierarchies: Hierarchies::find(), spawner: Mutex::default() }
+        Self { command, hierarchies: Hierarchies::find(), spawner: Mutex::default(), elders: Elders::default() }
     }
 
     /// The spawner, started if there is none that lives.
@@ -109,6 +116,10 @@ impl Driver for Process {
 
     fn sweep(&self) -> BoxFuture<'_, usize> {
         Box::pin(async { self.hierarchies.sweep() })
+    }
+
+    fn adopt(&self, id: SandboxId, left: Bequest) -> Result<Booted, BootError> {
+        self.elders.adopt(&self.hierarchies, id, left)
     }
 
     fn shutdown(&self) -> BoxFuture<'_, ()> {

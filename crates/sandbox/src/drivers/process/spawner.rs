@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hearth_jail::sandbox::cgroup::Hierarchies;
@@ -17,14 +17,12 @@ use tokio::net::UnixStream;
 use tokio::sync::{oneshot, watch};
 
 use super::SpawnerCommand;
-use super::instance::ProcessInstance;
-use super::uplink;
+use super::heritage::{self, Lifeline};
 use crate::driver::{BootError, Booted};
 
 pub(super) struct Spawner {
     shared: Arc<Shared>,
     facilities: Facilities,
-    child: Mutex<Option<Child>>,
     alive: watch::Receiver<Life>,
 }
 
@@ -38,7 +36,7 @@ struct Shared {
     channel: Channel,
     waiting: Mutex<Waiting>,
     hierarchies: Hierarchies,
-    owner: u32,
+    lifeline: Arc<Lifeline>,
 }
 
 #[derive(Default)]
@@ -58,18 +56,18 @@ impl Spawner {
         program.process_group(0);
         let child = program.spawn().map_err(failed)?;
         drop(program);
+        // Ended by whatever goes wrong from here on.
+        let lifeline = Arc::new(Lifeline::new(child.id(), ours.try_clone().map_err(failed)?));
         let channel = Channel::new(ours).map_err(failed)?;
-        let owner = child.id();
-        let mut reaped = Reaped(Some(child));
         let facilities = match channel.receive().await.map_err(failed)? {
             Some((Said::Ready(facilities), _)) => facilities,
             Some((Said::Unable { reason }, _)) => return Err(BootError { reason }),
             _ => return Err(BootError { reason: "the spawner ended before it was ready".to_owned() }),
         };
-        let shared = Arc::new(Shared { channel, waiting: Mutex::default(), hierarchies, owner });
+        let shared = Arc::new(Shared { channel, waiting: Mutex::default(), hierarchies, lifeline });
         let (life, alive) = watch::channel(Life::Alive);
         tokio::spawn(listen(Arc::downgrade(&shared), life));
-        Ok(Self { shared, facilities, child: Mutex::new(reaped.0.take()), alive })
+        Ok(Self { shared, facilities, alive })
     }
 
     pub(super) fn facilities(&self) -> &Facilities {
@@ -97,19 +95,17 @@ impl Spawner {
         answered.await.unwrap_or_else(|_| Err(BootError { reason: "the spawner has died".to_owned() }))
     }
 
-    /// Resolves when it is gone. Its sandboxes end with it.
+    /// Resolves when it is gone, unless another program goes on with it. Its sandboxes end with it.
     pub(super) async fn end(&self) {
-        self.shared.channel.close();
-        let child = self.child.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let lifeline = self.shared.lifeline.clone();
         // Waits in a thread that may: the process ends at once.
-        let _ = tokio::task::spawn_blocking(move || drop(Reaped(child))).await;
+        let _ = tokio::task::spawn_blocking(move || lifeline.end()).await;
     }
 }
 
 impl Drop for Spawner {
     fn drop(&mut self) {
-        self.shared.channel.close();
-        drop(Reaped(self.child.lock().unwrap_or_else(PoisonError::into_inner).take()));
+        self.shared.lifeline.end();
     }
 }
 
@@ -131,18 +127,8 @@ impl Shared {
     }
 
     fn booted(&self, name: &str, fds: Vec<OwnedFd>) -> Result<Booted, BootError> {
-        let failed = |error: io::Error| BootError { reason: format!("the sandbox cannot be taken over: {error}") };
-        let mut fds = fds.into_iter();
-        let (Some(agent), Some(process)) = (fds.next(), fds.next()) else {
-            return Err(failed(io::ErrorKind::InvalidData.into()));
-        };
-        let groups = self.hierarchies.groups(self.owner, name);
-        let instance = ProcessInstance::new(process, groups).map_err(failed)?;
-        let agent = std::os::unix::net::UnixStream::from(agent);
-        agent.set_nonblocking(true).map_err(failed)?;
-        let agent = UnixStream::from_std(agent).map_err(failed)?;
-        let uplink = fds.next().map(uplink::open).transpose().map_err(failed)?;
-        Ok(Booted { instance: Box::new(instance), agent: Box::new(agent), uplink })
+        let groups = self.hierarchies.groups(self.lifeline.spawner(), name);
+        heritage::assemble(fds, groups, self.lifeline.clone())
     }
 }
 
@@ -181,24 +167,5 @@ impl Channel {
 
     async fn receive(&self) -> io::Result<Option<(Said, Vec<OwnedFd>)>> {
         self.0.async_io(Interest::READABLE, || channel::receive(self.0.as_fd())).await
-    }
-
-    /// Whoever reads at the other end is told that there is nothing more to come.
-    fn close(&self) {
-        // Fails only where it is closed already.
-        let _ = rustix::net::shutdown(&self.0, rustix::net::Shutdown::Both);
-    }
-}
-
-/// A child that does not stay behind as a zombie.
-struct Reaped(Option<Child>);
-
-impl Drop for Reaped {
-    fn drop(&mut self) {
-        if let Some(child) = &mut self.0 {
-            // Its channel is closed or closing, so this only makes it sooner; neither fails for a child of our own.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
     }
 }

@@ -15,12 +15,13 @@ const QUEUE: usize = 16;
 
 /// On the current runtime.
 pub(super) fn open(listener: OwnedFd) -> io::Result<Uplink> {
+    let door = Some(listener.try_clone()?);
     let listener = TcpListener::from(listener);
     listener.set_nonblocking(true)?;
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let (sender, connections) = mpsc::channel(QUEUE);
     tokio::spawn(accept(listener, sender));
-    Ok(Uplink { inside: PROXY, connections })
+    Ok(Uplink { inside: PROXY, connections, door })
 }
 
 async fn accept(listener: tokio::net::TcpListener, sender: mpsc::Sender<Box<dyn ByteStream>>) {

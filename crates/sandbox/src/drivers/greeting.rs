@@ -58,6 +58,16 @@ impl<'a> Greeting<'a> {
         self.call(|id| Request::Reseed { id, seed: Blob(seed.to_vec()) })
     }
 
+    /// For copies that have the machine's own time and random numbers: interpreters that were started with others are replaced.
+    pub(super) fn renew(&mut self) -> Result<(), GreetingError> {
+        let seed = random::<64>()?;
+        match self.call(|id| Request::Reseed { id, seed: Blob(seed.to_vec()) }) {
+            // There is nothing to be made different, and no right to do it.
+            Err(GreetingError::Refused(_)) => Ok(()),
+            done => done,
+        }
+    }
+
     fn call(&mut self, request: impl FnOnce(CallId) -> Request) -> Result<(), GreetingError> {
         self.calls += 1;
         let call = CallId(self.calls);

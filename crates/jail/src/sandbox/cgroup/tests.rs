@@ -1,0 +1,133 @@
+//! With folders that stand for the kernel's: what is written where. What the kernel then does is seen by the sandboxes' tests.
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::sandbox::Network;
+
+const MOUNTS: &str = "30 25 0:26 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n\
+                      31 25 0:27 /docker/a /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n\
+                      32 25 0:28 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n";
+const OWN: &str = "4:memory:/a/b\n3:pids:/docker/a/c\n2:cpu,cpuacct:/\n0::/\n";
+
+/// A process that there cannot be.
+const NOBODY: u32 = u32::MAX;
+
+#[test]
+fn each_controller_is_found_where_it_is() {
+    let folder = |controller| place(MOUNTS, OWN, controller).unwrap().folder;
+    assert_eq!(folder(Controller::Memory), Path::new("/sys/fs/cgroup/memory/a/b"));
+    assert_eq!(folder(Controller::Pids), Path::new("/sys/fs/cgroup/pids/c"));
+    assert_eq!(folder(Controller::Cpu), Path::new("/sys/fs/cgroup/cpu,cpuacct/"));
+    assert!(place("", OWN, Controller::Cpu).is_none());
+}
+
+/// A tree of version two with the server in `/system/hearth`.
+struct Two {
+    root: TempDir,
+}
+
+impl Two {
+    fn new(controllers: &str) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        for group in ["", "system", "system/hearth"] {
+            fs::create_dir_all(root.path().join(group)).unwrap();
+            fs::write(root.path().join(group).join("cgroup.controllers"), controllers).unwrap();
+        }
+        Self { root }
+    }
+
+    /// The kernel lets no group with processes of its own give controllers to others.
+    fn occupy(&self, group: &str) {
+        fs::create_dir(self.root.path().join(group).join("cgroup.subtree_control")).unwrap();
+    }
+
+    fn look(&self) -> Hierarchies {
+        let mounts = format!("40 25 0:30 / {} rw - cgroup2 cgroup2 rw,nsdelegate\n", self.root.path().display());
+        Hierarchies::among(&mounts, "0::/system/hearth\n")
+    }
+
+    fn read(&self, file: &str) -> String {
+        fs::read_to_string(self.root.path().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+    }
+}
+
+fn plan() -> Plan {
+    Plan {
+        name: "a".to_owned(),
+        memory: 64 << 20,
+        millicpus: 1_500,
+        processes: 50,
+        disk: 1 << 20,
+        image: None,
+        network: Network::Loopback,
+    }
+}
+
+#[test]
+fn version_two_limits_in_one_folder_below_the_servers_own() {
+    let two = Two::new("cpuset cpu io memory pids\n");
+    let found = two.look();
+    assert_eq!((found.names(), found.missing.clone()), (["memory", "pids", "cpu"].map(str::to_owned).to_vec(), None));
+    let groups = found.groups(NOBODY, "a");
+    groups.enter(&plan(), 77).unwrap();
+    let folder = format!("system/hearth/{FOLDER}/{NOBODY}.a");
+    for (file, value) in
+        [("memory.max", "67108864"), ("pids.max", "50"), ("cpu.max", "150000 100000"), ("cgroup.procs", "77")]
+    {
+        assert_eq!(two.read(&format!("{folder}/{file}")), value, "{file}");
+    }
+    assert!(!two.root.path().join(&folder).join("memory.swap.max").exists(), "not every kernel counts swap");
+    assert!(groups.exist());
+}
+
+#[test]
+fn version_two_is_read_where_it_counts() {
+    let two = Two::new("cpu memory pids\n");
+    let groups = two.look().groups(NOBODY, "a");
+    assert_eq!(groups.usage(), Use::default());
+    groups.enter(&plan(), 77).unwrap();
+    let folder = two.root.path().join(format!("system/hearth/{FOLDER}/{NOBODY}.a"));
+    for (file, text) in
+        [("memory.current", "4096\n"), ("pids.current", "3\n"), ("cpu.stat", "usage_usec 2500000\nuser_usec 1\n")]
+    {
+        fs::write(folder.join(file), text).unwrap();
+    }
+    let usage = Use { memory: Some(4_096), processes: Some(3), cpu: Some(Duration::from_millis(2_500)) };
+    assert_eq!(groups.usage(), usage);
+}
+
+#[test]
+fn a_group_with_processes_of_its_own_leaves_its_sandboxes_to_the_root() {
+    let two = Two::new("cpu memory pids\n");
+    two.occupy("system/hearth");
+    let groups = two.look().groups(NOBODY, "a");
+    groups.enter(&plan(), 77).unwrap();
+    assert_eq!(two.read(&format!("{FOLDER}/{NOBODY}.a/memory.max")), "67108864");
+}
+
+#[test]
+fn what_cannot_be_limited_is_told() {
+    let two = Two::new("cpu pids\n");
+    let found = two.look();
+    assert!(!found.holds(Controller::Memory) && found.holds(Controller::Cpu));
+    assert_eq!(found.missing.as_deref(), Some("no control group has the controller memory"));
+    let full = Two::new("cpu memory pids\n");
+    full.occupy("system/hearth");
+    full.occupy("");
+    let found = full.look();
+    assert_eq!(found.names(), [""; 0]);
+    assert_eq!(found.missing.as_deref(), Some("cpu: permission denied"));
+}
+
+#[test]
+fn groups_of_owners_that_are_gone_are_swept() {
+    let two = Two::new("cpu memory pids\n");
+    let found = two.look();
+    let folder = two.root.path().join("system/hearth").join(FOLDER);
+    for owner in [NOBODY, std::process::id()] {
+        fs::create_dir(folder.join(format!("{owner}.a"))).unwrap();
+    }
+    assert_eq!((found.sweep(), found.sweep()), (1, 0));
+    assert!(found.groups(std::process::id(), "a").exist() && !found.groups(NOBODY, "a").exist());
+}

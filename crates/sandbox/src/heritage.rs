@@ -1,0 +1,192 @@
+//! What sandboxes need to go on when another program takes the place of this one: words, and descriptors beside them. The
+//! sandboxes themselves notice nothing: their processes go on, and the stream to each agent is continued where it was.
+//!
+//! The words have a version. Who does not understand them lets go of the descriptors, and with that all sandboxes end.
+//!
+//! | file | |
+//! |---|---|
+//! | `sandboxes/heritage.rs` | all of them: which go on, and who they belong to |
+//! | `sandbox/heritage.rs` | one: when it is quiet, its jobs and clocks |
+//! | `agent/heritage.rs` | the stream to its agent |
+//! | `pool/heritage.rs` | the numbers, and how one becomes a sandbox again |
+//! | `drivers/process/heritage.rs` | what is left of the system's: processes and sockets |
+
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::link::Direction;
+
+/// Of the words. One more whenever an older program would take them for something else.
+pub(crate) const VERSION: u32 = 1;
+
+/// What goes to the next program.
+#[derive(Debug, Default)]
+pub struct Bequest {
+    pub note: Value,
+    /// In the order in which the note means them.
+    pub descriptors: Vec<OwnedFd>,
+    /// Processes of ours that end when the descriptors are closed, and must be asked how they ended.
+    pub children: Vec<u32>,
+}
+
+/// All sandboxes.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct KeptAll {
+    pub(crate) version: u32,
+    /// When it was written, in milliseconds since 1970: clocks go on meanwhile.
+    pub(crate) at: u64,
+    pub(crate) counts: KeptCounts,
+    pub(crate) sandboxes: Vec<KeptSandbox>,
+    pub(crate) links: Vec<KeptLink>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct KeptCounts {
+    pub(crate) warm_hits: u64,
+    pub(crate) cold_misses: u64,
+    pub(crate) created: u64,
+    pub(crate) destroyed: u64,
+    pub(crate) failed: u64,
+    pub(crate) unhealthy: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct KeptSandbox {
+    pub(crate) id: String,
+    /// The session that it belongs to; the operator, where there is none.
+    pub(crate) session: Option<String>,
+    pub(crate) driver: String,
+    pub(crate) config: KeptConfig,
+    /// Milliseconds since 1970.
+    pub(crate) created_at: u64,
+    pub(crate) age: Duration,
+    pub(crate) idle: Duration,
+    pub(crate) agent: KeptAgent,
+    pub(crate) jobs: Vec<KeptJob>,
+    /// In the driver's own words.
+    pub(crate) instance: Value,
+    /// So many of the descriptors are its own.
+    pub(crate) descriptors: usize,
+    pub(crate) children: Vec<u32>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct KeptConfig {
+    pub(crate) image: String,
+    pub(crate) memory: u64,
+    pub(crate) cpus: u16,
+    pub(crate) env: BTreeMap<String, String>,
+    pub(crate) network: KeptNetwork,
+    pub(crate) idle_timeout: Option<Duration>,
+    pub(crate) ttl: Option<Duration>,
+    /// Whether it was asked for by name.
+    pub(crate) driver: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum KeptNetwork {
+    None,
+    Hosts(Vec<String>),
+    Full,
+}
+
+/// The stream to an agent, between two messages of ours.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct KeptAgent {
+    /// Of the protocol.
+    pub(crate) version: u16,
+    /// Ids of calls are not used twice.
+    pub(crate) next: u64,
+    pub(crate) languages: Vec<String>,
+    /// The beginning of a message whose rest has not come yet.
+    pub(crate) unread: Hex,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct KeptJob {
+    pub(crate) id: String,
+    pub(crate) title: String,
+    /// Under which the agent speaks of it.
+    pub(crate) call: Option<u64>,
+    pub(crate) state: KeptState,
+    pub(crate) stdout: KeptTail,
+    pub(crate) stderr: KeptTail,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum KeptState {
+    Running,
+    Ended { exit_code: Option<i32>, signal: Option<i32>, truncated: bool, timed_out: bool, duration: Duration },
+    Failed { reason: String },
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct KeptTail {
+    pub(crate) dropped: u64,
+    pub(crate) bytes: Hex,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct KeptLink {
+    pub(crate) token: String,
+    pub(crate) sandbox: String,
+    pub(crate) path: String,
+    pub(crate) direction: Direction,
+    pub(crate) left: Duration,
+}
+
+/// Bytes, as two digits each.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub(crate) struct Hex(pub(crate) Vec<u8>);
+
+#[derive(Debug, thiserror::Error)]
+#[error("these are no bytes")]
+pub(crate) struct NoHex;
+
+// === impl Hex ===
+
+impl From<Hex> for String {
+    fn from(hex: Hex) -> Self {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digit = |at: u8| char::from(DIGITS[usize::from(at)]);
+        hex.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    }
+}
+
+impl TryFrom<String> for Hex {
+    type Error = NoHex;
+
+    fn try_from(text: String) -> Result<Self, NoHex> {
+        let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
+        let pairs = text.as_bytes().chunks(2);
+        let byte = |pair: &[u8]| match pair {
+            [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
+            _ => None,
+        };
+        pairs.map(byte).collect::<Option<_>>().map(Self).ok_or(NoHex)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_come_back_as_they_were() {
+        let all = Hex((0..=255).collect());
+        let text = serde_json::to_string(&all).unwrap();
+        assert_eq!(text.len(), 2 * 256 + 2);
+        assert_eq!(serde_json::from_str::<Hex>(&text).unwrap(), all);
+        for wrong in ["\"0\"", "\"0g\"", "\"+1\"", "7"] {
+            assert!(serde_json::from_str::<Hex>(wrong).is_err(), "{wrong}");
+        }
+    }
+}

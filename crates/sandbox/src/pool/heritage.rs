@@ -1,0 +1,72 @@
+//! The pool's part in what goes to the next program: its numbers, and how something that was left becomes a sandbox again.
+//! What was ready and nobody's does not go over: it is destroyed, and the next program makes its own.
+
+use std::os::fd::OwnedFd;
+
+use super::SandboxPool;
+use crate::activity::Activity;
+use crate::agent::Agent;
+use crate::cid::Origin;
+use crate::driver::Shape;
+use crate::heritage::{Bequest, KeptCounts, KeptSandbox};
+use crate::id::{Caller, SandboxId, SessionId};
+use crate::jobs::Jobs;
+use crate::sandbox::{Resumed, Sandbox, Timestamp};
+use crate::unit::{Parts, Unit};
+
+impl SandboxPool {
+    /// As [`shutdown`](Self::shutdown), where so many sandboxes go on without us.
+    pub(crate) async fn leave(&self, staying: usize) -> KeptCounts {
+        let before = self.stop().await;
+        self.shared.plant.ledger.down_to(staying).await;
+        self.end_drivers(&before).await;
+        let stats = self.stats();
+        KeptCounts {
+            warm_hits: stats.warm_hits,
+            cold_misses: stats.cold_misses,
+            created: stats.created,
+            destroyed: stats.destroyed,
+            failed: stats.failed,
+            unhealthy: stats.unhealthy,
+        }
+    }
+
+    /// What the program before counted is counted here, too; what it left lives until it is taken over, or cannot be.
+    pub(crate) fn count_on(&self, counts: &KeptCounts) {
+        self.shared.plant.ledger.count_on(counts);
+    }
+
+    /// A sandbox of the program before. On the current runtime.
+    pub(crate) fn adopt(&self, kept: KeptSandbox, descriptors: Vec<OwnedFd>) -> Result<(Caller, Sandbox), String> {
+        let ledger = &self.shared.plant.ledger;
+        let owner = kept.session.clone().map_or(Caller::Admin, |name| Caller::Session(SessionId::new(name)));
+        // Until there is a unit, nobody else counts its end.
+        let resumed = self.resumed(kept, descriptors).inspect_err(|_| ledger.destroyed())?;
+        let sandbox = Sandbox::resume(resumed, &self.shared.exits).map_err(|error| error.to_string())?;
+        Ok((owner, sandbox))
+    }
+
+    fn resumed(&self, kept: KeptSandbox, descriptors: Vec<OwnedFd>) -> Result<Resumed, String> {
+        let text = |error: crate::SandboxError| error.to_string();
+        let plant = &self.shared.plant;
+        let id: SandboxId = kept.id.parse().map_err(text)?;
+        let driver = plant.drivers.named(&kept.driver).map_err(text)?;
+        let config = kept.config.restored(&plant.drivers).map_err(text)?;
+        let left = Bequest { note: kept.instance, descriptors, children: kept.children };
+        let booted = driver.adopt(id, left).map_err(|error| error.to_string())?;
+        let activity = Activity::resume(kept.idle);
+        let (jobs, calls) = Jobs::resume(kept.jobs, &activity).map_err(text)?;
+        let agent = Agent::resume(booted.agent, kept.agent, calls)?;
+        let shape = Shape {
+            driver: driver.name(),
+            image: config.image.clone(),
+            memory: config.memory,
+            cpus: config.cpus,
+            network: config.network.shape(),
+        };
+        let cid = plant.cids.take(Origin::Caller).ok_or("every number for virtual machines is taken")?;
+        let (instance, uplink) = (booted.instance, booted.uplink);
+        let unit = Unit::new(Parts { id, shape, agent, uplink, instance, ledger: plant.ledger.clone(), cid });
+        Ok(Resumed { unit, config, created_at: Timestamp(kept.created_at), age: kept.age, activity, jobs })
+    }
+}
