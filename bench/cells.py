@@ -8,13 +8,13 @@
 - hop: time per request of the same app in the main cell and in a cell of its own, one client that keeps its connection;
 - memory of control, of a main cell and of a standby (resident, megabytes).
 """
-import sys
-
-# `http` is meant to be Python's own, not the bench beside this one.
-sys.path.pop(0)
-import argparse, http.client, os, pathlib, signal, socket, statistics, subprocess, tempfile, time
+import pathlib, sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+# `http` is meant to be Python's own, not the bench beside this one.
+sys.path = [path for path in sys.path if pathlib.Path(path).resolve() != HERE]
+import argparse, http.client, os, signal, socket, statistics, subprocess, tempfile, time
+
 CULPRIT = """export default { fetch(request) {
   return new Response(new URL(request.url).pathname === "/do" ? String("x".repeat(2 ** 27 + 1e7).split("").length) : "fine");
 } };"""
@@ -46,10 +46,14 @@ class Server:
             except OSError:
                 time.sleep(0.0005)
 
-    def ask(self, method, path):
+    def ask(self, method, path, body=b""):
         client = http.client.HTTPConnection("127.0.0.1", self.admin, timeout=60)
-        client.request(method, path, headers={"authorization": "Bearer bench"})
-        return client.getresponse().read().decode()
+        client.request(method, path, body, headers={"authorization": "Bearer bench"})
+        answer = client.getresponse()
+        text = answer.read().decode()
+        if answer.status >= 300:
+            raise RuntimeError(f"{method} {path}: {answer.status} {text}")
+        return text
 
     def metric(self, name):
         lines = [line.split() for line in self.ask("GET", "/metrics").splitlines()]

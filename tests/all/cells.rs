@@ -1,135 +1,18 @@
 //! Whatever an app or somebody else does to a cell, others go on: nobody is refused, whoever did it is named and shut away,
 //! and does it to nobody else a second time.
 
-use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+pub mod scene;
+mod walls;
 
 use serde_json::Value;
 
-use crate::client::Reply;
+use self::scene::{
+    ABORT, STUCK, VISITORS, await_balance, await_standby, children, cordons, crash, crashes, culprit, heavy, metric,
+    provoke, serve, serve_folder, signal,
+};
 use crate::folder::{Folder, eventually, says};
 use crate::server::Server;
 use crate::visitors::Visitors;
-
-/// Ends V8, and with it the process, whatever the limits.
-const ABORT: &str = r#""x".repeat(2 ** 27 + 1e7).split("").length"#;
-/// Goes on for seconds after it was terminated.
-const STUCK: &str = r#""a".repeat(14e4).lastIndexOf("a".repeat(7e4) + "b")"#;
-const VISITORS: usize = 3;
-
-/// Aborts take hundreds of megabytes each: one at a time.
-static HEAVY: Mutex<()> = Mutex::new(());
-
-fn heavy() -> MutexGuard<'static, ()> {
-    HEAVY.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// An app that does it when it is asked to.
-fn culprit(what: &str) -> String {
-    format!(
-        r#"const doit = () => {what};
-        export default {{
-          fetch(request, env, ctx) {{
-            switch (new URL(request.url).pathname) {{
-              case "/do": return new Response(String(doit()));
-              case "/later":
-                ctx.waitUntil(new Promise((done) => setTimeout(() => done(doit()), 10)));
-                return new Response("later");
-              case "/stream": return new Response(new ReadableStream({{
-                start(controller) {{ controller.enqueue(new TextEncoder().encode("begun")); }},
-                async pull() {{ await new Promise((done) => setTimeout(done, 50)); doit(); }},
-              }}));
-              default: return new Response("fine");
-            }}
-          }},
-        }};"#
-    )
-}
-
-fn serve(name: &str, what: &str, configuration: &str) -> (Folder, Server) {
-    let folder = Folder::with(name, &[("victim/index.js", &*says("well")), ("culprit/index.js", &culprit(what))]);
-    let server = serve_folder(&folder, configuration);
-    server.expect("/victim/", "well");
-    server.expect("/culprit/", "fine");
-    (folder, server)
-}
-
-/// With a standby, and when that is there.
-fn serve_folder(folder: &Folder, configuration: &str) -> Server {
-    // Where no app is looked for.
-    folder.write(".settings/hearth.yaml", configuration);
-    let file = folder.of(".settings/hearth.yaml");
-    let server = folder.serve(&["--standby", "1", "--config", file.to_str().unwrap(), "--threads", "2"]);
-    await_standby(&server);
-    server
-}
-
-fn metric(server: &Server, name: &str) -> u64 {
-    let text = server.ask("GET", "/metrics", "").text().to_owned();
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ').map(str::to_owned));
-    line.map_or(0, |value| value.parse::<f64>().unwrap() as u64)
-}
-
-#[track_caller]
-fn await_standby(server: &Server) {
-    eventually(server, "a cell stands by", || metric(server, "hearth_cells_standby") == 1);
-}
-
-fn crashes(server: &Server) -> Vec<Value> {
-    server.ask_json("GET", "/admin/crashes", "")["crashes"].as_array().unwrap().clone()
-}
-
-fn cordons(server: &Server) -> Vec<Value> {
-    server.ask_json("GET", "/admin/cordons", "")["cordons"].as_array().unwrap().clone()
-}
-
-/// The answer, unless the connection ends before it.
-fn provoke(server: &Server, path: &str) -> Option<Reply> {
-    let mut client = server.connect();
-    client.start("GET", path, &[("connection", "close")]);
-    let bytes = client.rest();
-    let (head, body) = std::str::from_utf8(&bytes).unwrap().split_once("\r\n\r\n")?;
-    let mut lines = head.lines();
-    let status = lines.next()?.split(' ').nth(1)?.parse().unwrap();
-    let header = |line: &str| line.split_once(": ").map(|(name, value)| (name.to_lowercase(), value.to_owned()));
-    let headers = lines.filter_map(header).collect();
-    Some(Reply { status, reason: String::new(), headers, body: body.as_bytes().to_vec() })
-}
-
-/// The newest crash, once there are so many.
-#[track_caller]
-fn crash(server: &Server, count: usize) -> Value {
-    eventually(server, "the crash is told", || crashes(server).len() >= count);
-    crashes(server)[0].clone()
-}
-
-fn signal(process: u32, signal: &str) {
-    assert!(Command::new("kill").args([signal, &process.to_string()]).status().unwrap().success());
-}
-
-/// All processes that a server has started, and that still run.
-fn children(server: &Server) -> Vec<u32> {
-    let parent = server.id().to_string();
-    let stat = |process: &u32| std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    let all =
-        std::fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    all.filter(|process| {
-        let text = stat(process);
-        let mut fields = text.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
-        !matches!(fields.next(), None | Some("Z" | "X")) && fields.next() == Some(&parent)
-    })
-    .collect()
-}
-
-/// As many cells are there as were made and not lost.
-#[track_caller]
-fn await_balance(server: &Server) {
-    eventually(server, "created - destroyed = live", || {
-        let live = metric(server, "hearth_cells_serving") + metric(server, "hearth_cells_standby");
-        metric(server, "hearth_cells_created_total") - metric(server, "hearth_cells_destroyed_total") == live
-            && children(server).len() as u64 == live
-    });
-}
 
 #[test]
 fn who_aborts_is_named_and_hurts_nobody_twice() {
@@ -180,25 +63,6 @@ fn who_aborts_is_named_and_hurts_nobody_twice() {
 }
 
 #[test]
-fn who_takes_long_to_abort_is_replaced_first_and_named_then() {
-    let _one = heavy();
-    let table = "(() => { const a = []; a.length = 2 ** 32 - 1; return a.fill(1).length; })()";
-    let heap = "(() => { const all = []; for (;;) all.push(new Array(1.3e8).fill(0)); })()";
-    for (what, words) in [(table, "invalid table size"), (heap, "out of memory")] {
-        let (_folder, server) = serve("cells-slow", what, "stuck_limit: 1s\ndrain_timeout: 60s\n");
-        let visitors = Visitors::come(&server, 1, "/victim/", "well");
-        let mut client = server.connect();
-        client.start("GET", "/culprit/do", &[]);
-        let told = crash(&server, 1);
-        assert_eq!(told["app"], "culprit", "{told}");
-        assert!(told["last_words"].to_string().contains(words), "{told}");
-        visitors.await_more(&server, 5);
-        assert!(visitors.go(&server) <= 1);
-        assert_eq!(cordons(&server)[0]["owner"], "culprit");
-    }
-}
-
-#[test]
 fn who_aborts_is_named_whatever_it_is_doing() {
     let _one = heavy();
     let folder = Folder::with("cells-phases", &[("victim/index.js", &*says("well"))]);
@@ -213,20 +77,31 @@ fn who_aborts_is_named_whatever_it_is_doing() {
         ("stream", "/stream/stream", "streaming"),
         ("load", "/load/", "loading"),
     ];
-    for (count, (app, path, phase)) in (1..).zip(phases) {
-        provoke(&server, path);
-        let told = crash(&server, count);
-        assert_eq!((&told["app"], &told["phase"]), (&app.into(), &phase.into()), "{told}");
-        visitors.await_more(&server, 5);
-        await_standby(&server);
+    for (round, (app, path, phase)) in phases.into_iter().enumerate() {
+        // In a main cell first, then in one of its own.
+        for (attempt, most) in [(1, 1), (2, 0)] {
+            let lost = visitors.lost();
+            provoke(&server, path);
+            let told = crash(&server, round * 2 + attempt);
+            assert_eq!((&told["app"], &told["phase"]), (&app.into(), &phase.into()), "{told}");
+            visitors.await_more(&server, 5);
+            assert!(visitors.lost() - lost <= most, "{phase}, attempt {attempt}; the log:\n{}", server.log());
+            await_standby(&server);
+        }
     }
     let cron = format!("export default {{ fetch: () => new Response('cron'), scheduled() {{ {ABORT}; }} }};");
     folder.write("cron/manifest.yaml", "crons: ['* * * * * *']\n");
     folder.write("cron/index.js", cron);
-    let told = crash(&server, 4);
+    let before = visitors.lost();
+    let told = crash(&server, 7);
     assert_eq!((&told["app"], &told["phase"]), (&"cron".into(), &"handling".into()), "{told}");
     visitors.await_more(&server, 5);
-    visitors.go(&server);
+    let lost = visitors.lost();
+    assert!(lost - before <= 1, "the log:\n{}", server.log());
+    // It comes again by itself.
+    assert_eq!(crash(&server, 8)["app"], "cron");
+    visitors.await_more(&server, 5);
+    assert_eq!(visitors.go(&server), lost, "the log:\n{}", server.log());
     folder.remove("cron");
 }
 
@@ -303,6 +178,35 @@ fn upgrading_costs_no_request() {
 }
 
 #[test]
+fn what_is_in_flight_outlives_one_upgrade_after_the_other() {
+    let echo = "export default { fetch: (request) => new Response(request.body) };";
+    let folder = Folder::with("cells-upgrades", &[("echo/index.js", echo), ("victim/index.js", &says("well"))]);
+    let server = serve_folder(&folder, "drain_timeout: 60s\n");
+    let visitors = Visitors::come(&server, 1, "/victim/", "well");
+    let mut held = server.connect();
+    held.start_chunked("/echo/");
+    for round in 0..3 {
+        held.send_chunk(format!("round {round}"));
+        if round == 0 {
+            assert_eq!(held.head().status, 200);
+        }
+        assert_eq!(held.text_chunk(), format!("round {round}"));
+        let cell = server.cell();
+        assert_eq!(server.ask_json("POST", "/admin/upgrade", "")["upgrading"], true);
+        eventually(&server, "cells of the new program serve", || server.cell() != cell);
+        visitors.await_more(&server, 10);
+    }
+    held.send_chunk("after all");
+    assert_eq!(held.text_chunk(), "after all", "the log:\n{}", server.log());
+    held.send_last_chunk();
+    assert_eq!(held.chunk(), None);
+    // Its cell would wait for one more request.
+    held.disconnect();
+    assert_eq!(visitors.go(&server), 0, "the log:\n{}", server.log());
+    await_balance(&server);
+}
+
+#[test]
 fn a_stuck_cell_is_replaced_and_who_does_it_twice_shut_away() {
     let _one = heavy();
     let (folder, server) = serve("cells-stuck", STUCK, "stuck_limit: 200ms\ndefaults: { cpu: 200ms }\n");
@@ -358,6 +262,29 @@ fn several_cells_share_the_work() {
     let later = metric(&server, "hearth_requests_total{app=\"victim\",version=\"latest\",status=\"200\"}");
     assert!(later >= requests + 10, "counters never go back: {requests} {later}");
     await_balance(&server);
+}
+
+#[test]
+fn the_pool_of_several_cells_is_that_of_all_together() {
+    let (_folder, server) = serve("cells-pool", "1", "cells: 2\nisolates: 30\nspares: 1\n");
+    eventually(&server, "two serve", || metric(&server, "hearth_cells_serving") == 2);
+    let number = |path: &str| server.report().pointer(path).and_then(Value::as_f64).unwrap();
+    // Each of them starts a worker for its first request of an app.
+    eventually(&server, "both have been asked", || {
+        server.expect("/victim/", "well");
+        number("/owners/victim/misses") >= 2.0
+    });
+    for _ in 0..20 {
+        server.expect("/victim/", "well");
+    }
+    eventually(&server, "nobody starts or ends", || {
+        number("/spares/ready") == 2.0 && number("/created") - number("/destroyed") == number("/live")
+    });
+    assert_eq!((number("/total"), number("/spares/wanted")), (60.0, 2.0), "{}", server.report());
+    assert_eq!(number("/cached") + number("/spares/ready"), number("/live"), "{}", server.report());
+    let (hits, misses, rate) = (number("/hits"), number("/misses"), number("/hit_rate"));
+    assert!(hits >= 20.0 && hits == number("/modes/pooled/hits"), "{}", server.report());
+    assert!((hits / (hits + misses) - rate).abs() < 0.01, "a part of all, not a sum: {}", server.report());
 }
 
 #[test]

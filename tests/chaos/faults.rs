@@ -19,6 +19,7 @@ pub enum Fault {
     Deploy,
     Reload,
     Replace,
+    Upgrade,
     Cordon,
 }
 
@@ -40,7 +41,7 @@ const CULPRIT: &str = r#"export default { fetch(request) { switch (new URL(reque
 } } };"#;
 
 impl Fault {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Abort,
         Self::AbortAgain,
         Self::Stuck,
@@ -50,6 +51,7 @@ impl Fault {
         Self::Deploy,
         Self::Reload,
         Self::Replace,
+        Self::Upgrade,
         Self::Cordon,
     ];
 
@@ -113,6 +115,12 @@ impl World {
             }
             Fault::Reload => drop(self.server.ask_json("POST", "/admin/reload", "")),
             Fault::Replace => drop(self.server.ask_json("POST", "/admin/replace", "")),
+            Fault::Upgrade => {
+                let programs = || self.server.log().matches("Listening on http://").count();
+                let before = programs();
+                self.server.ask_json("POST", "/admin/upgrade", "");
+                eventually(&self.server, "the new program serves", || programs() > before);
+            }
             Fault::Cordon => {
                 self.server.ask_json("PUT", "/admin/cordons/victim", "");
                 self.server.ask_json("DELETE", "/admin/cordons/victim", "");

@@ -90,8 +90,7 @@ fn settle(world: &World) {
     });
     eventually(server, "created - destroyed = live, of isolates", || {
         let balance = world.metric("hearth_isolates_created_total") - world.metric("hearth_isolates_destroyed_total");
-        let held = world.metric("hearth_workers") + world.metric("hearth_spares");
-        balance >= held && balance <= held + 16
+        balance == world.metric("hearth_workers") + world.metric("hearth_spares")
     });
 }
 

@@ -3,7 +3,7 @@
 // URL is that of the admin listener, TOKEN the admin token; screenshots go to FOLDER. Chromium is that of the system
 // (CHROMIUM names another). The server must serve an app `hello` that has answered a request, wrote a warning while it did
 // (console.warn), and keeps its worker for as long as this takes (a long idleTimeout). Of what can be changed, this sets and
-// deletes a secret of `hello` and makes a token for it.
+// deletes a secret of `hello`, makes a token for it, and destroys the one sandbox that there is, the operator's.
 //
 // Nothing is asserted about how long something takes: what has to be there is waited for, for a minute.
 
@@ -73,6 +73,7 @@ const VIEWS = [
   ["apps", "Apps", () => main.getByRole("table", { name: "Apps" }).getByRole("link", { name: "hello", exact: true })],
   ["apps/hello", "hello", () => main.getByRole("table", { name: "Versions" }).getByText("served")],
   ["workers", "Workers", () => main.getByRole("table", { name: "Workers" }).getByText(/^hello@/)],
+  ["sandboxes", "Sandboxes", () => main.getByRole("table", { name: "Sandboxes" }).getByText("operator")],
   ["logs", "Logs", () => main.getByRole("log").locator(".app", { hasText: /^hello(@|$)/ })],
   [
     "events",
@@ -151,6 +152,21 @@ async function drive() {
   await step("workers are sorted by a click", async () => {
     await main.getByRole("button", { name: "Memory" }).click();
     await main.locator('th[aria-sort="descending"]', { hasText: "Memory" }).waitFor();
+  });
+  await step("a sandbox is destroyed, after a question", async () => {
+    await visit(...VIEWS.find(([view]) => view === "sandboxes"));
+    const held = main.locator(".tile").filter({ hasText: "In use" }).locator(".value");
+    assert.equal(await held.textContent(), "1");
+    const destroy = main.getByRole("button", { name: /^Destroy / });
+    await destroy.click();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await destroy.click();
+    await dialog.getByRole("button", { name: "Destroy" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await main.getByText("Nobody has a sandbox.").waitFor();
+    await held.filter({ hasText: /^0$/ }).waitFor();
+    await shot("sandbox-destroyed");
   });
   const secrets = main.getByRole("region", { name: "Secrets" });
   await step("a secret is set", async () => {

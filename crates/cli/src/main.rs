@@ -45,6 +45,12 @@ fn main() -> ExitCode {
     if let Command::Run(_) | Command::Serve(_) | Command::Cell | Command::Mcp(_) = arguments.command {
         raise_file_limit();
     }
+    match arguments.command {
+        Command::Cell => name_process("hearth-cell"),
+        Command::Spawner => name_process("hearth-spawner"),
+        Command::Serve(_) => name_process("hearth"),
+        _ => {}
+    }
     let result = match arguments.command {
         Command::Run(options) => run::run(options),
         Command::Serve(options) => serve::serve(*options),
@@ -72,6 +78,12 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Programs that are started again by `/proc/self/exe` are called `exe` in lists of processes.
+fn name_process(name: &str) {
+    // Without that file there is no such list either.
+    let _ = std::fs::write("/proc/self/comm", name);
 }
 
 /// Each connection and each site needs a descriptor; what a shell gives by default is for programs that have few. Where it

@@ -57,7 +57,7 @@ fn serve_with(options: ServeOptions, written: Written, journal: Journal, heritag
     let plan = configuration::plan(&options, &operator, listening.clone(), certificates);
     let admin = administration(&options, &operator, &data, &mut doors)?;
     let admin_address = admin.as_ref().map(|admin| admin.listener.local_addr()).transpose()?;
-    let sandboxes = sandboxes(&options, &operator, &data)?;
+    let sandboxes = sandboxes(&options, &operator, &data, &mut doors)?;
     // The file itself, whatever becomes of its name: a new cell must be of the same program as its control.
     let program = PathBuf::from("/proc/self/exe");
     let (given, file) = (options.admin_token.is_some(), data.join("admin.token"));
@@ -81,7 +81,7 @@ fn serve_with(options: ServeOptions, written: Written, journal: Journal, heritag
         sandboxes,
         journal: journal.clone(),
         successor: Some(successor.clone()),
-        inherited: Inherited { cells: heritage.cells, counted: heritage.counted },
+        inherited: Inherited { cells: heritage.cells, counted: heritage.counted, sandboxes: heritage.sandboxes },
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let served = runtime.block_on(async {
@@ -115,7 +115,8 @@ fn serve_with(options: ServeOptions, written: Written, journal: Journal, heritag
         if let Ended::Upgrade { listeners, left } = ended {
             notifier.reloading();
             journal.finish();
-            let left = Heritage { doors: doors.leave(listeners), cells: left.cells, counted: left.counted };
+            let Inherited { cells, counted, sandboxes } = *left;
+            let left = Heritage { doors: doors.leave(listeners), cells, counted, sandboxes };
             return Err(take_our_place(&successor, &left).into());
         }
         alive.abort();
@@ -204,7 +205,12 @@ fn address(listener: &ListenerPlan) -> String {
 }
 
 /// Sandboxes are kept where `hearth.yaml` says anything about them, or where agents come.
-fn sandboxes(options: &ServeOptions, operator: &OperatorConfig, data: &Path) -> anyhow::Result<Option<SandboxPlan>> {
+fn sandboxes(
+    options: &ServeOptions,
+    operator: &OperatorConfig,
+    data: &Path,
+    doors: &mut Doors,
+) -> anyhow::Result<Option<SandboxPlan>> {
     let address = options.mcp.or(operator.mcp);
     if operator.sandboxes.is_none() && address.is_none() {
         return Ok(None);
@@ -214,8 +220,8 @@ fn sandboxes(options: &ServeOptions, operator: &OperatorConfig, data: &Path) -> 
         None => None,
         Some(address) => {
             let front = crate::mcp::front(&options.mcp_front, data)?;
-            let listener = TcpListener::bind(address).with_context(|| format!("cannot listen on {address} for MCP"))?;
-            Some(McpPlan { listener, front })
+            let opened = doors.open(Kind::Mcp, &[address]).context("for MCP")?;
+            opened.into_iter().next().map(|(listener, _)| McpPlan { listener, front })
         }
     };
     Ok(Some(SandboxPlan { sandboxes: config, mcp }))

@@ -12,9 +12,10 @@ import { events } from "./views/events.js";
 import { login } from "./views/login.js";
 import { logs } from "./views/logs.js";
 import { overview } from "./views/overview.js";
+import { sandboxes } from "./views/sandboxes.js";
 import { workers } from "./views/workers.js";
 
-const VIEWS = { overview, apps, workers, logs, events };
+const VIEWS = { overview, apps, workers, sandboxes, logs, events };
 
 const at = (id) => document.getElementById(id);
 /** Ends the view that is shown, and the session. */

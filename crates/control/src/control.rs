@@ -18,6 +18,7 @@ use bytes::Bytes;
 use hearth_core::{AppName, Body, ByteSize, Owner, VersionName};
 use hearth_link::{Ask, EventOutcome, Kind, Reply, VersionSpec};
 use hearth_mcp::ToolError;
+use hearth_sandbox::Bequest;
 use hearth_store::{Embedded, StoreError, UploadError};
 use serde_json::{Value, json};
 use tokio::sync::{Notify, watch};
@@ -43,6 +44,7 @@ mod reload;
 mod upgrade;
 
 pub use cordons::CordonError;
+pub(crate) use cordons::CordonRecord;
 pub(crate) use crashes::Crashes;
 pub use upgrade::{Successor, UpgradeError};
 
@@ -66,6 +68,7 @@ pub(crate) struct Shared {
     pub(crate) events: Events,
     pub(crate) installer: Installer,
     pub(crate) crashes: Crashes,
+    pub(crate) cordons: CordonRecord,
     spans: Spans,
     pub(crate) pace: Pace,
     pub(crate) started: Instant,
@@ -163,6 +166,7 @@ pub struct Beginning {
     pub journal: Journal,
     pub events: Events,
     pub(crate) crashes: Crashes,
+    pub(crate) cordons: CordonRecord,
     pub(crate) spans: Spans,
     /// `None` where there can be none.
     pub successor: Option<Successor>,
@@ -170,8 +174,8 @@ pub struct Beginning {
 
 impl Control {
     pub(crate) fn new(beginning: Beginning) -> Self {
-        let Beginning { cells, store, configuration, source, roots, reach, journal, events, crashes, spans, successor } =
-            beginning;
+        let Beginning { cells, store, configuration, source, roots, reach, journal, events, .. } = beginning;
+        let Beginning { crashes, cordons, spans, successor, .. } = beginning;
         let shared = Shared {
             cells,
             store,
@@ -184,6 +188,7 @@ impl Control {
             events,
             installer: Installer::default(),
             crashes,
+            cordons,
             spans,
             pace: Pace::default(),
             started: Instant::now(),
@@ -239,7 +244,7 @@ impl Control {
                 shared.cells.replace().await?;
                 Answer::Json(json!({ "replaced": true }))
             }
-            Action::Cordons => Answer::Json(json!({ "cordons": shared.cells.cordons().await? })),
+            Action::Cordons => Answer::Json(json!({ "cordons": self.cordons().await? })),
             Action::Cordon { owner } => Answer::Json(self.cordon(owner).await?),
             Action::Release { owner } => Answer::Json(self.release(owner).await?),
             Action::Drain => {
@@ -262,9 +267,12 @@ impl Control {
         deploy::upload(self, AppName::new(name), VersionName::new(version), owner.map(Owner::new), archive).await
     }
 
-    /// Keeps sandboxes from now on, until they are ended.
-    pub(crate) async fn keep_sandboxes(&self, plan: SandboxPlan) -> Result<(), SandboxHostError> {
-        let host = SandboxHost::start(plan, self.shared.cells.clone()).await?;
+    /// Keeps sandboxes from now on, until they are ended; those that the program before left, too.
+    pub(crate) async fn keep_sandboxes(&self, mut plan: SandboxPlan, left: Bequest) -> Result<(), SandboxHostError> {
+        if let Some(mcp) = &mut plan.mcp {
+            mcp.front.drain_timeout = self.configuration().plan.front.drain_timeout;
+        }
+        let host = SandboxHost::start(plan, self.shared.cells.clone(), left).await?;
         if let Some(address) = host.address().await {
             tracing::info!("MCP on http://{address}/mcp");
         }
@@ -277,6 +285,15 @@ impl Control {
     pub(crate) async fn end_sandboxes(&self) {
         if let Some(host) = self.shared.sandboxes.get() {
             host.stop().await;
+        }
+    }
+
+    /// Sandboxes that can go on in the next program. The others are gone.
+    pub(crate) async fn leave_sandboxes(&self) -> Bequest {
+        let patience = self.configuration().plan.front.drain_timeout;
+        match self.shared.sandboxes.get() {
+            Some(host) => host.hand_over(patience).await,
+            None => Bequest::default(),
         }
     }
 
@@ -302,8 +319,9 @@ impl Control {
         *self.shared.ending.borrow()
     }
 
+    /// An upgrade is no drain: cells serve on, and nobody need go elsewhere.
     pub fn is_draining(&self) -> bool {
-        self.ending().is_some()
+        self.ending() == Some(Ending::Drain)
     }
 
     /// Ready when somebody wants the server to end.

@@ -11,14 +11,15 @@ use hearth_apps::watch::{Watch, WatchRules};
 use hearth_gateway::{Config, Listener, Server, TlsError};
 use hearth_journal::LogLine;
 use hearth_link::{CellEvent, CellStats, Span};
-use hearth_store::{Embedded, StoreError};
+use hearth_sandbox::Bequest;
+use hearth_store::{Cordon, Cordons as _, Embedded, StoreError};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::admin::{Admin, LARGEST_UPLOAD};
 use crate::cells::{Adopted, CellRules, Cells, CellsConfig, Crash, News, Observer};
 use crate::configuration::{Configuration, ConfigurationSource, check_certificates};
-use crate::control::{ActionError, Beginning, Control, Crashes, Ending, Successor};
+use crate::control::{ActionError, Beginning, Control, CordonRecord, Crashes, Ending, Successor};
 use crate::crons;
 use crate::event::{Events, What};
 use crate::journal::Journal;
@@ -57,6 +58,8 @@ pub struct Inherited {
     /// Cells that serve until those of the next program do: process and socket.
     pub cells: Vec<(u32, OwnedFd)>,
     pub counted: CellStats,
+    /// Sandboxes, and the sessions that they belong to.
+    pub sandboxes: Bequest,
 }
 
 /// How serving came to its end.
@@ -102,7 +105,7 @@ pub async fn serve(
     let (sandboxes, successor, inherited) = (config.sandboxes, config.successor, config.inherited);
     check_certificates(&configuration.plan.certificates)?;
     // For the program that takes our place, if one does.
-    let doors = Doors::new(&listeners, admin.as_ref()).map_err(ServeError::Listeners)?;
+    let doors = Doors::new(&listeners, admin.as_ref(), sandboxes.as_ref()).map_err(ServeError::Listeners)?;
     let store = Arc::new(tokio::task::block_in_place(|| Embedded::open(&data))?);
     for note in store.notes() {
         tracing::warn!("{note}");
@@ -111,9 +114,18 @@ pub async fn serve(
     configuration.plan.jail.readable = reach.folders();
     let plan = configuration.plan.clone();
     let (events, crashes, spans) = (Events::default(), Crashes::default(), Spans::default());
-    let ears =
-        Ears { journal: journal.clone(), events: events.clone(), crashes: crashes.clone(), spans: spans.clone() };
-    let observer = Arc::new(ears);
+    let cordoned = tokio::task::block_in_place(|| store.cordons())?;
+    for cordon in &cordoned {
+        tracing::warn!(owner = cordon.owner.as_str(), why = cordon.why, "The owner has a cell of its own, as before");
+    }
+    let cordons = CordonRecord::of(store.clone());
+    let observer = Arc::new(Ears {
+        journal: journal.clone(),
+        events: events.clone(),
+        crashes: crashes.clone(),
+        spans: spans.clone(),
+        cordons: cordons.clone(),
+    });
     let rules = CellRules::new(&configuration.operator);
     let cells = CellsConfig {
         program,
@@ -123,6 +135,7 @@ pub async fn serve(
         data: store.data().to_owned(),
         adopted: inherited.cells.into_iter().map(|(pid, socket)| Adopted { pid, socket }).collect(),
         counted: inherited.counted,
+        cordons: cordoned,
     };
     let cells = Cells::start(cells, observer);
     let beginning = Beginning {
@@ -135,6 +148,7 @@ pub async fn serve(
         journal,
         events,
         crashes,
+        cordons: cordons.clone(),
         spans,
         successor,
     };
@@ -154,11 +168,17 @@ pub async fn serve(
         }
     }
     control.warn_of_strangers();
-    if let Some(plan) = sandboxes {
-        if let Err(error) = control.keep_sandboxes(plan).await {
-            cells.drain().await;
-            return Err(error.into());
+    match sandboxes {
+        Some(plan) => {
+            if let Err(error) = control.keep_sandboxes(plan, inherited.sandboxes).await {
+                cells.drain().await;
+                return Err(error.into());
+            }
         }
+        None if !inherited.sandboxes.descriptors.is_empty() => {
+            inherited.sandboxes.give_up("this server keeps no sandboxes");
+        }
+        None => {}
     }
     let tasks = [
         tokio::spawn(crons::run(control.clone())),
@@ -168,19 +188,33 @@ pub async fn serve(
         tokio::spawn(control.clone().keep_certificates()),
     ];
     ready(&control);
-    wait(&control, stop.as_mut(), reload, upgrade).await;
-    let ended = if control.ending() == Some(Ending::Upgrade) {
+    let ending = wait(&control, stop.as_mut(), reload, upgrade).await;
+    let left = match ending {
+        // Cells are supervised meanwhile.
+        Ending::Upgrade => tokio::select! {
+            left = control.leave_sandboxes() => Some(left),
+            // Whoever wants the end gets it: what was left already ends with this process.
+            () = &mut stop => None,
+        },
+        Ending::Drain => None,
+    };
+    let ended = if let Some(sandboxes) = left {
         let counted = cells.fresh_stats().await;
-        Ended::Upgrade { listeners: doors.0, left: Box::new(Inherited { cells: cells.hand_over().await, counted }) }
+        let left = Inherited { cells: cells.hand_over().await, counted, sandboxes };
+        Ended::Upgrade { listeners: doors.0, left: Box::new(left) }
     } else {
         control.drain();
         control.events().tell(What::Draining);
         // Nobody shall wait where nobody will come.
         drop(doors);
         cells.drain().await;
+        if ending == Ending::Drain {
+            control.end_sandboxes().await;
+        }
         Ended::Stopped
     };
-    control.end_sandboxes().await;
+    // What became known last, too.
+    cordons.settle().await;
     for task in tasks {
         task.abort();
     }
@@ -196,24 +230,29 @@ pub async fn serve(
 struct Doors(Vec<TcpListener>);
 
 impl Doors {
-    fn new(listeners: &[TcpListener], admin: Option<&AdminConfig>) -> io::Result<Self> {
-        let all = listeners.iter().chain(admin.map(|admin| &admin.listener));
+    fn new(
+        listeners: &[TcpListener],
+        admin: Option<&AdminConfig>,
+        sandboxes: Option<&SandboxPlan>,
+    ) -> io::Result<Self> {
+        let mcp = sandboxes.and_then(|plan| plan.mcp.as_ref()).map(|mcp| &mcp.listener);
+        let all = listeners.iter().chain(admin.map(|admin| &admin.listener)).chain(mcp);
         all.map(TcpListener::try_clone).collect::<io::Result<_>>().map(Self)
     }
 }
 
-/// Until somebody wants the server to end; meanwhile reads the configuration again whenever `reload` says so,
+/// Until somebody wants the server to end, and how; meanwhile reads the configuration again whenever `reload` says so,
 /// and makes room for another program when `upgrade` does.
 async fn wait(
     control: &Control,
     mut stop: impl Future<Output = ()> + Unpin,
     mut reload: impl AsyncFnMut(),
     mut upgrade: impl AsyncFnMut(),
-) {
+) -> Ending {
     loop {
         tokio::select! {
-            () = &mut stop => return,
-            () = control.drained() => return,
+            () = &mut stop => return Ending::Drain,
+            () = control.drained() => return control.ending().unwrap_or(Ending::Drain),
             () = upgrade() => {
                 let control = control.clone();
                 tokio::spawn(async move {
@@ -279,6 +318,7 @@ struct Ears {
     events: Events,
     crashes: Crashes,
     spans: Spans,
+    cordons: CordonRecord,
 }
 
 impl Observer for Ears {
@@ -304,6 +344,10 @@ impl Observer for Ears {
             News::Cordoned { owner, why } => What::Cordoned { owner: owner.to_string(), why },
             News::Released { owner } => What::Released { owner: owner.to_string() },
         });
+    }
+
+    fn cordons(&self, all: Vec<Cordon>) {
+        self.cordons.keep(all);
     }
 
     fn lost(&self, crash: Crash) {

@@ -1,5 +1,5 @@
 //! What control must remember, in a folder called DATA: which version of an app is active, versions that were uploaded,
-//! secrets and tokens. And uploads themselves: archives from strangers, unpacked with care.
+//! secrets and tokens, and who is shut away. And uploads themselves: archives from strangers, unpacked with care.
 //!
 //! ```text
 //! DATA/hearth.db            the records (SQLite, with -wal and -shm beside it)
@@ -15,7 +15,7 @@
 //!
 //! | question | file |
 //! |---|---|
-//! | what is kept, and what can be done with it? | `activation.rs`, `deployment.rs`, `secret.rs`, `token.rs` |
+//! | what is kept, and what can be done with it? | `activation.rs`, `deployment.rs`, `secret.rs`, `token.rs`, `cordon.rs` |
 //! | how is it kept? | `embedded/` |
 //! | what is a good archive? | `upload/` (`path.rs`: names, `tar.rs`, `zip.rs`: formats, `tree.rs`: limits) |
 //! | how is a folder sent? | `pack.rs` |
@@ -27,6 +27,7 @@
 
 mod activation;
 mod admin;
+mod cordon;
 mod deployment;
 pub mod embedded;
 mod error;
@@ -39,6 +40,7 @@ pub mod upload;
 
 pub use activation::{Activation, Activations, Release};
 pub use admin::{AdminToken, MCP_TOKEN_FILE};
+pub use cordon::{Cordon, Cordons};
 pub use deployment::{ContentHash, Deleted, Deployment, Deployments, NewDeployment, Revision, Standing};
 pub use embedded::Embedded;
 pub use error::StoreError;
@@ -49,6 +51,6 @@ pub use token::{PlainToken, Token, TokenHash, TokenId, Tokens};
 pub use upload::{Spool, Unpacked, UploadError, UploadLimits, Uploads};
 
 /// All that is remembered.
-pub trait Store: Activations + Deployments + Secrets + Tokens + Send + Sync {}
+pub trait Store: Activations + Cordons + Deployments + Secrets + Tokens + Send + Sync {}
 
-impl<S: Activations + Deployments + Secrets + Tokens + Send + Sync> Store for S {}
+impl<S: Activations + Cordons + Deployments + Secrets + Tokens + Send + Sync> Store for S {}

@@ -2,7 +2,7 @@
 //! or is opened now; whoever serves behind it need not know.
 //!
 //! What the service manager opened takes the place of the configured addresses of its kind: `FileDescriptorName=https`
-//! (or `tls`) for TLS, `admin` for the admin API, any other name for plain HTTP.
+//! (or `tls`) for TLS, `admin` for the admin API, `mcp` for MCP, any other name for plain HTTP.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -16,6 +16,7 @@ pub enum Kind {
     Plain,
     Tls,
     Admin,
+    Mcp,
 }
 
 /// How a door came to be, which decides who finds it again after an upgrade.
@@ -59,6 +60,7 @@ impl Doors {
             let kind = match name.as_str() {
                 "https" | "tls" => Kind::Tls,
                 "admin" => Kind::Admin,
+                "mcp" => Kind::Mcp,
                 _ => Kind::Plain,
             };
             waiting.push(Door { kind, origin: Origin::Activated, listener: TcpListener::from(fd) });

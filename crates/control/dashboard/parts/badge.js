@@ -11,6 +11,8 @@ const STATES = {
   idle: ["plain", "◐"],
   ephemeral: ["plain", "◇"],
   offline: ["bad", "○"],
+  ready: ["good", "●"],
+  lost: ["bad", "✕"],
   error: ["bad", "✕"],
   warn: ["warn", "▲"],
   info: ["plain", "●"],

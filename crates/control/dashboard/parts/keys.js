@@ -8,6 +8,7 @@ const VIEWS = [
   ["o", "overview"],
   ["a", "apps"],
   ["w", "workers"],
+  ["s", "sandboxes"],
   ["l", "logs"],
   ["e", "events"],
 ];

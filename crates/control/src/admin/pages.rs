@@ -58,6 +58,7 @@ const PAGES: &[Page] = &[
     page!("/views/login.js", SCRIPT),
     page!("/views/logs.js", SCRIPT),
     page!("/views/overview.js", SCRIPT),
+    page!("/views/sandboxes.js", SCRIPT),
     page!("/views/secrets.js", SCRIPT),
     page!("/views/task.js", SCRIPT),
     page!("/views/tokens.js", SCRIPT),

@@ -64,10 +64,22 @@ impl Calls {
 fn join(one: Reply, other: Reply) -> Reply {
     match (one, other) {
         (Reply::Workers(one), Reply::Workers(other)) => Reply::Workers([one, other].concat()),
-        (Reply::Pool(one), Reply::Pool(other)) => Reply::Pool(add(one, other)),
+        (Reply::Pool(one), Reply::Pool(other)) => Reply::Pool(with_rate(add(one, other))),
         // What was counted is added up where it comes in; and an event has one cell.
         (one, _) => one,
     }
+}
+
+/// A part of a whole is no sum of parts: it follows from what was added up.
+fn with_rate(mut pool: Value) -> Value {
+    let count = |key: &str| pool.get(key).and_then(Value::as_u64);
+    if let (Some(hits), Some(misses)) = (count("hits"), count("misses")) {
+        let all = hits.saturating_add(misses).max(1);
+        if let Some(rate) = pool.get_mut("hit_rate") {
+            *rate = ((hits as f64 / all as f64 * 100.0).round() / 100.0).into();
+        }
+    }
+    pool
 }
 
 /// Numbers are added up, lists follow each other; of anything else, the first counts.
@@ -103,6 +115,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_rate_is_that_of_all_together() {
+        let pool = |hits: u64, misses: u64, rate: f64| json!({ "hits": hits, "misses": misses, "hit_rate": rate });
+        assert_eq!(with_rate(add(pool(9, 1, 0.9), pool(0, 0, 0.0))), pool(9, 1, 0.9));
+        assert_eq!(with_rate(add(pool(9, 1, 0.9), pool(90, 0, 1.0))), pool(99, 1, 0.99));
+        assert_eq!(with_rate(add(pool(0, 0, 0.0), pool(0, 0, 0.0))), pool(0, 0, 0.0));
+        assert_eq!(with_rate(json!({})), json!({}), "where there is none, none is made");
+    }
 
     #[test]
     fn the_answers_of_all_are_one_and_who_is_gone_is_not_waited_for() {

@@ -1,6 +1,9 @@
 //! Who is shut away in a cell of its own, and why. An owner that brought a cell down, or got stuck twice, is: so nobody
 //! hurts its neighbours more than once. What it served then is remembered; when it has something new, it gets another chance.
 //!
+//! Who is shut away stays so when the program ends, however it does: all of it is in a record that somebody keeps, with how
+//! often its cell went down. Turns that were stuck once are forgotten.
+//!
 //! Owners whose manifest or whose operator's configuration asks for it have a cell of their own from the start, and for as
 //! long as that is so.
 
@@ -9,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use hearth_config::Isolation;
 use hearth_core::Owner;
 use hearth_link::{Kind, Place, VersionSpec};
+use hearth_store::Cordon as Record;
 use serde::Serialize;
 
 /// Turns that may be stuck before it is no accident any more.
@@ -43,6 +47,25 @@ pub enum Release {
     Meant(Why),
 }
 
+impl Why {
+    const ALL: [Self; 5] = [Self::Crashed, Self::Stuck, Self::Operator, Self::Manifest, Self::Configuration];
+
+    /// As it is kept.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Crashed => "crashed",
+            Self::Stuck => "stuck",
+            Self::Operator => "operator",
+            Self::Manifest => "manifest",
+            Self::Configuration => "configuration",
+        }
+    }
+
+    fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|why| why.word() == word)
+    }
+}
+
 pub(super) struct Cordons {
     pub(super) owners: Owners,
     shut_away: BTreeMap<Owner, Sentence>,
@@ -55,11 +78,57 @@ struct Sentence {
     since: u64,
     /// What it served then.
     known: BTreeSet<String>,
+    fall: Fall,
+}
+
+/// How a cell of an owner's own went down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fall {
+    /// How often, one time soon after the other.
+    pub(super) losses: u32,
+    /// Nobody is let in until then, in milliseconds since 1970.
+    pub(super) until: Option<u64>,
 }
 
 impl Cordons {
-    pub(super) fn new(owners: Owners) -> Self {
-        Self { owners, shut_away: BTreeMap::new(), stuck: HashMap::new() }
+    /// With those that a program before shut away.
+    pub(super) fn new(owners: Owners, records: Vec<Record>) -> Self {
+        let sentence = |record: Record| {
+            let Record { owner, why, since, known, losses, until } = record;
+            let sentence = Sentence {
+                // A word that is not known is no reason to let it go.
+                why: Why::from_word(&why).unwrap_or(Why::Crashed),
+                since,
+                known: known.into_iter().collect(),
+                fall: Fall { losses, until },
+            };
+            (owner, sentence)
+        };
+        Self { owners, shut_away: records.into_iter().map(sentence).collect(), stuck: HashMap::new() }
+    }
+
+    /// All who are shut away, for the program after this one.
+    pub(super) fn records(&self) -> Vec<Record> {
+        let record = |(owner, sentence): (&Owner, &Sentence)| Record {
+            owner: owner.clone(),
+            why: sentence.why.word().to_owned(),
+            since: sentence.since,
+            known: sentence.known.iter().cloned().collect(),
+            losses: sentence.fall.losses,
+            until: sentence.fall.until,
+        };
+        self.shut_away.iter().map(record).collect()
+    }
+
+    /// How its cell went down last, as far as that is remembered.
+    pub(super) fn fall(&self, owner: &Owner) -> Fall {
+        self.shut_away.get(owner).map_or(Fall::default(), |sentence| sentence.fall)
+    }
+
+    pub(super) fn note_fall(&mut self, owner: &Owner, fall: Fall) {
+        if let Some(sentence) = self.shut_away.get_mut(owner) {
+            sentence.fall = fall;
+        }
     }
 
     /// Shuts it away, unless it is.
@@ -68,7 +137,7 @@ impl Cordons {
             return false;
         }
         let known = versions.iter().filter(|spec| spec.owner == *owner).map(identity).collect();
-        self.shut_away.insert(owner.clone(), Sentence { why, since: now, known });
+        self.shut_away.insert(owner.clone(), Sentence { why, since: now, known, fall: Fall::default() });
         true
     }
 
@@ -91,12 +160,14 @@ impl Cordons {
 
     /// Lets those go who have something new to serve, or nothing at all. Says who they are.
     pub(super) fn give_another_chance(&mut self, versions: &[VersionSpec]) -> Vec<Owner> {
-        let mut now: HashMap<&Owner, Vec<String>> = HashMap::new();
+        // What is being installed is there, but what it is cannot be said yet.
+        let mut now: HashMap<&Owner, Vec<Option<String>>> = HashMap::new();
         for spec in versions.iter().filter(|spec| self.shut_away.contains_key(&spec.owner)) {
-            now.entry(&spec.owner).or_default().push(identity(spec));
+            let identity = (spec.place != Place::Installing).then(|| identity(spec));
+            now.entry(&spec.owner).or_default().push(identity);
         }
         let is_new = |owner: &Owner, sentence: &Sentence| match now.get(owner) {
-            Some(identities) => identities.iter().any(|identity| !sentence.known.contains(identity)),
+            Some(identities) => identities.iter().flatten().any(|identity| !sentence.known.contains(identity)),
             None => true,
         };
         let improved = |(owner, sentence): (&Owner, &Sentence)| {

@@ -1,6 +1,6 @@
 //! How a cell ended that should not have, and who did it.
 
-use hearth_jail::breadcrumbs::{Crashed, Running, Trail};
+use hearth_jail::breadcrumbs::{Blamed, Crashed, Running, Trail};
 use serde::Serialize;
 
 #[derive(Clone, Debug, Serialize)]
@@ -30,7 +30,7 @@ pub enum Cause {
     NotStarted,
 }
 
-/// Whose code ran on the thread that crashed.
+/// Whose code ran on the thread that crashed; or who held so much that nothing was left for whoever asked next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Culprit {
     pub app: String,
@@ -42,16 +42,37 @@ pub struct Culprit {
     /// As the client knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// `handling`, `loading`, `streaming`, `wait_until`, `outside`
+    /// `handling`, `loading`, `streaming`, `wait_until`, `outside`; `holding` where that was all that it did
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<&'static str>,
+    /// What its owner held of the memory that all heaps share, when that was full.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_bytes: Option<u64>,
 }
 
+const HOLDING: &str = "holding";
+
 impl Culprit {
-    /// The thread that crashed tells. Where it ran nobody's code (a collection, say, is done by V8's own threads), it was for
-    /// the only one who ran anything; of several, nobody is named.
+    /// The thread that crashed tells, unless what it asked for was held by another. Where it ran nobody's code (a collection,
+    /// say, is done by V8's own threads), it was for the only one who ran anything; of several, nobody is named.
     pub(super) fn of(trail: &Trail) -> Option<Self> {
         trail.crashed?;
+        match &trail.blamed {
+            Blamed::Runner => Self::who_ran(trail),
+            Blamed::Holder { app, version, owner, bytes } => Some(Self {
+                app: app.clone(),
+                version: version.clone(),
+                owner: owner.clone(),
+                request: None,
+                request_id: None,
+                phase: Some(HOLDING),
+                held_bytes: Some(*bytes),
+            }),
+            Blamed::Nobody => None,
+        }
+    }
+
+    fn who_ran(trail: &Trail) -> Option<Self> {
         let marked = trail.running.iter().find(|one| one.crashed == Crashed::Yes);
         let one = match (marked, trail.running.as_slice()) {
             (Some(marked), _) => marked,
@@ -66,6 +87,7 @@ impl Culprit {
             request: Some(request).filter(|request| *request != 0),
             request_id: request_text,
             phase: doing.map(|doing| doing.as_str()),
+            held_bytes: None,
         })
     }
 }
@@ -90,7 +112,7 @@ mod tests {
     }
 
     fn named(running: Vec<Running>, crashed: Option<u64>) -> Option<String> {
-        Culprit::of(&Trail { running, crashed }).map(|culprit| culprit.app)
+        Culprit::of(&Trail { running, crashed, blamed: Blamed::Runner }).map(|culprit| culprit.app)
     }
 
     #[test]
@@ -101,7 +123,18 @@ mod tests {
         assert_eq!(named(two(), Some(7)), None, "a thread of V8's, and two it may have worked for");
         assert_eq!(named(vec![running("a", Crashed::No)], Some(7)).as_deref(), Some("a"));
         assert_eq!(named(vec![running("a", Crashed::No)], None), None, "ended from without");
-        let culprit = Culprit::of(&Trail { running: vec![running("a", Crashed::Yes)], crashed: Some(1) });
+        let blamed = Blamed::Runner;
+        let culprit = Culprit::of(&Trail { running: vec![running("a", Crashed::Yes)], crashed: Some(1), blamed });
         assert_eq!(culprit.map(|one| (one.request, one.phase)), Some((None, Some("loading"))));
+    }
+
+    #[test]
+    fn a_full_cage_is_the_doing_of_who_holds_the_most() {
+        let trail = |blamed| Trail { running: vec![running("asks", Crashed::Yes)], crashed: Some(7), blamed };
+        let [app, version, owner] = ["holds", "2.0.0", "bob"].map(str::to_owned);
+        let culprit = Culprit::of(&trail(Blamed::Holder { app, version, owner, bytes: 3 << 30 }));
+        let culprit = culprit.map(|one| (one.app, one.owner, one.phase, one.held_bytes));
+        assert_eq!(culprit, Some(("holds".to_owned(), "bob".to_owned(), Some("holding"), Some(3 << 30))));
+        assert_eq!(Culprit::of(&trail(Blamed::Nobody)), None, "an isolate could not be made");
     }
 }

@@ -67,6 +67,8 @@ pub struct CellsConfig {
     /// Cells of the program before, and what was counted until now.
     pub adopted: Vec<Adopted>,
     pub counted: CellStats,
+    /// Who was shut away before, and is still.
+    pub cordons: Vec<hearth_store::Cordon>,
 }
 
 /// Hears what cells say unasked. Must not wait.
@@ -76,6 +78,8 @@ pub trait Observer: Send + Sync + 'static {
     fn span(&self, span: Span);
     fn event(&self, event: CellEvent);
     fn news(&self, news: News);
+    /// All who are shut away by now, to be kept for the next program.
+    fn cordons(&self, all: Vec<hearth_store::Cordon>);
     /// A cell has gone, and not because it was told to.
     fn lost(&self, crash: Crash);
 }

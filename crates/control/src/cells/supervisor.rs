@@ -29,7 +29,7 @@ use tokio::time::{Instant, sleep_until};
 use self::losses::Buried;
 pub(super) use self::orders::Command;
 use self::owners::Cordon;
-use super::adopted::see_off;
+use super::adopted::{Farewell, see_off};
 use super::calls::Calls;
 use super::cordon::Cordons;
 use super::group::{Group, LAST_MOMENT, Whose};
@@ -51,6 +51,8 @@ pub(super) struct Supervisor {
     ear: Ear,
     main: Group,
     cordons: Cordons,
+    /// Who is shut away, as the observer knows it.
+    record: Vec<hearth_store::Cordon>,
     apart: BTreeMap<Owner, Cordon>,
     hops: Hops,
     /// The newest catalogue, as it was given to us.
@@ -70,8 +72,8 @@ pub(super) struct Supervisor {
     ending: Option<oneshot::Sender<()>>,
     /// Told when our cells serve.
     serving: tokio::sync::watch::Sender<bool>,
-    /// Cells of the program before. Ready when all are gone.
-    adopted: Option<oneshot::Receiver<()>>,
+    /// Cells of programs before.
+    adopted: Option<Farewell>,
 }
 
 /// Whether there is more to do.
@@ -87,7 +89,7 @@ impl Supervisor {
         inbox: mpsc::UnboundedReceiver<Command>,
         tally: Arc<Tally>,
     ) -> Self {
-        let CellsConfig { program, mut plan, rules, listeners, data, adopted, .. } = config;
+        let CellsConfig { program, mut plan, rules, listeners, data, adopted, cordons, .. } = config;
         let (starter, ear) = Starter::new(program);
         let (burials, buried) = mpsc::unbounded_channel();
         let (hops, serving) = (Hops::new(&data), tokio::sync::watch::Sender::new(false));
@@ -97,7 +99,8 @@ impl Supervisor {
         let listeners = listeners.into_iter().map(Into::into).collect();
         Self {
             main: Group::new(Whose::Everybody, plan, listeners, rules.wanted()),
-            cordons: Cordons::new(rules.owners),
+            record: cordons.clone(),
+            cordons: Cordons::new(rules.owners, cordons),
             rules,
             observer,
             inbox,
@@ -300,10 +303,10 @@ impl Supervisor {
         if self.ending.is_none() || self.burying > 0 || self.groups().any(|group| !group.members.is_empty()) {
             return false;
         }
-        if let Some(gone) = self.adopted.take() {
+        if let Some(farewell) = self.adopted.take() {
             // They have been told, or are now: nobody serves any more.
             self.serving.send_replace(true);
-            let _ = gone.await;
+            farewell.end().await;
         }
         for owner in self.apart.keys() {
             self.hops.close(owner);

@@ -2,10 +2,11 @@
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hearth_mcp::{FrontConfig, McpListener, Operator, ToolError};
-use hearth_sandbox::{Caller, SandboxError, Sandboxes, SandboxesConfig, WriteFile};
+use hearth_sandbox::{Bequest, Caller, SandboxError, Sandboxes, SandboxesConfig, WriteFile};
 use serde_json::{Map, Value, json};
 use tokio::sync::Mutex;
 
@@ -14,6 +15,10 @@ use super::isolate::CellIsolates;
 use super::numbers;
 use crate::cells::Cells;
 use crate::control::{ActionError, Answer};
+
+/// In the note to the next program.
+const SANDBOXES: &str = "sandboxes";
+const SESSIONS: &str = "sessions";
 
 /// What the operator wants.
 pub struct SandboxPlan {
@@ -42,13 +47,18 @@ pub enum SandboxHostError {
 }
 
 impl SandboxHost {
-    /// What is to run in an isolate is run by one of the cells.
-    pub(crate) async fn start(plan: SandboxPlan, cells: Cells) -> Result<Self, SandboxHostError> {
+    /// What is to run in an isolate is run by one of the cells. `left` is what [`hand_over`](Self::hand_over) gave in the
+    /// program before.
+    pub(crate) async fn start(plan: SandboxPlan, cells: Cells, left: Bequest) -> Result<Self, SandboxHostError> {
         let SandboxPlan { mut sandboxes, mcp } = plan;
         sandboxes.isolates = Some(Arc::new(CellIsolates::new(cells)));
         let sandboxes = Sandboxes::new(sandboxes);
         sandboxes.start().await?;
-        let start = |McpPlan { listener, front }| McpListener::start(listener, front, sandboxes.clone());
+        let (left, sessions) = apart(left);
+        if let Some(left) = left {
+            sandboxes.take_over(left);
+        }
+        let start = |McpPlan { listener, front }| McpListener::resume(listener, front, sandboxes.clone(), sessions);
         let mcp = mcp.map(start).transpose().map_err(SandboxHostError::Listener)?;
         Ok(Self { operator: Operator::new(sandboxes.clone()), sandboxes, mcp: Mutex::new(mcp) })
     }
@@ -72,6 +82,19 @@ impl SandboxHost {
             mcp.stop().await;
         }
         self.sandboxes.shutdown().await;
+    }
+
+    /// All that can go on in the program that takes our place. Calls under way have `patience`.
+    pub(crate) async fn hand_over(&self, patience: Duration) -> Bequest {
+        let deadline = Instant::now() + patience;
+        self.sandboxes.hurry();
+        let sessions = match self.mcp.lock().await.take() {
+            Some(mcp) => mcp.leave().await,
+            None => Value::Null,
+        };
+        let mut left = self.sandboxes.hand_over(deadline.saturating_duration_since(Instant::now())).await;
+        left.note = json!({ SANDBOXES: left.note, SESSIONS: sessions });
+        left
     }
 
     pub(crate) async fn carry_out(&self, action: SandboxAction) -> Result<Answer, ActionError> {
@@ -146,6 +169,14 @@ impl SandboxHost {
     fn sandbox(&self, id: &str) -> Result<std::sync::Arc<hearth_sandbox::Sandbox>, ToolError> {
         Ok(self.sandboxes.get(&Caller::Admin, id.parse()?)?)
     }
+}
+
+/// What was left, and the sessions that came with it.
+fn apart(mut left: Bequest) -> (Option<Bequest>, Value) {
+    let sessions = left.note.get_mut(SESSIONS).map(Value::take).unwrap_or_default();
+    left.note = left.note.get_mut(SANDBOXES).map(Value::take).unwrap_or_default();
+    let is_empty = left.note.is_null() && left.descriptors.is_empty();
+    ((!is_empty).then_some(left), sessions)
 }
 
 fn object(text: &str) -> Result<Map<String, Value>, ActionError> {

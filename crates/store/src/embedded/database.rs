@@ -22,7 +22,7 @@ use crate::error::StoreError;
 const APPLICATION: i64 = 0x4852_5448;
 
 /// Each brings the schema to the next number; the first makes it. Never changed after a release, only added to.
-const MIGRATIONS: [&str; 1] = [include_str!("schema/1.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.sql")];
 
 const KNOWN: i64 = MIGRATIONS.len() as i64;
 

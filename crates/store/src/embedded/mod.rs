@@ -6,6 +6,7 @@
 
 mod activations;
 mod cipher;
+mod cordons;
 mod database;
 mod deployments;
 mod folders;

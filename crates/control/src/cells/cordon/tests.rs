@@ -31,7 +31,7 @@ fn who(cordons: &Cordons, versions: &[VersionSpec]) -> Vec<(String, Why)> {
 fn who_crashed_is_shut_away_until_it_has_something_new() {
     let (ann, bob) = (Owner::new("ann"), Owner::new("bob"));
     let mut versions = vec![spec("shop", "ann", "1"), spec("blog", "bob", "1")];
-    let mut cordons = Cordons::new(Owners::Together);
+    let mut cordons = Cordons::new(Owners::Together, Vec::new());
     assert!(cordons.shut_away(&ann, Why::Crashed, &versions, 5));
     assert!(!cordons.shut_away(&ann, Why::Crashed, &versions, 6));
     assert_eq!(who(&cordons, &versions), [("ann".to_owned(), Why::Crashed)]);
@@ -48,7 +48,7 @@ fn who_crashed_is_shut_away_until_it_has_something_new() {
 fn stuck_once_is_an_accident_and_what_the_operator_shut_away_stays() {
     let owner = Owner::new("ann");
     let mut versions = vec![spec("shop", "ann", "1")];
-    let mut cordons = Cordons::new(Owners::Together);
+    let mut cordons = Cordons::new(Owners::Together, Vec::new());
     assert!(!cordons.note_stuck(&owner));
     assert!(cordons.note_stuck(&owner));
     cordons.shut_away(&owner, Why::Operator, &versions, 0);
@@ -64,10 +64,36 @@ fn who_is_meant_to_be_alone_is_and_pages_run_no_code() {
     versions[0].settings.isolation = Isolation::Process;
     versions[1].settings.isolation = Isolation::Process;
     versions[1].kind = Kind::Site { index: "index.html".into() };
-    let mut cordons = Cordons::new(Owners::Together);
+    let mut cordons = Cordons::new(Owners::Together, Vec::new());
     assert_eq!(who(&cordons, &versions), [("ann".to_owned(), Why::Manifest)]);
     assert_eq!(cordons.release(&Owner::new("ann"), &versions), Release::Meant(Why::Manifest));
     cordons.owners = Owners::Apart;
     let all = [("ann".to_owned(), Why::Manifest), ("cat".to_owned(), Why::Configuration)];
     assert_eq!(who(&cordons, &versions), all);
+}
+
+#[test]
+fn who_is_shut_away_stays_so_in_the_next_program() {
+    let (ann, bob) = (Owner::new("ann"), Owner::new("bob"));
+    let mut versions = vec![spec("shop", "ann", "1"), spec("blog", "bob", "1")];
+    let mut before = Cordons::new(Owners::Together, Vec::new());
+    before.shut_away(&ann, Why::Stuck, &versions, 5);
+    before.shut_away(&bob, Why::Operator, &versions, 6);
+    let fall = Fall { losses: 3, until: Some(9) };
+    before.note_fall(&ann, fall);
+    let mut after = Cordons::new(Owners::Together, before.records());
+    assert_eq!(after.all(&versions), before.all(&versions));
+    assert_eq!((after.fall(&ann), after.fall(&bob)), (fall, Fall::default()));
+    // The first that is known of an app may be that it is being installed.
+    let known = versions[0].clone();
+    (versions[0].place, versions[0].identity) = (Place::Installing, String::new());
+    assert_eq!(after.give_another_chance(&versions), []);
+    versions[0] = known;
+    assert_eq!(after.give_another_chance(&versions), []);
+    (versions[0].identity, versions[1].identity) = ("2".to_owned(), "2".to_owned());
+    assert_eq!(after.give_another_chance(&versions), [ann]);
+    assert_eq!(after.records().len(), 1);
+    let mut strange = after.records();
+    strange[0].why = "unheard of".to_owned();
+    assert_eq!(who(&Cordons::new(Owners::Together, strange), &versions), [("bob".to_owned(), Why::Crashed)]);
 }

@@ -76,6 +76,7 @@ impl Supervisor {
             Whose::Owner(owner) => {
                 if let Some(cordon) = self.apart.get_mut(owner) {
                     cordon.note_loss(life, now);
+                    self.cordons.note_fall(owner, cordon.fall());
                 }
                 self.assign();
             }

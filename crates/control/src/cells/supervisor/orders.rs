@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::{Supervisor, Then};
+use crate::cells::adopted::Farewell;
 use crate::cells::calls::Asker;
 use crate::cells::cordon::{Release, Why};
 use crate::cells::member::Member;
@@ -68,8 +69,8 @@ impl Supervisor {
                 let released = self.cordons.release(&owner, &self.versions);
                 if released == Release::Released {
                     self.tell_release(&owner);
-                    self.assign();
                 }
+                self.assign();
                 let _ = done.send(released);
             }
             Command::HandOver { done } => {
@@ -152,11 +153,13 @@ impl Supervisor {
         }
     }
 
-    /// All cells, for the program that takes our place. From here on nobody supervises them.
+    /// All cells, those of programs before that have not come to their end included, for the program that takes our place.
+    /// From here on nobody supervises them.
     fn hand_over(&mut self) -> Vec<(u32, OwnedFd)> {
         let groups = std::iter::once(&mut self.main).chain(self.apart.values_mut().map(|cordon| &mut cordon.group));
         let members: Vec<_> = groups.flat_map(|group| std::mem::take(&mut group.members)).collect();
-        members.into_iter().map(|member| member.process.give_away()).collect()
+        let older = self.adopted.take().map(Farewell::give_away).unwrap_or_default();
+        members.into_iter().map(|member| member.process.give_away()).chain(older).collect()
     }
 }
 

@@ -14,7 +14,7 @@ use hearth_link::{AccessFormat, CellPlan, ListenerPlan, Place, Role, VersionSpec
 use tokio::time::Instant;
 
 use super::Supervisor;
-use crate::cells::cordon::{Why, runs_code};
+use crate::cells::cordon::{Fall, Why, runs_code};
 use crate::cells::group::{Group, Whose};
 use crate::cells::member::Member;
 use crate::cells::process::CellId;
@@ -52,6 +52,22 @@ impl Cordon {
         self.shut.is_some()
     }
 
+    pub(super) fn fall(&self) -> Fall {
+        Fall { losses: self.losses, until: self.shut.map(|(_, until)| until) }
+    }
+
+    /// As it went down in the program before.
+    fn remember(&mut self, fall: Fall, now: Instant) {
+        self.losses = fall.losses;
+        let Some(until) = fall.until else { return };
+        // A clock that was set back shuts nobody out for longer than ever.
+        let left = Duration::from_millis(until.saturating_sub(hearth_journal::now())).min(LONGEST_SHUT);
+        if !left.is_zero() {
+            self.shut = Some((now + left, until));
+            self.group.start_at = now + left;
+        }
+    }
+
     fn place(&self) -> Place {
         match self.shut {
             Some((_, until)) => Place::Shut { until },
@@ -82,6 +98,11 @@ fn shut_for(losses: u32) -> Option<Duration> {
 impl Supervisor {
     /// Tells all cells what is theirs, as it is now.
     pub(super) fn assign(&mut self) {
+        let record = self.cordons.records();
+        if self.record != record {
+            self.observer.cordons(record.clone());
+            self.record = record;
+        }
         let apart = self.cordons.all(&self.versions);
         for owner in apart.keys() {
             self.open_cordon(owner);
@@ -122,8 +143,9 @@ impl Supervisor {
         let plan = plan_of_cordon(&self.main.plan, socket.clone());
         let whose = Whose::Owner(owner.clone());
         let group = Group::new(whose, plan, vec![listener.into()], Wanted { cells: 1, standby: 0 });
-        self.apart
-            .insert(owner.clone(), Cordon { group, socket, losses: 0, shut: None, leaves_at: None, unneeded: None });
+        let mut cordon = Cordon { group, socket, losses: 0, shut: None, leaves_at: None, unneeded: None };
+        cordon.remember(self.cordons.fall(owner), Instant::now());
+        self.apart.insert(owner.clone(), cordon);
     }
 
     /// The main plan is another one.

@@ -1,6 +1,7 @@
 //! The embedded store, over real folders.
 
 mod activating;
+mod cordons;
 mod deploying;
 mod opening;
 mod secrets;

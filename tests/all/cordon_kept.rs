@@ -1,0 +1,93 @@
+//! Who is shut away stays so: after an upgrade, a restart and the sudden end of control. Only something new of its own, or the
+//! operator, lets it go.
+
+use serde_json::Value;
+
+use crate::cells::scene::{ABORT, cordons, culprit, heavy, provoke};
+use crate::folder::{Folder, eventually, says};
+use crate::server::{Server, scratch};
+
+/// The only one who is shut away, when its cell serves.
+#[track_caller]
+fn cordon(server: &Server) -> Value {
+    eventually(server, "its own cell serves", || {
+        let all = cordons(server);
+        all.len() == 1 && all[0]["state"] == "serving"
+    });
+    cordons(server).remove(0)
+}
+
+/// What must not change.
+fn sentence(cordon: &Value) -> [&Value; 4] {
+    ["owner", "why", "since", "losses"].map(|key| &cordon[key])
+}
+
+#[test]
+fn who_brought_others_down_gets_no_second_chance_by_a_restart() {
+    let _one = heavy();
+    let files = [("victim/index.js", &*says("well")), ("culprit/index.js", &*culprit(ABORT))];
+    let folder = Folder::with("cordon-kept", &files);
+    let data = scratch("cordon-kept-data");
+    let start = || folder.serve(&["--data", data.to_str().unwrap(), "--threads", "2"]);
+    let mut server = start();
+    server.expect("/culprit/", "fine");
+    provoke(&server, "/culprit/do");
+    let first = cordon(&server);
+    assert_eq!((&first["owner"], &first["why"]), (&"culprit".into(), &"crashed".into()), "{first}");
+    // Its own cell goes down as well, once.
+    provoke(&server, "/culprit/do");
+    eventually(&server, "that is counted", || cordons(&server)[0]["losses"] == 1);
+    let before = cordon(&server);
+
+    server.signal("-KILL");
+    server.wait();
+    server = start();
+    assert!(server.wait_log("The owner has a cell of its own, as before").contains("owner=culprit"));
+    assert_eq!(sentence(&cordon(&server)), sentence(&before));
+    server.expect("/culprit/", "fine");
+    let main = server.cell();
+    // The second time that it goes down soon after the first: nobody is let in for a while, and nobody else notices.
+    provoke(&server, "/culprit/do");
+    eventually(&server, "that is counted on", || cordons(&server)[0]["losses"] == 2);
+    server.expect("/victim/", "well");
+    assert_eq!(server.cell(), main, "the main cell never met it");
+    let before = cordon(&server);
+
+    assert_eq!(server.ask_json("POST", "/admin/upgrade", "")["upgrading"], true);
+    eventually(&server, "another program serves", || server.log().matches("Listening on http://").count() == 2);
+    assert_eq!(sentence(&cordon(&server)), sentence(&before));
+
+    folder.say("culprit", "better now");
+    eventually(&server, "it is released", || cordons(&server).is_empty());
+    server.expect("/culprit/", "better now");
+    server.signal("-TERM");
+    assert!(server.wait().0.success());
+    server = start();
+    server.expect("/culprit/", "better now");
+    assert!(cordons(&server).is_empty(), "and stays so");
+    drop(server);
+    let _ = std::fs::remove_dir_all(data);
+}
+
+#[test]
+fn what_the_operator_decided_stays_decided() {
+    let folder = Folder::with("cordon-decided", &[("app/index.js", &*says("one"))]);
+    let data = scratch("cordon-decided-data");
+    let start = || folder.serve(&["--data", data.to_str().unwrap()]);
+    let mut server = start();
+    assert_eq!(server.ask_json("PUT", "/admin/cordons/app", "")["cordoned"], true);
+    server.signal("-KILL");
+    server.wait();
+    folder.say("app", "two");
+    server = start();
+    assert_eq!(cordon(&server)["why"], "operator", "not even something new lets it go");
+    server.expect("/app/", "two");
+    assert_eq!(server.ask_json("DELETE", "/admin/cordons/app", "")["cordoned"], false);
+    server.signal("-KILL");
+    server.wait();
+    server = start();
+    server.expect("/app/", "two");
+    assert!(cordons(&server).is_empty());
+    drop(server);
+    let _ = std::fs::remove_dir_all(data);
+}
