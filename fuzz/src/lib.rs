@@ -12,6 +12,7 @@ pub mod egress_policy;
 pub mod headers;
 pub mod http_chunked;
 pub mod http_head;
+pub mod json;
 pub mod manifest;
 pub mod module_source;
 pub mod module_specifier;

@@ -1,4 +1,4 @@
-//! The dashboard, in a real browser (`tests/dashboard/drive.mjs`): logging in, every view, a secret and a token.
+//! The dashboard, in a real browser (`tests/dashboard/drive.mjs`): logging in, every view, a sandbox, a secret and a token.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,8 +15,11 @@ fn every_view_works_in_a_browser() {
     std::fs::write(app.join("manifest.yaml"), "idleTimeout: 1h\n").unwrap();
     let code = "export default { fetch() { console.warn('asked'); return new Response('hello'); } };";
     std::fs::write(app.join("index.js"), code).unwrap();
-    let server = serve_folder(&folder, &[]);
+    let config = scratch("dashboard-config").join("hearth.yaml");
+    std::fs::write(&config, "sandboxes:\n  pool: { min_size: 1 }\n").unwrap();
+    let server = serve_folder(&folder, &["--config", config.to_str().unwrap()]);
     server.expect("/hello/", "hello");
+    server.ask_json("POST", "/admin/sandboxes", "{}");
     let shots = scratch("dashboard-shots");
     let driven = Command::new("node")
         .arg("drive.mjs")

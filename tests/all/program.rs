@@ -15,11 +15,17 @@ pub struct Program {
 impl Program {
     /// `name` is that of the test.
     pub fn start(name: &str, arguments: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hearth"));
+        command.args(arguments);
+        Self::spawn(name, command)
+    }
+
+    /// A command that becomes the program.
+    pub fn spawn(name: &str, mut command: Command) -> Self {
         let folder = scratch(&format!("{name}-output"));
         let (out, err) = (folder.join("out"), folder.join("err"));
         let file = |path| Stdio::from(std::fs::File::create(path).unwrap());
-        let mut command = Command::new(env!("CARGO_BIN_EXE_hearth"));
-        command.args(arguments).env_remove("RUST_LOG").stdin(Stdio::null());
+        command.env_remove("RUST_LOG").stdin(Stdio::null());
         let child = command.stdout(file(&out)).stderr(file(&err)).spawn().unwrap();
         Self { child, out, err }
     }

@@ -148,27 +148,38 @@ fn refusal(refused: Refused) -> Failure {
 }
 
 /// How far a request came without waiting for anything.
-enum Quick {
+pub(crate) enum Quick {
     Answered(Result<Response, Failure>),
-    Coming {
-        response: ResponseFuture,
-        lease: Lease<Keeper>,
-        permit: Permit,
-    },
+    Coming(Coming),
     /// It has to wait, for a place or for a worker.
     Later(Request),
 }
 
+/// A request that a worker has.
+pub(crate) struct Coming {
+    response: ResponseFuture,
+    lease: Lease<Keeper>,
+    permit: Permit,
+}
+
 impl AppHost {
-    fn handle(&self, request: Request) -> Quick {
+    /// Gives a request to a worker, if it can have one now.
+    pub(crate) fn handle(&self, request: Request) -> Quick {
         let Mode::Warm(shelf) = &self.mode else { return Quick::Later(request) };
         let Some(permit) = self.share.gate.try_enter() else { return Quick::Later(request) };
         let Some(lease) = shelf.try_acquire() else { return Quick::Later(request) };
         match lease.handle(request) {
             Handling::Answered(Ok(response)) => Quick::Answered(Ok(warm::hold(response, lease, permit))),
             Handling::Answered(failed) => Quick::Answered(failed),
-            Handling::Coming(response) => Quick::Coming { response, lease, permit },
+            Handling::Coming(response) => Quick::Coming(Coming { response, lease, permit }),
         }
+    }
+}
+
+impl Coming {
+    pub(crate) async fn response(self) -> Result<Response, Failure> {
+        let Self { response, lease, permit } = self;
+        Ok(warm::hold(response.await?, lease, permit))
     }
 }
 
@@ -179,8 +190,9 @@ impl Dispatch for AppHost {
         async move {
             match quick {
                 Quick::Answered(answer) => answer,
-                Quick::Coming { response, lease, permit } => Ok(warm::hold(response.await?, lease, permit)),
-                Quick::Later(request) => self.fetch(request, || {}).await,
+                Quick::Coming(coming) => coming.response().await,
+                // Few wait, and what they keep is large.
+                Quick::Later(request) => Box::pin(self.fetch(request, || {})).await,
             }
         }
     }

@@ -1,11 +1,12 @@
 //! Threads for pinned workers: each runs a single-threaded tokio runtime and enters the isolates that were made on it, alone
-//! and so with warm caches. A long turn holds up all workers of its thread, but no connection.
+//! and so with warm caches. Others leave their requests at its desk. A long turn holds up all workers of its thread, but no
+//! connection.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hearth_runtime::THREAD_STACK;
+use hearth_runtime::{Desk, Place, THREAD_STACK};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{OnceCell, watch};
 
@@ -19,6 +20,7 @@ pub(crate) struct PinnedThreads {
 
 pub(crate) struct PinnedThread {
     handle: Handle,
+    desk: Arc<Desk>,
     workers: AtomicUsize,
 }
 
@@ -36,14 +38,20 @@ impl PinnedThreads {
         let mut threads = Vec::with_capacity(self.count);
         for index in 0..self.count {
             let runtime = Builder::new_current_thread().enable_all().build()?;
-            threads.push(Arc::new(PinnedThread { handle: runtime.handle().clone(), workers: AtomicUsize::new(0) }));
+            let (handle, desk) = (runtime.handle().clone(), Desk::new());
+            threads.push(Arc::new(PinnedThread { handle, desk: desk.clone(), workers: AtomicUsize::new(0) }));
             let mut alive = self.life.subscribe();
             std::thread::Builder::new().name(format!("hearth-pinned-{index}")).stack_size(THREAD_STACK).spawn(
                 move || {
-                    runtime.block_on(async move {
-                        // Nothing is ever sent: this ends when the sender is gone.
-                        while alive.changed().await.is_ok() {}
+                    runtime.block_on(async {
+                        tokio::select! {
+                            biased;
+                            () = desk.serve() => {}
+                            // Nothing is ever sent: this ends when the sender is gone.
+                            _ = alive.changed() => {}
+                        }
                     });
+                    desk.close();
                     runtime.shutdown_background();
                 },
             )?;
@@ -67,6 +75,10 @@ impl PinnedThreads {
 impl Pinned {
     pub(crate) fn handle(&self) -> &Handle {
         &self.thread.handle
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        Place::Pinned(self.thread.desk.clone())
     }
 }
 

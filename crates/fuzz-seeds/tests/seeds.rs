@@ -31,6 +31,7 @@ targets!(
     headers,
     http_chunked,
     http_head,
+    json,
     manifest,
     module_source,
     module_specifier,

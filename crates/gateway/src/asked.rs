@@ -61,7 +61,7 @@ impl<D: Dispatch> Shared<D> {
     /// A request begins: who sent it is settled, it gets its id, and its headers are those that the app will see.
     pub fn ask(&self, head: &mut Head, peer: &Peer, id: RequestId) -> (Asked, IpAddr) {
         let client = identity::settle(head, peer, &self.config.trusted_proxies);
-        let text = head.id.unwrap_or_else(|| self.ids.text(id));
+        let text = head.id.take().map_or_else(|| self.ids.text(id), |id| *id);
         head.headers.push(b"x-request-id", text.as_bytes());
         let trace = self.config.traces.begin(&mut head.headers);
         let record = self.record(trace, || Entry::new(head, client));

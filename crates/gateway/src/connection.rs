@@ -29,6 +29,7 @@ use crate::head::{self, Head, Rules};
 use crate::http2;
 use crate::peer::{Peer, Trust};
 use crate::reject::Reject;
+use crate::repeats::Repeats;
 use crate::stats::Stats;
 use crate::stream::{Rewound, Stream};
 use crate::tls::{Handshake, Protocol};
@@ -83,7 +84,7 @@ async fn live<D: Dispatch>(shared: &Arc<Shared<D>>, accepted: Accepted, peer: Pe
         },
     };
     let wire = Wire::new(stream, shared.config.write_timeout);
-    let mut line = Line { peer, wire, tally, date: DateCache::new() };
+    let mut line = Line { peer, wire, tally, date: DateCache::new(), repeats: Repeats::default() };
     let ending = loop {
         let then = match next_head(shared, &mut line).await {
             Awaited::Head(head) => exchange(shared, &mut line, head).await,
@@ -142,7 +143,7 @@ async fn next_head<D>(shared: &Shared<D>, line: &mut Line) -> Awaited {
         if !fresh.is_empty()
             && (seen == 0 || memchr::memchr(b'\n', fresh).is_some() || wire.inbox.len() >= rules.max_head)
         {
-            match head::parse(&wire.inbox, &rules) {
+            match line.repeats.parse(&wire.inbox, &rules) {
                 Ok(Some(head)) => {
                     wire.inbox.advance(head.length);
                     wire.read_timer.stop();

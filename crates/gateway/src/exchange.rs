@@ -25,7 +25,8 @@ use crate::drain::Phase;
 use crate::head::{Head, Version};
 use crate::peer::Peer;
 use crate::reject::Reject;
-use crate::response::{Situation, Transfer, write_head};
+use crate::repeats::Repeats;
+use crate::response::{Situation, Transfer, Written, write_head};
 use crate::stats::Tally;
 use crate::websocket;
 use crate::wire::{Ending, Wire};
@@ -39,6 +40,7 @@ pub struct Line {
     pub wire: Wire,
     pub tally: Tally,
     pub date: DateCache,
+    pub repeats: Repeats,
 }
 
 /// What becomes of the connection.
@@ -89,6 +91,9 @@ pub async fn exchange<D: Dispatch>(shared: &Shared<D>, line: &mut Line, mut head
                 },
             };
             let response = shared.answer(&asked, answer);
+            if incoming.is_done() && !matches!(response.body, Body::Stream(_)) {
+                return respond_at_once(shared, line, &incoming, &asked, response);
+            }
             respond(shared, line, incoming, asked, response).await
         }
         Err(Stop::Gone) => {
@@ -156,6 +161,42 @@ fn situation<'a>(asked: &'a Asked, date: &'a DateText, keep_alive: bool) -> Situ
     Situation { id: &asked.id, date, version: asked.version, is_head: asked.is_head, keep_alive }
 }
 
+/// Writes the head of an answer.
+fn write_answer<D>(
+    shared: &Shared<D>,
+    line: &mut Line,
+    incoming: &Incoming,
+    asked: &Asked,
+    response: &Response,
+) -> Written {
+    let keep_alive = asked.keep_alive
+        && shared.drain.phase() == Phase::Open
+        && (incoming.is_done() || may_keep(incoming, &line.wire.inbox, &response.body));
+    let situation = situation(asked, line.date.at(shared.clock.unix()), keep_alive);
+    let written = write_head(line.wire.outbox.text(), response, &situation);
+    shared.stats.drop_headers(written.headers_dropped);
+    written
+}
+
+/// The usual case: request and answer are all there, and nothing is waited for.
+fn respond_at_once<D>(
+    shared: &Shared<D>,
+    line: &mut Line,
+    incoming: &Incoming,
+    asked: &Asked,
+    response: Response,
+) -> Then {
+    let written = write_answer(shared, line, incoming, asked, &response);
+    let mut sent = 0;
+    if let (Transfer::Whole, Body::Full(bytes)) = (written.transfer, response.body) {
+        sent = bytes.len() as u64;
+        line.wire.outbox.push(bytes);
+    }
+    asked.log(Some(response.status), sent, Outcome::Answered);
+    line.tally.serve(response.status);
+    if written.keep_alive { Then::Next } else { Then::End(Ending::Close) }
+}
+
 async fn respond<D>(
     shared: &Shared<D>,
     line: &mut Line,
@@ -166,12 +207,7 @@ async fn respond<D>(
     if let Body::Stream(_) = response.body {
         incoming.send_continue(&mut line.wire.outbox);
     }
-    let keep_alive = asked.keep_alive
-        && shared.drain.phase() == Phase::Open
-        && (incoming.is_done() || may_keep(&incoming, &line.wire.inbox, &response.body));
-    let situation = situation(&asked, line.date.at(shared.clock.unix()), keep_alive);
-    let written = write_head(line.wire.outbox.text(), &response, &situation);
-    shared.stats.drop_headers(written.headers_dropped);
+    let written = write_answer(shared, line, &incoming, &asked, &response);
     let (status, mut sent) = (response.status, 0);
 
     match (written.transfer, response.body) {

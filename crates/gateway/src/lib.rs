@@ -9,7 +9,7 @@
 //! | a slot for the connection (`max_connections`) | `server.rs` | waits in the kernel's queue |
 //! | a place among its client's (`max_connections_per_client`) | `crowd.rs` | closed |
 //! | TLS: certificate by name, HTTP/2 or HTTP/1 | `tls.rs` | closed |
-//! | head: grammar, framing, limits, time; hop-by-hop headers go | `head.rs`, `connection.rs`; `http2/` | 400, 408, 431, 501, 505 |
+//! | head: grammar, framing, limits, time; hop-by-hop headers go | `head.rs`, `repeats.rs`, `connection.rs`; `http2/` | 400, 408, 431, 501, 505 |
 //! | who it is: client, scheme, host; identity headers go or count | `identity.rs` | |
 //! | `x-request-id`; `traceparent`, where it is traced; all others as they came | `asked.rs`, `request_id.rs`, `traces.rs` | |
 //! | body: the smaller of the server's and the app's limit | `body_in.rs`; `http2/upload.rs` | 408, 413 |
@@ -32,7 +32,7 @@
 //! | `hop.rs`, `hop/` | requests that another process of ours answers |
 //! | `asked.rs`, `identity.rs`, `rates.rs` | what both have in common: from head to app, from answer to response |
 //! | `stream.rs`, `wire.rs`, `outbox.rs`, `timer.rs`, `clock.rs` | a socket with its buffers, and time |
-//! | `head.rs`, `target.rs`, `chunked.rs`, `encoding.rs`, `ascii.rs` | parsers: pure functions of bytes |
+//! | `head.rs`, `repeats.rs`, `target.rs`, `chunked.rs`, `encoding.rs`, `ascii.rs` | parsers: pure functions of bytes |
 //! | `body_in.rs`, `continuation.rs`, `body_out.rs` | bodies |
 //! | `response.rs`, `date.rs`, `request_id.rs`, `text.rs`, `compress.rs`, `encoder.rs` | what is written |
 //! | `reject.rs`, `rescue.rs` | what we refuse, and every error response |
@@ -63,6 +63,7 @@ mod outbox;
 mod peer;
 mod rates;
 mod reject;
+mod repeats;
 mod request_id;
 mod rescue;
 mod response;

@@ -1,5 +1,5 @@
-//! What a worker costs: isolates, cold starts with and without the code cache, warm calls, memory.
-//! Run by hand (`cargo bench -p hearth-runtime`); prints p50 and p99, asserts nothing.
+//! What a worker costs: isolates, cold starts step by step, with and without the code cache, warm calls, memory.
+//! Run by hand (`cargo bench -p hearth-runtime`); prints p50 and p99, asserts nothing. `V8_FLAGS` has more flags for V8.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,14 +7,18 @@
 #[allow(dead_code)]
 mod one_module;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hearth_core::ByteSize;
-use hearth_runtime::{Isolate, Platform, Snapshot, Worker};
+use hearth_core::{ByteSize, Footprint};
+use hearth_runtime::{Blank, Isolate, Place, Platform, SharedIsolate, Snapshot, Worker};
 use one_module::{app, request};
 
 const HELLO: &str = "export default { fetch() { return new Response('Hello, World!'); } };";
+/// 1 KB; the cold starts of the whole cell are measured with it too.
+const SMALL: &str = include_str!("../../cell/benches/pools/app.js");
 const ASYNC: &str = "export default { async fetch(request) { await 1; return new Response(request.url); } };";
+const HEAP: ByteSize = ByteSize::mb(128);
 const JSON: &str = "export default { async fetch(request) {
   const body = await request.json(); body.added = 'by worker'; return Response.json(body); } };";
 
@@ -30,7 +34,18 @@ fn resident() -> f64 {
     line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1024.0
 }
 
+/// CPU time of this thread: what others do to the machine is not in it.
+fn cpu() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: demands a place for the time, which is above.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
 fn main() {
+    if let Ok(flags) = std::env::var("V8_FLAGS") {
+        v8::V8::set_flags_from_string(&flags);
+    }
     let platform = Platform::init().unwrap();
     let started = Instant::now();
     let snapshot = Snapshot::make(platform).unwrap();
@@ -40,37 +55,82 @@ fn main() {
     runtime.block_on(async move { tokio::spawn(benches(platform, snapshot)).await.unwrap() });
 }
 
+/// Those that were named, or all.
 async fn benches(platform: Platform, snapshot: Snapshot) {
-    let time = |f: &mut dyn FnMut()| {
-        let start = Instant::now();
-        f();
-        start.elapsed()
-    };
-    let heap = ByteSize::mb(128);
     // As in a server: V8 sets up what isolates share with the first and takes it down with the last.
-    let _first = Isolate::new(platform, &snapshot, heap);
-    report(
-        "isolate from the snapshot, made and dropped",
-        (0..100).map(|_| time(&mut || drop(Isolate::new(platform, &snapshot, heap)))).collect(),
-    );
+    let _first = Isolate::new(platform, &snapshot, HEAP);
+    let named: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let wanted = |name: &str| named.is_empty() || named.iter().any(|named| named == name);
+    if wanted("memory") {
+        // First: what others leave behind would be used again.
+        memory(platform, &snapshot).await;
+    }
+    if wanted("cold") {
+        steps(platform, &snapshot).await;
+        starts(platform, &snapshot).await;
+    }
+    if wanted("contexts") {
+        contexts(platform, &snapshot).await;
+    }
+    if wanted("warm") {
+        warm(platform, &snapshot).await;
+    }
+}
 
+/// Workers that nobody asks for anything. Those that are to stay small have tidied up after their start.
+async fn memory(platform: Platform, snapshot: &Snapshot) {
+    const COUNT: usize = 200;
+    let mut all = Vec::new();
+    for footprint in [Footprint::Usual, Footprint::Small] {
+        let mut app = Arc::into_inner(app(HELLO, HEAP)).unwrap();
+        app.limits.footprint = footprint;
+        let app = Arc::new(app);
+        let before = resident();
+        let each = || (resident() - before) / COUNT as f64;
+        let mut workers = Vec::new();
+        for _ in 0..COUNT {
+            let worker = Worker::start(platform, snapshot, app.clone()).await.unwrap();
+            worker.fetch(request(b"")).await.unwrap();
+            workers.push(worker);
+        }
+        println!("{:<52} {:.3} MiB", format!("memory of a worker, {footprint:?}, after one request"), each());
+        for worker in &workers {
+            for _ in 0..1000 {
+                worker.fetch(request(b"")).await.unwrap();
+            }
+        }
+        println!("{:<52} {:.3} MiB", "  after a thousand", each());
+        all.push(workers);
+    }
+}
+
+async fn starts(platform: Platform, snapshot: &Snapshot) {
+    let mut times = Vec::new();
+    for _ in 0..100 {
+        let begun = cpu();
+        drop(Isolate::new(platform, snapshot, HEAP));
+        times.push(cpu() - begun);
+    }
+    report("isolate from the snapshot, made and dropped, CPU time", times);
     for (name, cache) in [("without", ByteSize(0)), ("with", ByteSize::mb(8))] {
         let app = app(HELLO, cache);
         let mut times = Vec::new();
         for _ in 0..100 {
             let start = Instant::now();
-            let worker = Worker::start(platform, &snapshot, app.clone()).await.unwrap();
+            let worker = Worker::start(platform, snapshot, app.clone()).await.unwrap();
             worker.fetch(request(b"")).await.unwrap();
             times.push(start.elapsed());
         }
         report(&format!("cold start and first request, {name} code cache"), times);
     }
+}
 
+async fn warm(platform: Platform, snapshot: &Snapshot) {
     let payload: &[u8] = br#"{"id":1,"name":"a name","tags":["a","b","c"],"nested":{"x":1,"y":[1,2,3]}}"#;
     for (name, code, body) in
         [("hello", HELLO, &b""[..]), ("async, reads url", ASYNC, b""), ("JSON echo, 76 bytes", JSON, payload)]
     {
-        let worker = Worker::start(platform, &snapshot, app(code, heap)).await.unwrap();
+        let worker = Worker::start(platform, snapshot, app(code, HEAP)).await.unwrap();
         for _ in 0..50_000 {
             worker.fetch(request(body)).await.unwrap();
         }
@@ -84,14 +144,53 @@ async fn benches(platform: Platform, snapshot: Snapshot) {
         }
         report(&format!("warm request inside the process: {name}"), times);
     }
+}
 
-    let shared = app(HELLO, heap);
-    let before = resident();
-    let mut workers = Vec::new();
-    for _ in 0..100 {
-        let worker = Worker::start(platform, &snapshot, shared.clone()).await.unwrap();
+/// A cold start, step by step, in CPU time; each app has code of its own.
+async fn steps(platform: Platform, snapshot: &Snapshot) {
+    const STEPS: [&str; 6] =
+        ["isolate and context", "worker, modules evaluated", "first request", "second request", "eight more", "drop"];
+    let mut times = STEPS.map(|_| Vec::new());
+    for number in 0..200 {
+        let app = app(&SMALL.replace("NUMBER", &number.to_string()), ByteSize::mb(8));
+        let mut laps = vec![cpu()];
+        let blank = Blank::new(platform, snapshot, HEAP);
+        laps.push(cpu());
+        let worker = Worker::start_from(blank, app, Place::Inline).await.unwrap();
+        laps.push(cpu());
         worker.fetch(request(b"")).await.unwrap();
-        workers.push(worker);
+        laps.push(cpu());
+        worker.fetch(request(b"")).await.unwrap();
+        laps.push(cpu());
+        for _ in 0..8 {
+            worker.fetch(request(b"")).await.unwrap();
+        }
+        laps.push(cpu());
+        drop(worker);
+        laps.push(cpu());
+        for (times, lap) in times.iter_mut().zip(laps.windows(2)) {
+            times.push(lap[1] - lap[0]);
+        }
     }
-    println!("{:<52} {:.2} MiB", "memory of a worker after its first request", (resident() - before) / 100.0);
+    for (step, times) in STEPS.iter().zip(times) {
+        report(&format!("1 KB app, CPU time: {step}"), times);
+    }
+}
+
+/// A context for each request in one isolate, with all that it leaves behind.
+async fn contexts(platform: Platform, snapshot: &Snapshot) {
+    let app = app(HELLO, ByteSize::mb(8));
+    let shared = SharedIsolate::new(Isolate::new(platform, snapshot, HEAP));
+    let mut times = Vec::new();
+    let before = cpu();
+    for _ in 0..1000 {
+        let start = cpu();
+        let worker = Worker::start_in(shared.clone(), app.clone()).await.unwrap();
+        worker.fetch(request(b"")).await.unwrap();
+        drop(worker);
+        times.push(cpu() - start);
+    }
+    let mean = (cpu() - before) / 1000;
+    report("a context for a request (shared), CPU time", times);
+    println!("{:<52} {mean:.3?}", "  on average, collections on this thread included");
 }

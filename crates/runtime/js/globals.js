@@ -87,13 +87,11 @@ registerPlatformClass(interfaces.Blob, ["size", "type"]);
 registerPlatformClass(AppFile, ["name", "size", "type"]);
 
 /**
- * Puts the `Hearth` object where nothing can replace it, and takes away what V8 adds to every context, snapshot or not, and
- * apps are not to have: memory that two threads could share, and waiting on it. There is nobody to share with, and a
- * thread that waits serves nobody. A shared buffer that a Wasm module brings along leads nowhere. Runs once in each new
- * context, before any of the app's code.
+ * Takes away what V8 adds to every context, snapshot or not, and apps are not to have: memory that two threads could share,
+ * and waiting on it. There is nobody to share with, and a thread that waits serves nobody. A shared buffer that a Wasm
+ * module brings along leads nowhere. Runs once in each new context, before it is any app's.
  */
-function finishContext(hearth) {
-  ObjectDefineProperty(global, "Hearth", { __proto__: null, value: hearth });
+function finishContext() {
   if (global.SharedArrayBuffer !== undefined) {
     ReflectDeleteProperty(global.SharedArrayBuffer.prototype, "constructor");
     ReflectDeleteProperty(global, "SharedArrayBuffer");
@@ -102,4 +100,9 @@ function finishContext(hearth) {
   if (global.WebAssembly !== undefined) finishWasm(global.WebAssembly);
 }
 
-module.exports = { finishContext };
+/** Puts the `Hearth` object where nothing can replace it. */
+function defineHearth(hearth) {
+  ObjectDefineProperty(global, "Hearth", { __proto__: null, value: hearth });
+}
+
+module.exports = { defineHearth, finishContext };

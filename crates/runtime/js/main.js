@@ -8,7 +8,7 @@
 
 const {
   ArrayIsArray, FunctionPrototypeCall, FunctionPrototypeToString, JSONParse, JSONStringify, ObjectFreeze, ObjectGetPrototypeOf,
-  ObjectPrototype, PromisePrototypeThen, PromiseResolve, ReflectConstruct, SafeMap, StringPrototypeStartsWith, TypeError,
+  ObjectPrototype, PromisePrototypeThen, PromiseResolve, ReflectConstruct, StringPrototypeStartsWith, TypeError,
 } = require("primordials");
 const { op_background_error, op_console, op_event_done, op_request_fail } = require("ops");
 const { currentRequest, frameFor, swapFrame } = require("request_scope");
@@ -21,11 +21,12 @@ const { deliverSocket, dropSockets } = require("websocket/socket");
 const { dropTimers, fireTimer } = require("timers");
 const { inspect, MAX_TOTAL } = require("inspect");
 const { dropConsole } = require("console");
+const { addPending, dropPending, pendingRequest } = require("events/pending");
 const { callListeners, listens } = require("events/scope");
 const {
   KEY, ExecutionContext, FetchEvent, ScheduledEvent, TaskEvent, isAnswered, onAnswer, setWaitUntilReport,
 } = require("events/extendable");
-const { finishContext } = require("globals");
+const { defineHearth, finishContext } = require("globals");
 const { makeHearth } = require("hearth");
 const { createRouter } = require("routes/router");
 const { requireCommonJs } = require("commonjs");
@@ -39,14 +40,12 @@ const IDLE = 256, TERMINATE = 512;
 /** What the default export is called on, and its functions. */
 let target, onFetch, onScheduled, onTask, onIdle, onTerminate;
 let env = ObjectFreeze({ __proto__: null });
-/** Requests that can still be aborted: not answered yet, or answered with a body that goes on. Id to Request. */
-const pending = new SafeMap();
 
 // ---- loading
 
-/** A new context's first call: what the snapshot cannot hold. */
+/** The context becomes a worker's. What the snapshot cannot hold was done before, by finishContext. */
 function setEnvironment(list, name, version, worker) {
-  finishContext(makeHearth(name, version, worker));
+  defineHearth(makeHearth(name, version, worker));
   const values = {};
   for (let i = 0; i < list.length; i += 2) values[list[i]] = list[i + 1];
   env = ObjectFreeze(values);
@@ -120,7 +119,7 @@ function dispatchFetch(id) {
     const result = FunctionPrototypeCall(onFetch, target, request, env, new ExecutionContext(KEY, id));
     if (isResponse(result)) {
       const text = plainBody(result);
-      if (text === undefined && respondNative(id, result)) pending.set(id, request);
+      if (text === undefined && respondNative(id, result)) addPending(id, request);
       return text;
     }
     await_(id, request, result);
@@ -134,7 +133,7 @@ function dispatchFetch(id) {
 
 /** Answers with what `result` comes to. */
 function await_(id, request, result) {
-  pending.set(id, request);
+  addPending(id, request);
   PromisePrototypeThen(PromiseResolve(result), (response) => answer(id, response), (error) => fail(id, error));
 }
 
@@ -143,7 +142,7 @@ function answer(id, response) {
     if (!isResponse(response)) {
       throw new TypeError(`the handler returned no Response but ${inspect(response, 1, 200)}`);
     }
-    if (!respondNative(id, response)) pending.delete(id);
+    if (!respondNative(id, response)) dropPending(id);
   } catch (error) {
     fail(id, error);
   }
@@ -151,7 +150,7 @@ function answer(id, response) {
 
 function dispatchFetchEvent(id, request) {
   const event = new FetchEvent(KEY, id, request);
-  pending.set(id, request);
+  addPending(id, request);
   let answered = false;
   onAnswer(event, (response) => {
     answered = true;
@@ -176,8 +175,8 @@ function dispatchFetchEvent(id, request) {
 
 /** The client went away, or time is up. */
 function abortRequest(id, message) {
-  const request = pending.get(id);
-  pending.delete(id);
+  const request = pendingRequest(id);
+  dropPending(id);
   const before = swapFrame(frameFor(id));
   try {
     if (request !== undefined) abortNativeRequest(request, new DOMException(message, "AbortError"));
@@ -281,7 +280,7 @@ function failEvent(id, error) {
 // ---- errors
 
 function fail(id, error) {
-  pending.delete(id);
+  dropPending(id);
   op_request_fail(id, describeError(error));
 }
 
@@ -312,7 +311,7 @@ setReportException((error) => background(currentRequest(), error));
 
 /** The request is over. */
 function dropRequest(id) {
-  pending.delete(id);
+  dropPending(id);
   stopPumps(id);
   dropSockets(id);
   dropTimers(id);
@@ -320,6 +319,6 @@ function dropRequest(id) {
 }
 
 module.exports = {
-  dispatchFetch, dispatchScheduled, dispatchTask, dispatchHook, fireTimer, deliverSocket, dropRequest, abortRequest, setEnvironment,
-  setHandlers, makeDomException, describeError, prepareStackTrace, requireCommonJs, builtinModule,
+  dispatchFetch, dispatchScheduled, dispatchTask, dispatchHook, fireTimer, deliverSocket, dropRequest, abortRequest, finishContext,
+  setEnvironment, setHandlers, makeDomException, describeError, prepareStackTrace, requireCommonJs, builtinModule,
 };

@@ -34,8 +34,12 @@ const {
 } = /** @type {any} */ (Object);
 const { ownKeys: ReflectOwnKeys } = Reflect;
 
-/** @type {Record<string, any>} */
-const primordials = { __proto__: null };
+/**
+ * Let go of at the end: the functions below that others use keep all variables of this file alive, and with this one each
+ * context would have thousands of functions that nobody has taken out of it.
+ * @type {any}
+ */
+let primordials = { __proto__: null };
 
 function nameOf(key) {
   if (typeof key === "symbol") {
@@ -229,8 +233,9 @@ put("SafeFinalizationRegistry", makeSafe(class SafeFinalizationRegistry extends 
   constructor(cleanup) { super(cleanup); }
 }, FinalizationRegistry, undefined));
 
+const { ArrayIteratorPrototypeNext, ArrayPrototypeSymbolIterator, IteratorPrototype } = primordials;
 /** Gives an array own copies of what for...of and spread look up, for the rare place that cannot do without. */
-put("safeArrayIterator", (list) => safeIterator(primordials.ArrayPrototypeSymbolIterator(list), primordials.ArrayIteratorPrototypeNext));
+put("safeArrayIterator", (list) => safeIterator(ArrayPrototypeSymbolIterator(list), ArrayIteratorPrototypeNext));
 
 /** A regular expression (a literal, at load) that keeps its own copies of all that the built-ins look up on it. */
 put("hardenRegExp", (regexp) => {
@@ -247,7 +252,7 @@ put("hardenRegExp", (regexp) => {
 });
 
 /** The prototype of an iterator class: inherits from %IteratorPrototype% (or the async one), has a tag, no constructor. */
-put("createIteratorPrototype", (prototype, tag, parent = primordials.IteratorPrototype) => {
+put("createIteratorPrototype", (prototype, tag, parent = IteratorPrototype) => {
   delete prototype.constructor;
   for (const key of ReflectOwnKeys(prototype)) {
     if (typeof key === "string") ObjectDefineProperty(prototype, key, { __proto__: null, enumerable: true });
@@ -257,3 +262,4 @@ put("createIteratorPrototype", (prototype, tag, parent = primordials.IteratorPro
 });
 
 module.exports = /** @type {any} */ (ObjectFreeze(primordials));
+primordials = undefined;

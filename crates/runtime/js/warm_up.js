@@ -13,6 +13,9 @@ function attempt(f) {
   }
 }
 
+// While a snapshot is made V8 has none yet; every worker has.
+globalThis.WebAssembly ??= { Memory: class {}, Module: class {}, Instance: class {} };
+main.finishContext();
 main.setEnvironment(["NAME", "value"], "app", "1.0.0", "worker");
 
 const handlers = [
@@ -37,3 +40,10 @@ for (let i = 0; i < handlers.length; i++) {
   attempt(() => main.dispatchFetch(i + 1));
 }
 attempt(() => console.log("text"));
+attempt(() => new Headers({ "x-name": "value" }).get("x-name"));
+attempt(() => new Headers([["x-name", "value"]]).has("x-name"));
+attempt(() => new URLSearchParams("name=value").get("name"));
+// A getter is compiled before it finds out that it is called on nothing of its own.
+for (const part of ["href", "origin", "host", "hostname", "pathname", "search", "searchParams"]) {
+  attempt(() => URL.prototype[part]);
+}

@@ -273,6 +273,18 @@ function createRecordConverter(keyConverter, valueConverter) {
   };
 }
 
+/** A class, because literals without a prototype are slow dictionaries, and there are many of these in every context. */
+class Member {
+  constructor({ key, converter, required, defaultValue, options }, name) {
+    this.key = key;
+    this.converter = converter;
+    this.required = required;
+    this.defaultValue = defaultValue;
+    this.options = options;
+    this.context = `'${key}' of '${name}'`;
+  }
+}
+
 /**
  * Members of a dictionary: { key, converter, required?, defaultValue? }; a function as default makes a fresh one each
  * time. Give one list for each dictionary, inherited ones first: members are read in alphabetical order within each.
@@ -281,11 +293,7 @@ function createDictionaryConverter(name, ...inherited) {
   const members = [];
   for (let i = 0; i < inherited.length; i++) {
     const sorted = ArrayPrototypeSort(inherited[i], (a, b) => (a.key < b.key ? -1 : 1));
-    for (let j = 0; j < sorted.length; j++) {
-      const { key, converter, required, defaultValue } = sorted[j];
-      const context = `'${key}' of '${name}'`;
-      ArrayPrototypePush(members, { __proto__: null, key, converter, required, defaultValue, options: sorted[j].options, context });
-    }
+    for (let j = 0; j < sorted.length; j++) ArrayPrototypePush(members, new Member(sorted[j], name));
   }
   return (value, prefix, context) => {
     const absent = value === undefined || value === null;

@@ -43,7 +43,10 @@ impl Blank {
             v8::scope!(let scope, &mut **isolate);
             let context = v8::Context::new(scope, v8::ContextOptions::default());
             let scope = &mut v8::ContextScope::new(scope, context);
-            Made { entry: Entry::take(scope), context: v8::Global::new(scope, context) }
+            let entry = Entry::take(scope);
+            let (finish, undefined) = (v8::Local::new(scope, &entry.finish_context), v8::undefined(scope).into());
+            finish.call(scope, undefined, &[]);
+            Made { entry, context: v8::Global::new(scope, context) }
         });
         Self { isolate, made: Some(made), hard_limit: 0 }
     }

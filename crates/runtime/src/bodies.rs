@@ -1,8 +1,10 @@
 //! Native byte streams that JavaScript knows by an id: request bodies, fetched bodies, and pipes that JavaScript writes to.
+//! And what is remembered of those that were JSON.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use hearth_core::pipe::PipeWriter;
 use hearth_core::{Body, RequestId};
 
@@ -14,6 +16,8 @@ pub(crate) type BodyId = u64;
 #[derive(Default)]
 pub(crate) struct Bodies {
     table: HashMap<BodyId, Entry, ById>,
+    /// Made when the worker has read many.
+    json: Option<Box<hearth_json::Reader>>,
 }
 
 struct Entry {
@@ -42,6 +46,15 @@ impl Bodies {
     /// The request that a body belongs to.
     pub(crate) fn request(&self, id: BodyId) -> RequestId {
         self.table.get(&id).map_or(RequestId::OUTSIDE, |entry| entry.owner)
+    }
+
+    /// A body that is all there: it is over then. None for every other.
+    pub(crate) fn take_whole(&mut self, id: BodyId) -> Option<(RequestId, Bytes)> {
+        let Readable::Idle(Body::Full(_)) = self.table.get(&id)?.readable else { return None };
+        let Entry { owner, readable: Readable::Idle(Body::Full(bytes)), .. } = self.table.remove(&id)? else {
+            return None;
+        };
+        Some((owner, bytes))
     }
 
     /// Takes the body for a read; `put_back` returns it. None: it is gone, or being read already.
@@ -79,6 +92,15 @@ impl Bodies {
     /// The writing side is finished; the reading side goes on.
     pub(crate) fn finish_writer(&mut self, id: BodyId) -> Option<Arc<PipeWriter>> {
         self.table.get_mut(&id)?.writer.take()
+    }
+
+    /// What reads JSON, until it is put back.
+    pub(crate) fn take_json_reader(&mut self) -> Box<hearth_json::Reader> {
+        self.json.take().unwrap_or_default()
+    }
+
+    pub(crate) fn put_json_reader(&mut self, reader: Box<hearth_json::Reader>) {
+        self.json = Some(reader);
     }
 
     /// Both sides are over.

@@ -30,6 +30,8 @@ entry! {
     drop_request = "dropRequest",
     /// (request, message)
     abort_request = "abortRequest",
+    /// (): once in a new context, before it is an app's
+    finish_context = "finishContext",
     /// (environment, app, version, worker)
     set_environment = "setEnvironment",
     /// (namespace or undefined) -> which handlers there are

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hearth_core::{ByteSize, LimitExceeded, LimitKind};
 
+use crate::cage;
 use crate::ledger::{Entry, Verdict};
 
 /// V8's hard limit is this many times the app's, within the bounds below.
@@ -51,6 +52,7 @@ impl HeapGuard {
         let data = std::ptr::from_ref(&*guard).cast_mut().cast::<c_void>();
         isolate.add_gc_epilogue_callback(after_collection, data, v8::GCType::kGCTypeAll);
         isolate.add_near_heap_limit_callback(near_limit, data);
+        cage::attend(isolate);
         guard
     }
 

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hearth_core::ByteSize;
 
+use crate::cage::Making;
 use crate::heap::{HeapGuard, hard_limit};
 use crate::ledger;
 use crate::platform::{Platform, V8_STACK};
@@ -49,6 +50,7 @@ pub(crate) fn this_thread() -> ThreadNumber {
 
 /// The first isolate of a process sets V8's allocator up, which aborts when two threads do it at once.
 fn make(params: v8::CreateParams) -> v8::OwnedIsolate {
+    let _making = Making::begin();
     static FIRST: Mutex<First> = Mutex::new(First::ToBeMade);
     let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
     if let First::Made = *first {

@@ -4,11 +4,15 @@
 //! an entry here, brought up to date after each of its collections and long turns. Above the mark of pressure whoever keeps
 //! idle workers is asked to let some go; above the budget itself the isolate that goes on growing is terminated.
 //! Array buffers lie outside the cage: they count against the memory of the machine.
+//!
+//! Each entry says whose it is once an app has it, so that who holds the most can be named when it is too late (`cage.rs`).
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
-use hearth_core::ByteSize;
+use hearth_core::{AppName, ByteSize, Owner, VersionName};
+
+use crate::app::App;
 
 /// What an isolate takes of the cage before any code of an app is in it.
 pub const BLANK: ByteSize = ByteSize(1 << 20);
@@ -22,6 +26,10 @@ static BUFFERS: AtomicU64 = AtomicU64::new(0);
 static ISOLATES: AtomicU64 = AtomicU64::new(0);
 static CREATED: AtomicU64 = AtomicU64::new(0);
 static RULES: OnceLock<Rules> = OnceLock::new();
+/// Of all isolates.
+static PARTS: Mutex<Vec<Arc<Part>>> = Mutex::new(Vec::new());
+/// How often somebody who crashes looks whether the parts are free: who has them is quick.
+const LOOKS: usize = 1_000;
 
 /// What the process may hold, and who is asked to give way.
 pub struct Rules {
@@ -42,10 +50,29 @@ pub struct Holdings {
     pub created: u64,
 }
 
-/// One isolate's part.
-pub(crate) struct Entry {
+/// One isolate's part; closed when dropped.
+pub(crate) struct Entry(Arc<Part>);
+
+#[derive(Default)]
+struct Part {
     heap: AtomicU64,
     buffers: AtomicU64,
+    whose: OnceLock<Whose>,
+}
+
+/// Who an isolate works for. In one that several apps of an owner use, the first of them.
+pub(crate) struct Whose {
+    pub(crate) app: AppName,
+    pub(crate) version: VersionName,
+    pub(crate) owner: Owner,
+}
+
+/// How full the cage is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Crowd {
+    Roomy,
+    /// Above the mark of pressure: with what is just being taken it may be full.
+    Pressing,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +99,11 @@ pub fn holdings() -> Holdings {
     }
 }
 
+pub(crate) fn crowd() -> Crowd {
+    let heaps = HEAPS.load(Ordering::Relaxed);
+    RULES.get().map_or(Crowd::Roomy, |rules| rules.crowd(heaps))
+}
+
 // === impl Entry ===
 
 impl Entry {
@@ -79,18 +111,27 @@ impl Entry {
         ISOLATES.fetch_add(1, Ordering::Relaxed);
         CREATED.fetch_add(1, Ordering::Relaxed);
         HEAPS.fetch_add(BLANK.bytes(), Ordering::Relaxed);
-        Self { heap: AtomicU64::new(BLANK.bytes()), buffers: AtomicU64::new(0) }
+        let part = Arc::new(Part { heap: AtomicU64::new(BLANK.bytes()), ..Part::default() });
+        parts().push(part.clone());
+        Self(part)
+    }
+
+    /// From now on it is this app's.
+    pub(crate) fn settle(&self, app: &App) {
+        let App { name, version, owner, .. } = app;
+        let whose = || Whose { app: name.clone(), version: version.clone(), owner: owner.clone() };
+        self.0.whose.get_or_init(whose);
     }
 
     /// What the isolate holds now.
     pub(crate) fn size(&self) -> ByteSize {
-        ByteSize(self.heap.load(Ordering::Relaxed) + self.buffers.load(Ordering::Relaxed))
+        ByteSize(self.0.heap.load(Ordering::Relaxed) + self.0.buffers.load(Ordering::Relaxed))
     }
 
     pub(crate) fn update(&self, heap: u64, buffers: u64) -> Verdict {
         let heap = heap.max(BLANK.bytes());
-        let heaps = exchange(&HEAPS, &self.heap, heap);
-        let total = heaps.saturating_add(exchange(&BUFFERS, &self.buffers, buffers));
+        let heaps = exchange(&HEAPS, &self.0.heap, heap);
+        let total = heaps.saturating_add(exchange(&BUFFERS, &self.0.buffers, buffers));
         match RULES.get() {
             Some(rules) => rules.judge(heaps, total, heap + buffers),
             None => Verdict::Fine,
@@ -101,9 +142,40 @@ impl Entry {
 impl Drop for Entry {
     fn drop(&mut self) {
         ISOLATES.fetch_sub(1, Ordering::Relaxed);
-        HEAPS.fetch_sub(*self.heap.get_mut(), Ordering::Relaxed);
-        BUFFERS.fetch_sub(*self.buffers.get_mut(), Ordering::Relaxed);
+        HEAPS.fetch_sub(self.0.heap.load(Ordering::Relaxed), Ordering::Relaxed);
+        BUFFERS.fetch_sub(self.0.buffers.load(Ordering::Relaxed), Ordering::Relaxed);
+        let mut parts = parts();
+        if let Some(at) = parts.iter().position(|part| Arc::ptr_eq(part, &self.0)) {
+            parts.swap_remove(at);
+        }
     }
+}
+
+fn parts() -> MutexGuard<'static, Vec<Arc<Part>>> {
+    // Nothing that can panic runs under this lock.
+    PARTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Says which owner's isolates hold the most of the cage together, by the largest of them, and how much that is. For who
+/// crashes: allocates nothing, and does not wait for long. Where the parts are not free by then, nobody is known.
+pub(crate) fn with_largest_holder(tell: impl FnOnce(Option<(&Whose, ByteSize)>)) {
+    let looks = (0..LOOKS).find_map(|_| match PARTS.try_lock() {
+        Ok(parts) => Some(parts),
+        Err(TryLockError::Poisoned(parts)) => Some(parts.into_inner()),
+        Err(TryLockError::WouldBlock) => {
+            std::thread::yield_now();
+            None
+        }
+    });
+    tell(looks.as_deref().and_then(|parts| largest(parts.iter().map(|part| &**part))));
+}
+
+fn largest<'a>(parts: impl Iterator<Item = &'a Part> + Clone) -> Option<(&'a Whose, ByteSize)> {
+    let heap = |part: &Part| part.heap.load(Ordering::Relaxed);
+    let owned = parts.filter_map(|part| Some((part.whose.get()?, heap(part))));
+    let held = |owner: &Owner| owned.clone().filter(|(whose, _)| whose.owner == *owner).map(|(_, heap)| heap).sum();
+    let (whose, _) = owned.clone().max_by_key(|(whose, heap)| (held(&whose.owner), *heap))?;
+    Some((whose, ByteSize(held(&whose.owner))))
 }
 
 /// Replaces `part` within `sum`; returns the new sum. Only one thread at a time is in an isolate, so `part` has one writer.
@@ -119,9 +191,13 @@ fn exchange(sum: &AtomicU64, part: &AtomicU64, now: u64) -> u64 {
 // === impl Rules ===
 
 impl Rules {
+    fn crowd(&self, heaps: u64) -> Crowd {
+        if heaps > mark(self.heaps) { Crowd::Pressing } else { Crowd::Roomy }
+    }
+
     fn judge(&self, heaps: u64, total: u64, own: u64) -> Verdict {
         for (used, budget) in [(heaps, self.heaps), (total, self.total)] {
-            if used > budget.bytes() / 100 * PRESSURE_PERCENT {
+            if used > mark(budget) {
                 (self.on_pressure)();
             }
             if used > budget.bytes() && own > INNOCENT {
@@ -130,6 +206,11 @@ impl Rules {
         }
         Verdict::Fine
     }
+}
+
+/// Where pressure begins.
+fn mark(budget: ByteSize) -> u64 {
+    budget.bytes() / 100 * PRESSURE_PERCENT
 }
 
 #[cfg(test)]
@@ -154,11 +235,27 @@ mod tests {
         assert_eq!(asked.load(Ordering::Relaxed), 0);
         assert_eq!(rules.judge(mb(90), mb(90), mb(40)), Verdict::Fine);
         assert_eq!(asked.load(Ordering::Relaxed), 1, "there is pressure");
+        assert_eq!((rules.crowd(mb(79)), rules.crowd(mb(90))), (Crowd::Roomy, Crowd::Pressing));
         assert_eq!(rules.judge(mb(101), mb(101), mb(2)), Verdict::Fine, "a small one is not to blame");
         let over = Verdict::Over { used: ByteSize::mb(101), budget: ByteSize::mb(100) };
         assert_eq!(rules.judge(mb(101), mb(101), mb(40)), over);
         let over = Verdict::Over { used: ByteSize::mb(201), budget: ByteSize::mb(200) };
         assert_eq!(rules.judge(mb(50), mb(201), mb(150)), over, "array buffers count too");
+    }
+
+    fn part(app: &str, owner: &str, heap: u64) -> Part {
+        let (app, version) = (AppName::new(app), VersionName::new("1.0.0"));
+        let whose = Whose { app, version, owner: Owner::new(owner) };
+        Part { heap: AtomicU64::new(heap), whose: OnceLock::from(whose), ..Part::default() }
+    }
+
+    #[test]
+    fn the_largest_holder_is_an_owner_with_all_its_isolates() {
+        let named = |parts: &[Part]| largest(parts.iter()).map(|(whose, held)| (whose.app.to_string(), held.bytes()));
+        assert_eq!(named(&[]), None);
+        assert_eq!(named(&[Part { heap: AtomicU64::new(9), ..Part::default() }]), None, "a spare is nobody's");
+        let parts = [part("one", "ann", 50), part("two", "bob", 30), part("three", "bob", 40), part("four", "eve", 1)];
+        assert_eq!(named(&parts), Some(("three".to_owned(), 70)));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! | where the web APIs come from | `bootstrap.rs` (the one list), `snapshot.rs`, `ops/` (natives), `../js/` |
 //! | how a request runs | `worker/mod.rs` (inbox), `worker/core.rs` (events), `worker/turn.rs` (one entry of JavaScript) |
 //! | what belongs to a request | `state.rs`, `requests.rs`, `bodies.rs`, `sockets.rs`, `timers.rs` |
-//! | how limits hold | `watchdog.rs` (time), `heap.rs` (memory), `ledger.rs` (of all together), `requests.rs` (budgets by phase) |
+//! | how limits hold | `watchdog.rs` (time), `heap.rs` (memory), `ledger.rs` (of all together), `cage.rs` (the end of it), `requests.rs` (budgets by phase) |
 //! | which threads | `threads.rs`, `worker/place.rs` |
 //! | modules | `modules/`, `code_cache.rs` |
 
@@ -14,6 +14,7 @@ mod app;
 mod blank;
 mod bodies;
 mod bootstrap;
+mod cage;
 mod callbacks;
 mod code_cache;
 mod console;
@@ -42,6 +43,7 @@ mod worker;
 pub use app::App;
 pub use blank::Blank;
 pub use bootstrap::BootstrapError;
+pub use cage::blame;
 pub use code_cache::{CodeCache, CodeCacheStatistics, UnpackError, pack, unpack};
 pub use isolate::{Isolate, LockedIsolate};
 pub use last_request::running_request;
@@ -54,6 +56,6 @@ pub use watchdog::{
     STUCK_GRACE, Stuck, StuckObserver, StuckTurn, set_breadcrumbs, set_stuck_grace, set_stuck_observer,
 };
 pub use worker::{
-    EventResult, Handling, Health, Hook, Place, ResponseFuture, Scheduled, Task, WeakWorker, Worker, WorkerCounts,
-    WorkerId,
+    Desk, EventResult, Handling, Health, Hook, Place, ResponseFuture, Scheduled, Task, WeakWorker, Worker,
+    WorkerCounts, WorkerId,
 };

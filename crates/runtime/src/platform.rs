@@ -55,6 +55,8 @@ impl Platform {
 fn start() -> Result<(), PlatformError> {
     Platform::load()?;
     v8::V8::set_flags_from_string(FLAGS);
+    // A few bytes for each isolate. Left to itself V8 opens /dev/urandom for them and reads a page.
+    v8::V8::set_entropy_source(|bytes| getrandom::fill(bytes).is_ok());
     let platform = v8::new_default_platform(1, false).make_shared();
     v8::V8::initialize_platform(platform);
     v8::V8::initialize();

@@ -29,8 +29,9 @@ const NAPS: [Duration; 5] = [
 /// Turns of slow apps at once; more of them wait.
 const LANE: usize = 64;
 const LANE_KEEP: Duration = Duration::from_secs(30);
-/// Of the lane's threads: a third of the others' weight where all cores are busy.
-const LANE_NICE: libc::c_int = 5;
+/// Of the lane's threads: a tenth of the others' weight where all cores are busy. With a third of it, one in a thousand of the
+/// others' wake-ups came at a moment when the kernel owed the lane some time, and then waited for its clock to tick.
+const LANE_NICE: libc::c_int = 10;
 /// The kernel's scheduler (EEVDF) lets whoever runs finish its slice, some milliseconds, before one that wakes up gets the core,
 /// unless that one asks for shorter slices. This is the shortest there is.
 const SLICE: Duration = Duration::from_micros(100);

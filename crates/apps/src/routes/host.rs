@@ -25,9 +25,10 @@ pub(super) enum Pattern {
 impl Host {
     /// `None` for what no app can have: addresses, and what is no host at all.
     pub fn of(sent: &str) -> Option<Self> {
-        let name = match sent.rsplit_once(':') {
-            Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
-            Some(_) => return None,
+        let before = without_number(sent);
+        let name = match before.strip_suffix(':') {
+            Some(name) => name,
+            None if before.contains(':') => return None,
             None => sent,
         };
         let name = name.strip_suffix('.').unwrap_or(name);
@@ -71,6 +72,11 @@ pub(super) fn plain(text: &str) -> Option<String> {
 
 /// IPv6 in brackets, or a last label that is a number, which browsers take for IPv4 however many labels there are.
 fn is_address(name: &str) -> bool {
-    let last = name.rsplit('.').next().unwrap_or(name);
-    name.starts_with('[') || (!last.is_empty() && last.bytes().all(|b| b.is_ascii_digit()))
+    let before = without_number(name);
+    name.starts_with('[') || (before.len() < name.len() && (before.is_empty() || before.ends_with('.')))
+}
+
+/// What stands before the digits at the end, if there are any.
+fn without_number(text: &str) -> &str {
+    &text[..text.len() - text.bytes().rev().take_while(u8::is_ascii_digit).count()]
 }

@@ -24,19 +24,28 @@ pub(super) struct Named<'a> {
 impl<'a> Named<'a> {
     pub fn of(path: &'a str) -> Option<Self> {
         let rest = path.strip_prefix('/')?;
-        let first = rest.find('/').unwrap_or(rest.len());
-        let scope = if rest.starts_with('@') || rest.starts_with("%40") { first + 1 } else { 0 };
-        let last = rest.get(scope..)?;
-        let end = scope + last.find('/').unwrap_or(last.len());
+        let first = slash(rest, 0)?;
+        let scoped = rest.starts_with('@') || rest.starts_with("%40");
+        let (scope, end) = if scoped { (first + 1, slash(rest, first + 1)?) } else { (0, first) };
         if end > MAX_SEGMENT {
             return None;
         }
-        let (named, last) = (decoded(&rest[..end], scope)?, decoded(&rest[scope..end], 0)?);
-        // Not at the first character: a name has at least one.
-        let at = last.char_indices().skip(1).find(|(_, c)| *c == '@').map_or(last.len(), |(at, _)| at);
-        let (name, range) = split(named, last.len() - at);
+        let named = decoded(&rest[..end], scope)?;
+        let length = if scoped { range_length(&decoded(&rest[scope..end], 0)?) } else { range_length(&named) };
+        let (name, range) = split(named, length);
         Some(Self { name, range, end: end + 1 })
     }
+}
+
+/// Where the next one is, from `from` on, or the end; `None` where it begins beyond that.
+fn slash(text: &str, from: usize) -> Option<usize> {
+    let rest = text.as_bytes().get(from..)?;
+    Some(from + rest.iter().position(|byte| *byte == b'/').unwrap_or(rest.len()))
+}
+
+/// How long the range behind a name is, with its `@`. Not at the first character: a name has at least one.
+fn range_length(last: &str) -> usize {
+    last.bytes().skip(1).position(|byte| byte == b'@').map_or(0, |at| last.len() - 1 - at)
 }
 
 /// The text without percent encoding. `None` where what comes out has slashes of its own, or is no text.

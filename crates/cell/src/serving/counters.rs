@@ -38,16 +38,25 @@ struct Recent {
 }
 
 /// A request that has no answer yet; one less when dropped.
-pub(super) struct InFlight {
-    counters: Arc<Counters>,
+pub(super) struct InFlight<'a> {
+    counters: &'a Counters,
 }
 
 // === impl Counters ===
 
 impl Counters {
-    pub(super) fn begin(self: &Arc<Self>) -> InFlight {
+    pub(super) fn begin(&self) -> InFlight<'_> {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
-        InFlight { counters: self.clone() }
+        InFlight { counters: self }
+    }
+
+    pub(super) fn answer(&self, status: u16, took: Duration) {
+        if status == 200 {
+            self.ok.fetch_add(1, Ordering::Relaxed);
+        } else {
+            *lock(&self.others).entry(status).or_default() += 1;
+        }
+        self.latency.note(took);
     }
 
     pub(super) fn fail(&self, code: &'static str) {
@@ -75,19 +84,7 @@ impl Counters {
 
 // === impl InFlight ===
 
-impl InFlight {
-    pub(super) fn answered(&self, status: u16, took: Duration, registry: &Registry) {
-        if status == 200 {
-            self.counters.ok.fetch_add(1, Ordering::Relaxed);
-        } else {
-            *lock(&self.counters.others).entry(status).or_default() += 1;
-        }
-        self.counters.latency.note(took);
-        registry.recent.note(took);
-    }
-}
-
-impl Drop for InFlight {
+impl Drop for InFlight<'_> {
     fn drop(&mut self) {
         self.counters.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
@@ -98,6 +95,11 @@ impl Drop for InFlight {
 impl Registry {
     pub fn of(&self, app: &AppName, version: &VersionName) -> Arc<Counters> {
         lock(&self.by_version).entry((app.clone(), version.clone())).or_default().clone()
+    }
+
+    /// A request has its answer.
+    pub(super) fn note(&self, took: Duration) {
+        self.recent.note(took);
     }
 
     pub fn stats(&self) -> Vec<AppStats> {

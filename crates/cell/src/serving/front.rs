@@ -1,6 +1,7 @@
 //! What answers requests: the table of now, and where it says that a request goes.
 
 use std::future::Future;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,8 +11,10 @@ use hearth_core::{AppName, Body, ByteSize, Dispatch, Failure, Headers, Request, 
 use hearth_link::Role;
 use tokio::sync::watch;
 
+use super::address::Address;
 use super::hop::Errand;
-use super::served::{Base, Served, host_of, path_of, path_start};
+use super::recent;
+use super::served::{BASE, Progress, Served};
 use super::table::Table;
 
 /// A main cell and a cordon get a new catalogue at about the same time: how long the one may be ahead of the other.
@@ -31,16 +34,6 @@ pub struct Front {
     role: Role,
 }
 
-/// Where a request goes.
-enum Way {
-    To(Arc<Served>, Base),
-    /// It is in no table yet.
-    Coming(Front, Errand),
-    /// Relative links need the slash.
-    AddSlash,
-    Nowhere(Failure),
-}
-
 impl Front {
     pub(super) fn new(role: Role) -> Self {
         Self {
@@ -57,7 +50,8 @@ impl Front {
 
     /// Which version an address means.
     pub(crate) fn named(&self, url: &str) -> Option<(AppName, VersionName)> {
-        match self.table.load().routes.resolve(host_of(url), path_of(url)) {
+        let Address { host, path, .. } = Address::of(url);
+        match self.table.load().routes.resolve(host, path) {
             Resolution::App { value, .. } => Some((value.spec.app.clone(), value.spec.version.clone())),
             _ => None,
         }
@@ -87,14 +81,18 @@ impl Front {
         });
     }
 
-    /// Where the main cell that sent the request wants it to go.
-    fn sent(&self, request: &mut Request) -> Way {
-        match Errand::take(request) {
-            None => Way::Nowhere(UNKNOWN),
-            Some(errand) => match self.find(&errand) {
-                Some(served) => Way::To(served, errand.base),
-                None => Way::Coming(self.clone(), errand),
-            },
+    /// Does what the main cell that sent the request wants.
+    fn run(&self, mut request: Request) -> Progress {
+        let Some(errand) = Errand::take(&mut request) else { return Progress::Answered(Err(UNKNOWN)) };
+        match self.find(&errand) {
+            Some(served) => served.answer(request),
+            None => {
+                let front = self.clone();
+                Progress::Waits(Box::pin(async move {
+                    let served = front.wait_for(&errand).await.ok_or(UNKNOWN)?;
+                    served.answer(request).answer().await
+                }))
+            }
         }
     }
 
@@ -117,48 +115,49 @@ impl Front {
         tokio::time::timeout(APART, found).await.ok()?
     }
 
-    /// Finds the version, and takes its base off the url.
-    fn way(&self, url: &mut String) -> Way {
+    /// Finds the version, and takes its base off the url. Whoever is answered at once only borrows the table.
+    fn lead(&self, mut request: Request) -> Progress {
         let table = self.table.load();
-        let start = path_start(url);
-        let path = path_of(url);
-        match table.routes.resolve(host_of(url), path) {
-            Resolution::App { value, prefix: 0 } => Way::To(value.clone(), Base::Root),
+        if let Some((served, base)) = recent::recall(table.number, &request.url) {
+            move_base(&mut request, base);
+            return served.answer(request);
+        }
+        let Address { host, path, start, .. } = Address::of(&request.url);
+        Progress::Answered(match table.routes.resolve(host, path) {
             Resolution::App { value, prefix } => {
-                let (served, base) = (value.clone(), path[..prefix].to_owned());
-                url.replace_range(start..start + prefix, "");
-                Way::To(served, Base::Below(base))
+                let base = start..start + prefix;
+                recent::note(table.number, &request.url, base.clone(), value);
+                move_base(&mut request, base);
+                return value.answer(request);
             }
-            Resolution::AddSlash => Way::AddSlash,
-            Resolution::NoApp | Resolution::NoVersion { .. } if table.comes(url) => Way::Nowhere(Failure::Installing),
-            Resolution::NoApp => Way::Nowhere(Failure::NoApp),
-            Resolution::Reserved => Way::Nowhere(Failure::NotFound),
+            Resolution::AddSlash => Ok(add_slash(&request.url)),
+            Resolution::NoApp | Resolution::NoVersion { .. } if table.comes(&request.url) => Err(Failure::Installing),
+            Resolution::NoApp => Err(Failure::NoApp),
+            Resolution::Reserved => Err(Failure::NotFound),
             Resolution::NoVersion { name, range } => {
                 let range = range.unwrap_or_else(|| "a release".to_owned());
-                Way::Nowhere(Failure::NoVersion { app: name.to_owned(), range })
+                Err(Failure::NoVersion { app: name.to_owned(), range })
             }
-            Resolution::BadRange { error, .. } => Way::Nowhere(Failure::BadRange { message: error.to_string() }),
-        }
+            Resolution::BadRange { error, .. } => Err(Failure::BadRange { message: error.to_string() }),
+        })
+    }
+}
+
+/// From the url to a header.
+fn move_base(request: &mut Request, base: Range<usize>) {
+    if !base.is_empty() {
+        request.headers.push(BASE.as_bytes(), &request.url.as_bytes()[base.clone()]);
+        request.url.drain(base);
     }
 }
 
 impl Dispatch for Front {
-    fn dispatch(&self, mut request: Request) -> impl Future<Output = Result<Response, Failure>> + Send {
-        let way = match self.role {
-            Role::Main => self.way(&mut request.url),
-            Role::Cordon => self.sent(&mut request),
+    fn dispatch(&self, request: Request) -> impl Future<Output = Result<Response, Failure>> + Send {
+        let progress = match self.role {
+            Role::Main => self.lead(request),
+            Role::Cordon => self.run(request),
         };
-        async move {
-            match way {
-                Way::To(served, base) => served.answer(request, base).await,
-                Way::Coming(front, errand) => match front.wait_for(&errand).await {
-                    Some(served) => served.answer(request, errand.base).await,
-                    None => Err(UNKNOWN),
-                },
-                Way::AddSlash => Ok(add_slash(&request.url)),
-                Way::Nowhere(failure) => Err(failure),
-            }
-        }
+        progress.answer()
     }
 
     fn body_limit(&self, url: &str) -> Option<ByteSize> {
@@ -166,8 +165,8 @@ impl Dispatch for Front {
             // The main cell has seen to it.
             return None;
         }
-        let table = self.table.load();
-        match table.routes.resolve(host_of(url), path_of(url)) {
+        let Address { host, path, .. } = Address::of(url);
+        match self.table.load().routes.resolve(host, path) {
             Resolution::App { value, .. } => Some(value.body_limit),
             _ => None,
         }
@@ -176,7 +175,7 @@ impl Dispatch for Front {
 
 /// `/name?query` to `/name/?query`, on the same host.
 fn add_slash(url: &str) -> Response {
-    let rest = &url[path_start(url)..];
+    let rest = &url[Address::of(url).start..];
     let end = rest.find(['?', '#']).unwrap_or(rest.len());
     let to = format!("{}/{}", &rest[..end], &rest[end..]);
     let mut headers = Headers::with_capacity(1, to.len() + 16);

@@ -1,9 +1,9 @@
 //! Versions whose owner has a cell of its own, a cordon. A main cell hands their requests on as they came, and passes back
 //! what comes; the cordon judges who may come in, answers and counts.
 //!
-//! The main cell has found the version and taken its base off the url by then, and says both in an errand: so the two mean the
-//! same however their tables differ, while a catalogue is on its way to one of them too. No client can write an errand: the
-//! front takes what Hearth's own headers are out of every request but those of a hop.
+//! The main cell has found the version and taken its base off the url by then, and says which it is in an errand: so the two
+//! mean the same however their tables differ, while a catalogue is on its way to one of them too. No client can write an
+//! errand: the front takes what Hearth's own headers are out of every request but those of a hop.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -11,8 +11,6 @@ use std::time::{Duration, SystemTime};
 use hearth_core::{AppName, Failure, Request, Response, VersionName};
 use hearth_gateway::{ERRAND, Hop, HopError};
 use hearth_link::VersionSpec;
-
-use super::served::Base;
 
 /// A cell that was there a moment ago is back in about this time.
 const SOON: Duration = Duration::from_secs(1);
@@ -36,7 +34,6 @@ pub(super) enum Elsewhere {
 pub(super) struct Errand {
     pub(super) app: AppName,
     pub(super) version: VersionName,
-    pub(super) base: Base,
 }
 
 // === impl Elsewhere ===
@@ -55,11 +52,11 @@ impl Elsewhere {
         Self::Shut { until: SystemTime::UNIX_EPOCH + Duration::from_millis(until) }
     }
 
-    pub(super) async fn answer(&self, request: Request, errand: Errand) -> Result<Response, Failure> {
+    pub(super) async fn answer(&self, request: Request, errand: &Errand) -> Result<Response, Failure> {
         match self {
             Self::Cordon { hop, patience } => {
                 let answer = hop.send(request, &errand.to_string(), *patience).await;
-                answer.map_err(|error| failure(&error, &errand))
+                answer.map_err(|error| failure(&error, errand))
             }
             Self::Shut { until } => {
                 let left = until.duration_since(SystemTime::now()).unwrap_or_default();
@@ -89,22 +86,16 @@ impl Errand {
         errand
     }
 
-    /// `NAME VERSION [BASE]`
+    /// `NAME VERSION`
     fn parse(text: &str) -> Option<Self> {
-        let mut words = text.split(' ');
-        let (app, version) = (AppName::new(words.next()?), VersionName::new(words.next()?));
-        let base = words.next().map_or(Base::Root, |base| Base::Below(base.to_owned()));
-        words.next().is_none().then_some(Self { app, version, base })
+        let (app, version) = text.split_once(' ')?;
+        (!version.contains(' ')).then(|| Self { app: AppName::new(app), version: VersionName::new(version) })
     }
 }
 
 impl std::fmt::Display for Errand {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}", self.app, self.version)?;
-        match &self.base {
-            Base::Root => Ok(()),
-            Base::Below(base) => write!(f, " {base}"),
-        }
+        write!(f, "{} {}", self.app, self.version)
     }
 }
 
@@ -115,11 +106,9 @@ mod tests {
 
     #[test]
     fn errands_survive_the_way() {
-        for base in [Base::Root, Base::Below("/@scope/shop@^1.0.0".to_owned())] {
-            let errand = Errand { app: AppName::new("@scope/shop"), version: VersionName::new("1.2.3-a+b"), base };
-            assert_eq!(Errand::parse(&errand.to_string()), Some(errand));
-        }
-        for bad in ["", "shop", "shop 1.0.0 /shop x"] {
+        let errand = Errand { app: AppName::new("@scope/shop"), version: VersionName::new("1.2.3-a+b") };
+        assert_eq!(Errand::parse(&errand.to_string()), Some(errand));
+        for bad in ["", "shop", "shop 1.0.0 x"] {
             assert_eq!(Errand::parse(bad), None, "{bad:?}");
         }
     }

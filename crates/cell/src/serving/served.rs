@@ -1,7 +1,11 @@
 //! One version as it is served. Made once, never changed. What runs goes with the last who has it: a version whose routes or
 //! tokens change is another one here, with the same workers.
+//!
+//! A request comes with its url as the app knows it; what was taken off is in its header `x-base`, which no client can send:
+//! the front takes Hearth's own headers out.
 
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,10 +14,11 @@ use hearth_gateway::status_and_code;
 use hearth_link::VersionSpec;
 use hearth_site::{Ask, Site};
 
+use super::address::Address;
 use super::counters::{Counters, Registry};
 use super::guard::Guard;
 use super::hop::{Elsewhere, Errand};
-use crate::host::AppHost;
+use crate::host::{AppHost, Coming, Quick};
 
 pub struct Served {
     pub(super) spec: VersionSpec,
@@ -35,14 +40,21 @@ pub(super) enum Content {
     Elsewhere(Elsewhere),
 }
 
-/// Where in the url the app begins.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Base {
-    /// The host is the app's: all paths are.
-    Root,
-    /// `/name@1`, as the client wrote it.
-    Below(String),
+/// How far a request came without waiting for anything.
+pub(super) enum Progress {
+    Answered(Result<Response, Failure>),
+    /// Few do, and what they keep is large.
+    Waits(Pin<Box<dyn Future<Output = Result<Response, Failure>> + Send>>),
 }
+
+/// What is left to do for a request.
+enum Rest {
+    All(Request),
+    Coming(Coming),
+}
+
+/// Where the app begins, as the client wrote it: `/name@1`. Nothing where the host is the app's.
+pub(super) const BASE: &str = "x-base";
 
 impl Served {
     /// Its workers, if it has any.
@@ -53,72 +65,84 @@ impl Served {
         }
     }
 
-    /// Answers `request`, whose url is the app's own by now, and counts it.
-    pub(super) fn answer(
-        self: Arc<Self>,
-        request: Request,
-        base: Base,
-    ) -> impl Future<Output = Result<Response, Failure>> + Send {
+    /// Answers `request` and counts it. Most are answered when this returns, and nothing was made for them.
+    pub(super) fn answer(self: &Arc<Self>, request: Request) -> Progress {
         let began = Instant::now();
-        // What another cell answers is counted there.
-        let in_flight = self.is_here().then(|| self.counters.begin());
-        async move {
-            let answer = self.answer_uncounted(request, base).await;
-            match (in_flight, &answer) {
-                (Some(in_flight), Ok(response)) => {
-                    in_flight.answered(response.status, began.elapsed(), &self.registry);
-                }
-                (None, Ok(_)) => {}
-                (in_flight, Err(failure)) => {
-                    let (status, code) = status_and_code(failure);
-                    self.counters.fail(code);
-                    let in_flight = in_flight.unwrap_or_else(|| self.counters.begin());
-                    in_flight.answered(status, began.elapsed(), &self.registry);
-                }
+        let _in_flight = self.is_here().then(|| self.counters.begin());
+        if let Some(guard) = &self.guard {
+            if let Err(failure) = guard.admit(&request, Address::of(&request.url).path) {
+                let answer = Err(failure);
+                self.count(&answer, began);
+                return Progress::Answered(answer);
             }
-            answer
         }
+        let rest = match &*self.content {
+            Content::Worker { host, assets: None } => match host.handle(request) {
+                Quick::Answered(answer) => {
+                    self.count(&answer, began);
+                    return Progress::Answered(answer);
+                }
+                Quick::Coming(coming) => Rest::Coming(coming),
+                Quick::Later(request) => Rest::All(request),
+            },
+            Content::Worker { .. } | Content::Site(_) | Content::Elsewhere(_) => Rest::All(request),
+        };
+        Progress::Waits(Box::pin(self.clone().go_on(rest, began)))
+    }
+
+    async fn go_on(self: Arc<Self>, rest: Rest, began: Instant) -> Result<Response, Failure> {
+        let _in_flight = self.is_here().then(|| self.counters.begin());
+        let answer = match rest {
+            Rest::All(request) => self.respond(request).await,
+            Rest::Coming(coming) => coming.response().await,
+        };
+        self.count(&answer, began);
+        answer
+    }
+
+    async fn respond(&self, request: Request) -> Result<Response, Failure> {
+        match &*self.content {
+            Content::Site(site) => site.answer(ask(&request)).await?.ok_or(Failure::NotFound),
+            Content::Worker { host, assets } => {
+                if let Some(assets) = assets {
+                    if let Some(response) = assets.answer(ask(&request)).await? {
+                        return Ok(response);
+                    }
+                }
+                host.dispatch(request).await
+            }
+            Content::Elsewhere(elsewhere) => {
+                let errand = Errand { app: self.spec.app.clone(), version: self.spec.version.clone() };
+                elsewhere.answer(request, &errand).await
+            }
+        }
+    }
+
+    fn count(&self, answer: &Result<Response, Failure>, began: Instant) {
+        let status = match answer {
+            // What another cell answers is counted there.
+            Ok(_) if !self.is_here() => return,
+            Ok(response) => response.status,
+            Err(failure) => {
+                let (status, code) = status_and_code(failure);
+                self.counters.fail(code);
+                status
+            }
+        };
+        let took = began.elapsed();
+        self.counters.answer(status, took);
+        self.registry.note(took);
     }
 
     fn is_here(&self) -> bool {
         !matches!(*self.content, Content::Elsewhere(_))
     }
-
-    async fn answer_uncounted(&self, mut request: Request, base: Base) -> Result<Response, Failure> {
-        if let Some(guard) = &self.guard {
-            guard.admit(&request, path_of(&request.url))?;
-        }
-        match &*self.content {
-            Content::Site(site) => {
-                let answer = site.answer(ask(&request, &base)).await?;
-                answer.ok_or(Failure::NotFound)
-            }
-            Content::Worker { host, assets } => {
-                if let Some(assets) = assets {
-                    if let Some(response) = assets.answer(ask(&request, &base)).await? {
-                        return Ok(response);
-                    }
-                }
-                base.mark(&mut request);
-                host.dispatch(request).await
-            }
-            Content::Elsewhere(elsewhere) => {
-                let errand = Errand { app: self.spec.app.clone(), version: self.spec.version.clone(), base };
-                // Few are, and what it keeps is large.
-                Box::pin(elsewhere.answer(request, errand)).await
-            }
-        }
-    }
 }
 
-fn ask<'a>(request: &'a Request, base: &'a Base) -> Ask<'a> {
-    Ask {
-        method: &request.method,
-        headers: &request.headers,
-        path: path_of(&request.url),
-        query: query_of(&request.url),
-        base: base.as_str(),
-    }
+fn ask(request: &Request) -> Ask<'_> {
+    let Address { path, query, .. } = Address::of(&request.url);
+    let base = request.headers.get(BASE).and_then(|base| std::str::from_utf8(base).ok());
+    Ask { method: &request.method, headers: &request.headers, path, query, base: base.unwrap_or_default() }
 }
 
 // === impl Content ===
@@ -132,62 +156,13 @@ impl Drop for Content {
     }
 }
 
-// === impl Base ===
+// === impl Progress ===
 
-impl Base {
-    pub(super) fn as_str(&self) -> &str {
+impl Progress {
+    pub(super) async fn answer(self) -> Result<Response, Failure> {
         match self {
-            Self::Root => "",
-            Self::Below(base) => base,
-        }
-    }
-
-    /// Tells the app where it is. What a client says about it does not count.
-    fn mark(&self, request: &mut Request) {
-        match self {
-            Self::Root => request.headers.remove("x-base"),
-            Self::Below(base) => request.headers.set("x-base", base.as_bytes()),
-        }
-    }
-}
-
-/// The path of an absolute url, without its query.
-pub(super) fn path_of(url: &str) -> &str {
-    let path = &url[path_start(url)..];
-    let end = path.find(['?', '#']).unwrap_or(path.len());
-    if end == 0 { "/" } else { &path[..end] }
-}
-
-/// What follows the question mark.
-fn query_of(url: &str) -> Option<&str> {
-    url.split_once('?').map(|(_, query)| query)
-}
-
-/// Where the path of an absolute url begins.
-pub(super) fn path_start(url: &str) -> usize {
-    let authority = url.find("://").map_or(0, |at| at + 3);
-    url[authority..].find(['/', '?', '#']).map_or(url.len(), |at| authority + at)
-}
-
-/// The host of an absolute url, with its port.
-pub(super) fn host_of(url: &str) -> &str {
-    let authority = url.find("://").map_or(0, |at| at + 3);
-    &url[authority..path_start(url)]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn urls_are_taken_apart() {
-        for (url, host, path) in [
-            ("http://a:1/b/c?d=/e", "a:1", "/b/c"),
-            ("http://a", "a", "/"),
-            ("http://a?b", "a", "/"),
-            ("https://[::1]:80/", "[::1]:80", "/"),
-        ] {
-            assert_eq!((host_of(url), path_of(url)), (host, path), "{url}");
+            Self::Answered(answer) => answer,
+            Self::Waits(answer) => answer.await,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use hearth_apps::AppModules;
@@ -10,18 +11,21 @@ use hearth_core::{AppName, VersionName};
 use hearth_gateway::Hop;
 use hearth_link::{Active, Kind, Place, Role, Unserved, VersionSpec};
 
+use super::address::Address;
 use super::counters::{Counters, Registry};
 use super::files::{self, FilesError};
 use super::front::Front;
 use super::guard::Guard;
 use super::hop::Elsewhere;
-use super::served::{Content, Served, host_of, path_of};
+use super::recent::TableNumber;
+use super::served::{Content, Served};
 use crate::cell::Cell;
 use crate::commons::{Commons, Parts};
 use crate::terms::{Terms, limits};
 
 /// What is served now.
 pub(super) struct Table {
+    pub(super) number: TableNumber,
     pub(super) routes: RouteTable<Arc<Served>>,
     by_version: HashMap<(AppName, VersionName), Arc<Served>>,
     /// What is not there yet. Asked only where nothing else answers, so that an older version goes on until then.
@@ -58,7 +62,16 @@ impl Table {
     pub(super) fn empty() -> Self {
         let (routes, _) = RouteTable::build(Vec::new(), &[]);
         let (coming, _) = RouteTable::build(Vec::new(), &[]);
-        Self { routes, by_version: HashMap::new(), coming }
+        Self::new(routes, HashMap::new(), coming)
+    }
+
+    fn new(
+        routes: RouteTable<Arc<Served>>,
+        by_version: HashMap<(AppName, VersionName), Arc<Served>>,
+        coming: RouteTable<()>,
+    ) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self { number: TableNumber(NEXT.fetch_add(1, Ordering::Relaxed)), routes, by_version, coming }
     }
 
     pub(super) fn get(&self, app: &AppName, version: &VersionName) -> Option<Arc<Served>> {
@@ -67,7 +80,8 @@ impl Table {
 
     /// Whether what is asked for is on its way.
     pub(super) fn comes(&self, url: &str) -> bool {
-        matches!(self.coming.resolve(host_of(url), path_of(url)), Resolution::App { .. } | Resolution::AddSlash)
+        let Address { host, path, .. } = Address::of(url);
+        matches!(self.coming.resolve(host, path), Resolution::App { .. } | Resolution::AddSlash)
     }
 }
 
@@ -124,7 +138,7 @@ impl Workshop {
             tracing::warn!("{problem}");
         }
         let (coming, _) = RouteTable::build(coming, &self.domains);
-        self.front.swap(Table { routes, by_version, coming });
+        self.front.swap(Table::new(routes, by_version, coming));
         problems
     }
 

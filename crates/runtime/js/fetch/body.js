@@ -4,7 +4,7 @@
 // a stream of goes to its source (inner_body.js): text() of a native body that is all there is one call of an op.
 
 const {
-  JSONParse, ObjectDefineProperties, ObjectGetOwnPropertyDescriptors, PromisePrototypeThen, PromiseReject, PromiseResolve,
+  ObjectDefineProperties, ObjectGetOwnPropertyDescriptors, PromisePrototypeThen, PromiseReject, PromiseResolve,
   StringPrototypeCharCodeAt, StringPrototypeSlice, StringPrototypeToWellFormed, TypeError, Uint8Array,
 } = require("primordials");
 const { op_body_bytes, op_body_text, op_text_decode, op_text_encode, op_url_form_parse } = require("ops");
@@ -17,6 +17,7 @@ const { decodeStream } = require("file/text_stream");
 const { blobFromBytes } = require("file/blob");
 const { formFromEntries } = require("file/form_data");
 const { parseMultipart } = require("file/multipart");
+const { isTaken, jsonFromTaken, jsonFromText, takeJson } = require("fetch/json");
 const {
   BODY_FILE, BODY_NATIVE, BODY_TEXT, endBody, isUnusable, isUsed, openFileBody, streamOf,
 } = require("fetch/inner_body");
@@ -84,6 +85,15 @@ function consumeText(body, owner, method, convert) {
   checkUsable(body, method);
   const text = takeText(body);
   return whenTaken(body, owner, text, typeof text === "string", convert);
+}
+
+function consumeJson(body, owner) {
+  if (body === null || body.kind !== BODY_NATIVE || body.stream !== null) return consumeText(body, owner, "json", jsonFromText);
+  checkUsable(body, "json");
+  body.used = true;
+  const taken = takeJson(body.value);
+  const isThere = isTaken(taken);
+  return whenTaken(body, owner, taken, isThere, isThere ? jsonFromTaken : jsonFromText);
 }
 
 function consumeBytes(body, owner, method, convert) {
@@ -156,7 +166,7 @@ function mixinBody(Class, bodyOf, contentTypeOf) {
     },
     json() {
       try {
-        return consumeText(bodyOf(this), this, "json", parseJson);
+        return consumeJson(bodyOf(this), this);
       } catch (error) {
         return PromiseReject(error);
       }
@@ -177,7 +187,5 @@ function mixinBody(Class, bodyOf, contentTypeOf) {
   };
   ObjectDefineProperties(Class.prototype, ObjectGetOwnPropertyDescriptors(members));
 }
-
-const parseJson = (text) => JSONParse(text);
 
 module.exports = { mixinBody };

@@ -65,6 +65,13 @@ declare function op_pipe_ready(body: number): Promise<boolean>; // true: room ag
 declare function op_pipe_close(body: number): void;
 declare function op_pipe_fail(body: number, message: string): void;
 
+// ---- src/ops/json.rs  (see js/fetch/json.js)
+/** The whole body: its text, or a promise of it, for JSON.parse; or the tape was written, and these are its strings that are not kept,
+ *  `true` if there are none. What is put into `kept` and `makers` replaces elements that must be there. */
+declare function op_body_json(body: number, entries: Int32Array, numbers: Float64Array, kept: string[], makers: (() => unknown)[], read: () => unknown): string | Promise<string> | string[] | true;
+/** The same for a text, which must be well-formed; undefined: it is for JSON.parse. */
+declare function op_json_text(text: string, entries: Int32Array, numbers: Float64Array, kept: string[], makers: (() => unknown)[], read: () => unknown): string[] | true | undefined;
+
 // ---- src/ops/file.rs  (paths count from the app's folder)
 type FileRefusal = -1 | -2 | -3 | -4 | -5; // missing, outside the folder, not for reading, no regular file, unreadable
 declare function op_file_look(path: string): [size: number, modified: number] | FileRefusal; // milliseconds since the epoch

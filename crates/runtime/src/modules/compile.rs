@@ -13,6 +13,10 @@ use crate::op_error::OpError;
 use crate::ops::text_value;
 use crate::state::State;
 
+/// Sources of so many bytes are compiled whole. V8 would pass over functions and come back for each when it is called, which
+/// pays where most are not.
+const SMALL: usize = 2048;
+
 /// Why a module is not there: the app's fault or the exception that V8 holds.
 pub(super) enum CompileError {
     Module(ModuleError),
@@ -228,6 +232,7 @@ fn source<'s>(
         Some(data) => {
             (Source::new_with_cached_data(code, Some(&origin), CachedData::new(data)), CompileOptions::ConsumeCodeCache)
         }
+        None if text.len() <= SMALL => (Source::new(code, Some(&origin)), CompileOptions::EagerCompile),
         None => (Source::new(code, Some(&origin)), CompileOptions::NoCompileOptions),
     })
 }

@@ -85,6 +85,10 @@ impl ModuleMap {
         self.uncached.push(code);
     }
 
+    pub(crate) fn has_uncached(&self) -> bool {
+        !self.uncached.is_empty()
+    }
+
     pub(crate) fn take_uncached(&mut self) -> Vec<Uncached> {
         std::mem::take(&mut self.uncached)
     }

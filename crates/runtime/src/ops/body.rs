@@ -78,20 +78,27 @@ fn start_read<'s>(
     Ok(promise)
 }
 
-enum Everything {
-    Now(Bytes),
+/// A whole body.
+pub(super) enum Everything {
+    /// It is over, and nothing that the request leaves behind.
+    Now(RequestId, Bytes),
     Later(Body),
 }
 
 /// All of the body: at once where it has all arrived.
-fn take_all(state: &State, id: BodyId) -> Result<Everything, OpError> {
+pub(super) fn take_all(state: &State, id: BodyId) -> Result<Everything, OpError> {
+    let whole = state.bodies.borrow_mut().take_whole(id);
+    if let Some((request, bytes)) = whole {
+        state.requests.borrow_mut().forget_read(request, id);
+        return Ok(Everything::Now(request, bytes));
+    }
     let mut body = state.bodies.borrow_mut().take_to_read(id).ok_or_else(gone)?;
     let mut pieces: Vec<Bytes> = Vec::new();
     loop {
         match body.poll_next(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Some(Ok(piece))) => pieces.push(piece),
             Poll::Ready(Some(Err(error))) => return Err(error.into()),
-            Poll::Ready(None) => return Ok(Everything::Now(join(pieces))),
+            Poll::Ready(None) => break,
             Poll::Pending => {
                 return Ok(Everything::Later(if pieces.is_empty() {
                     body
@@ -101,6 +108,10 @@ fn take_all(state: &State, id: BodyId) -> Result<Everything, OpError> {
             }
         }
     }
+    let request = state.bodies.borrow().request(id);
+    state.bodies.borrow_mut().remove(id);
+    state.requests.borrow_mut().forget_read(request, id);
+    Ok(Everything::Now(request, join(pieces)))
 }
 
 fn join(mut pieces: Vec<Bytes>) -> Bytes {
@@ -152,20 +163,28 @@ fn read_all<'s>(
     let state = State::current(scope);
     let id = id_of(args.get(0))?;
     match take_all(&state, id)? {
-        Everything::Now(bytes) => {
-            let request = state.bodies.borrow().request(id);
-            state.bodies.borrow_mut().remove(id);
-            state.requests.borrow_mut().forget_read(request, id);
+        Everything::Now(request, bytes) => {
             let value = state.op_value(scope, request, wrap(bytes))?;
             rv.set(value);
         }
         Everything::Later(body) => {
-            let work = collect(body, state.app.limits.heap.bytes(), wrap);
-            let promise = start_read(scope, &state, id, work)?;
+            let promise = collect_later(scope, &state, id, body, wrap)?;
             rv.set(promise.into());
         }
     }
     Ok(())
+}
+
+/// The promise of the rest of a body, wrapped.
+pub(super) fn collect_later<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    state: &State,
+    id: BodyId,
+    body: Body,
+    wrap: fn(Bytes) -> OpValue,
+) -> Result<v8::Local<'s, v8::Promise>, OpError> {
+    let work = collect(body, state.app.limits.heap.bytes(), wrap);
+    start_read(scope, state, id, work)
 }
 
 /// A body that goes out, as JavaScript gives it: its kind and its value.

@@ -18,6 +18,7 @@ mod crypto;
 mod encoding;
 mod fetch;
 mod file;
+mod json;
 mod modules;
 mod request;
 mod timers;
@@ -68,6 +69,7 @@ natives! {
         op_body_read, op_body_bytes, op_body_text, op_body_cancel, op_body_length,
         op_pipe_new, op_pipe_write, op_pipe_ready, op_pipe_close, op_pipe_fail,
     }
+    json::{op_body_json, op_json_text}
     file::{op_file_look, op_file_open}
     fetch::{op_fetch_start, op_fetch_head, op_fetch_abort}
     request::{

@@ -80,6 +80,7 @@ impl Core {
         let Made { context, entry } = ManuallyDrop::into_inner(made);
         state.set_entry(entry);
         let memory = isolate.ledger_entry();
+        memory.settle(&subject.app);
         isolate.with_lock(|isolate| {
             v8::scope!(let scope, &mut **isolate);
             let context = v8::Local::new(scope, &context);
@@ -174,6 +175,20 @@ impl Core {
         }
     }
 
+    /// Keeps the code that was compiled for the first request.
+    pub(super) fn keep_code(&mut self, shared: &Arc<Shared>) {
+        let Life::Live(alive) = &mut self.life else { return };
+        let Alive { isolate, live } = &mut **alive;
+        let kept = isolate.with_lock(|isolate| {
+            shared.vitals.set_home(isolate.home());
+            live.keep_code(isolate)
+        });
+        if let Err(death) = kept {
+            let Death { request, failure, others } = *death;
+            self.condemn(shared, request, failure, others);
+        }
+    }
+
     /// Ends the worker: `culprit` fails with `failure`, all others with `others`.
     fn condemn(&mut self, shared: &Arc<Shared>, culprit: RequestId, failure: Failure, others: Failure) {
         shared.vitals.gone.store(true, Ordering::Relaxed);
@@ -195,6 +210,7 @@ impl Core {
         }
         drop(alive);
         shared.vitals.set_active(0);
+        shared.vitals.end_keeping();
         while let Some(event) = shared.pop() {
             event.refuse(&others);
         }

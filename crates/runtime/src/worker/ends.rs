@@ -151,19 +151,16 @@ impl Live {
             })?;
         }
         self.served += 1;
-        self.state.link.set_active(self.state.requests.borrow().active());
-        if self.served == 1 {
-            self.fill_code_cache(isolate)?;
+        if self.served == 1 && self.state.modules.borrow().has_uncached() {
+            self.state.link.keep_code_later();
         }
+        self.state.link.set_active(self.state.requests.borrow().active());
         Ok(())
     }
 
-    /// After the first request: functions that it compiled lazily are in the cached code too.
-    fn fill_code_cache(&mut self, isolate: &mut LockedIsolate<'_>) -> Result<(), Box<Death>> {
+    /// After the first request: functions that it compiled lazily are in the kept code too.
+    pub(super) fn keep_code(&mut self, isolate: &mut LockedIsolate<'_>) -> Result<(), Box<Death>> {
         let uncached = self.state.modules.borrow_mut().take_uncached();
-        if uncached.is_empty() {
-            return Ok(());
-        }
         let cache = self.state.app.code_cache.clone();
         self.turn(isolate, RequestId::OUTSIDE, |scope, _| {
             for code in uncached {

@@ -10,11 +10,13 @@
 
 mod account;
 mod core;
+mod desk;
 mod ends;
 mod event;
 mod events;
 mod hooks;
 mod id;
+mod keeping;
 mod life;
 mod loading;
 mod place;
@@ -26,7 +28,7 @@ mod turn;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
@@ -49,6 +51,7 @@ use crate::snapshot::Snapshot;
 use crate::state::OpOutcome;
 
 pub use self::account::WorkerCounts;
+pub use self::desk::Desk;
 pub use self::event::{EventResult, Scheduled, Task};
 pub use self::hooks::Hook;
 pub use self::id::{WeakWorker, WorkerId};
@@ -85,6 +88,8 @@ pub(crate) struct Shared {
     runtime: tokio::runtime::Handle,
     seat: Seat,
     inbox: Mutex<VecDeque<Event>>,
+    /// How many are in the inbox, as far as can be told without its lock.
+    waiting: AtomicUsize,
     core: Mutex<Core>,
     timer: Arc<TimerDriver>,
     vitals: Arc<Vitals>,
@@ -105,6 +110,8 @@ struct Vitals {
     account: Account,
     /// The number of the thread that entered the isolate last; 0: none has.
     home: AtomicU64,
+    /// Its code is going to be kept, after which it may be at rest.
+    keeping: AtomicBool,
     /// Somebody waits for the worker to have nothing to do.
     awaited: AtomicBool,
     at_rest: Notify,
@@ -167,6 +174,7 @@ impl Worker {
                 runtime,
                 seat: Seat::take(place),
                 inbox: Mutex::default(),
+                waiting: AtomicUsize::new(0),
                 timer: TimerDriver::new(),
                 vitals,
                 memory,
@@ -302,7 +310,7 @@ impl Worker {
             let mut rest = std::pin::pin!(vitals.at_rest.notified());
             rest.as_mut().enable();
             vitals.awaited.store(true, Ordering::SeqCst);
-            if vitals.active.load(Ordering::SeqCst) == 0 {
+            if vitals.active.load(Ordering::SeqCst) == 0 && !vitals.keeping.load(Ordering::SeqCst) {
                 return;
             }
             rest.await;
@@ -330,11 +338,16 @@ impl Shared {
     }
 
     fn push(&self, event: Event) {
-        self.inbox.lock().unwrap_or_else(PoisonError::into_inner).push_back(event);
+        let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        inbox.push_back(event);
+        self.waiting.store(inbox.len(), Ordering::Relaxed);
     }
 
     fn pop(&self) -> Option<Event> {
-        self.inbox.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+        let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        let event = inbox.pop_front();
+        self.waiting.store(inbox.len(), Ordering::Relaxed);
+        event
     }
 
     /// Handles a request at once if nobody has the worker and nothing is waiting for it; otherwise gives it back.
@@ -343,7 +356,8 @@ impl Shared {
             return Entry::Refused(request);
         }
         let Ok(mut core) = self.core.try_lock() else { return Entry::Refused(request) };
-        if !self.is_idle() {
+        // Should somebody come at this very moment, it may be overtaken: it is seen to below.
+        if self.waiting.load(Ordering::Relaxed) > 0 {
             return Entry::Refused(request);
         }
         self.vitals.busy.store(true, Ordering::Relaxed);
@@ -474,7 +488,12 @@ impl Link {
 
 impl Vitals {
     fn set_active(&self, active: usize) {
-        self.active.store(u32::try_from(active).unwrap_or(u32::MAX), Ordering::SeqCst);
+        let now = u32::try_from(active).unwrap_or(u32::MAX);
+        // Only the worker's holder writes it, and most requests are over before it was ever anything but 0.
+        if self.active.load(Ordering::Relaxed) == now {
+            return;
+        }
+        self.active.store(now, Ordering::SeqCst);
         if active == 0 && self.awaited.load(Ordering::SeqCst) {
             self.at_rest.notify_waiters();
         }

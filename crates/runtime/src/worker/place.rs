@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Shared;
+use super::desk::Desk;
 use crate::isolate::{ThreadNumber, this_thread};
 use crate::threads::Lane;
 
@@ -14,8 +15,8 @@ pub enum Place {
     Inline,
     /// The same, but in the lane while the app is slow.
     InlineOrLane(Lane),
-    /// On the thread that starts it, which must run a single-threaded tokio runtime.
-    Pinned,
+    /// On the thread that starts it, which must run a single-threaded tokio runtime and serve this desk.
+    Pinned(Arc<Desk>),
 }
 
 pub(super) struct Seat {
@@ -27,7 +28,7 @@ pub(super) struct Seat {
 enum Kind {
     Inline,
     InlineOrLane(Lane),
-    Pinned(ThreadNumber),
+    Pinned(ThreadNumber, Arc<Desk>),
 }
 
 thread_local! {
@@ -39,9 +40,17 @@ impl Seat {
         let kind = match place {
             Place::Inline => Kind::Inline,
             Place::InlineOrLane(lane) => Kind::InlineOrLane(lane),
-            Place::Pinned => Kind::Pinned(this_thread()),
+            Place::Pinned(desk) => Kind::Pinned(this_thread(), desk),
         };
         Self { kind, called: AtomicBool::new(false) }
+    }
+
+    /// Looks out for what somebody who was called will bring, where that may be soon.
+    pub(super) fn look_for<T>(&self, answer: impl FnMut() -> Option<T>) -> Option<T> {
+        match &self.kind {
+            Kind::Pinned(_, desk) => desk.look_for(answer),
+            Kind::Inline | Kind::InlineOrLane(_) => None,
+        }
     }
 }
 
@@ -51,7 +60,7 @@ impl Shared {
         match &self.seat.kind {
             Kind::Inline => true,
             Kind::InlineOrLane(_) => !self.app.pace.is_slow() || IN_LANE.get(),
-            Kind::Pinned(home) => *home == this_thread(),
+            Kind::Pinned(home, _) => *home == this_thread(),
         }
     }
 
@@ -62,23 +71,26 @@ impl Shared {
             return;
         }
         let shared = self.clone();
-        let come = move || {
-            shared.seat.called.store(false, Ordering::Release);
-            shared.run();
-        };
         match &self.seat.kind {
             Kind::InlineOrLane(lane) if self.app.pace.is_slow() => {
                 let runtime = self.runtime.clone();
                 lane.run(move || {
                     let _inside = runtime.enter();
                     IN_LANE.set(true);
-                    come();
+                    shared.come();
                     IN_LANE.set(false);
                 });
             }
-            Kind::Inline | Kind::InlineOrLane(_) | Kind::Pinned(_) => {
-                self.runtime.spawn(async move { come() });
+            Kind::Inline | Kind::InlineOrLane(_) => {
+                self.runtime.spawn(async move { shared.come() });
             }
+            Kind::Pinned(_, desk) => desk.call(shared),
         }
+    }
+
+    /// Whoever was called is here.
+    pub(super) fn come(self: &Arc<Self>) {
+        self.seat.called.store(false, Ordering::Release);
+        self.run();
     }
 }

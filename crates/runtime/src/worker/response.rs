@@ -63,8 +63,11 @@ impl Handling {
             Entry::Handled(Answer::Now(answer)) => return Self::Answered(answer),
             Entry::Handled(Answer::Later(later)) => later,
             Entry::Refused(request) => {
-                let (reply, later) = oneshot::channel();
+                let (reply, mut later) = oneshot::channel();
                 shared.post(Event::Fetch { request: Box::new(request), arrival, reply });
+                if let Some(answer) = shared.seat.look_for(|| later.try_recv().ok()) {
+                    return Self::Answered(answer);
+                }
                 later
             }
         };

@@ -1,0 +1,345 @@
+//! The reader: a text in, a tape out. One for each context, since it remembers what that context's JavaScript has: which makers,
+//! and which strings.
+//!
+//! A text is read to its end even where an object has no maker yet, so that one text teaches all its shapes. Where texts are
+//! unusual again and again, most are not even looked at.
+
+use crate::escape;
+use crate::number::{self, Value};
+use crate::scan::{self, byte, skip_space};
+use crate::shapes::{NodeId, Shapes};
+use crate::tape::{self, entry};
+use crate::texts::{Found, Texts};
+
+/// This text is for `JSON.parse`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unusual;
+
+/// A string that is not kept: where it lies, and whether it is ASCII. [`Reader::text_of`] has its bytes, which are UTF-8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fresh {
+    source: Source,
+    start: usize,
+    end: usize,
+    pub is_ascii: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    Text,
+    /// It has escapes in the text.
+    Unescaped,
+}
+
+/// A string, always ASCII, that is to be kept at `place` before the tape is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    pub place: usize,
+    pub start: usize,
+    pub end: usize,
+}
+
+pub struct Reader {
+    shapes: Shapes,
+    texts: Texts,
+    /// The tape, and how much of it is written.
+    entries: Box<[u32]>,
+    written: usize,
+    numbers: Vec<f64>,
+    fresh: Vec<Fresh>,
+    /// One after the other.
+    unescaped: Vec<u8>,
+    kept: Vec<Kept>,
+    /// An object of this text has no maker.
+    lacks_maker: bool,
+    /// How many texts to let pass, and how many it were last time.
+    pass: u32,
+    passed: u32,
+}
+
+/// After so many texts one is tried again, however many were unusual.
+const MAX_PASS: u32 = 255;
+
+impl Default for Reader {
+    fn default() -> Self {
+        Self {
+            shapes: Shapes::new(),
+            texts: Texts::new(),
+            entries: vec![0; tape::ENTRIES].into_boxed_slice(),
+            written: 0,
+            numbers: Vec::new(),
+            fresh: Vec::new(),
+            unescaped: Vec::new(),
+            kept: Vec::new(),
+            lacks_maker: false,
+            pass: 0,
+            passed: 0,
+        }
+    }
+}
+
+impl Reader {
+    /// Reads a text. What it came to is in `entries` and the others until the next is read.
+    pub fn read(&mut self, text: &[u8]) -> Result<(), Unusual> {
+        if text.len() > tape::LONGEST {
+            return Err(Unusual);
+        }
+        if self.pass > 0 {
+            self.pass -= 1;
+            return Err(Unusual);
+        }
+        self.written = 0;
+        self.numbers.clear();
+        self.fresh.clear();
+        self.unescaped.clear();
+        self.kept.clear();
+        self.lacks_maker = false;
+        self.texts.begin();
+        if self.whole(text).is_some() && !self.lacks_maker {
+            self.passed = 0;
+            return Ok(());
+        }
+        self.forget_kept();
+        self.passed = (self.passed * 2 + 1).min(MAX_PASS);
+        self.pass = self.passed;
+        Err(Unusual)
+    }
+
+    /// The tape.
+    pub fn entries(&self) -> &[u32] {
+        &self.entries[..self.written]
+    }
+
+    /// The numbers that its entries name by their places.
+    pub fn numbers(&self) -> &[f64] {
+        &self.numbers
+    }
+
+    /// And the strings.
+    pub fn fresh(&self) -> &[Fresh] {
+        &self.fresh
+    }
+
+    /// The bytes of one of them; `text` is what was read.
+    pub fn text_of<'a>(&'a self, text: &'a [u8], fresh: &Fresh) -> &'a [u8] {
+        let source = match fresh.source {
+            Source::Text => text,
+            Source::Unescaped => &self.unescaped,
+        };
+        &source[fresh.start..fresh.end]
+    }
+
+    pub fn kept(&self) -> &[Kept] {
+        &self.kept
+    }
+
+    /// What `kept` asked for was not done.
+    pub fn forget_kept(&mut self) {
+        for kept in self.kept.drain(..) {
+            self.texts.forget(kept.place);
+        }
+    }
+
+    /// Asks for makers of shapes that were seen twice: `make(number, keys)` says whether there is one now. A shape whose maker
+    /// cannot be made is not asked for again.
+    pub fn teach(&mut self, mut make: impl FnMut(u32, &[&str]) -> bool) {
+        let mut number = self.shapes.next_maker();
+        while let Some((node, keys)) = self.shapes.wanted() {
+            if make(number, &keys) {
+                self.shapes.made(node);
+                number = self.shapes.next_maker();
+            }
+        }
+    }
+
+    fn whole(&mut self, text: &[u8]) -> Option<()> {
+        let (at, first) = skip_space(text, 0);
+        let end = self.value(text, at, first, NodeId::ROOT, 0)?;
+        (skip_space(text, end).0 == text.len()).then_some(())
+    }
+
+    #[inline(always)]
+    fn push(&mut self, entry: u32) -> Option<()> {
+        *self.entries.get_mut(self.written)? = entry;
+        self.written += 1;
+        Some(())
+    }
+
+    /// Reads the value that begins at `at`, with `first`, which is that of the key `place`, and says where it ends.
+    #[inline(always)]
+    fn value(&mut self, text: &[u8], at: usize, first: u8, place: NodeId, depth: usize) -> Option<usize> {
+        match first {
+            b'"' => self.string(text, at + 1),
+            b'{' => self.object(text, at + 1, place, depth),
+            b'[' => self.array(text, at + 1, place, depth),
+            b'-' | b'0'..=b'9' => self.number(text, at),
+            b't' => self.constant(text, at, b"true", tape::TRUE),
+            b'f' => self.constant(text, at, b"false", tape::FALSE),
+            b'n' => self.constant(text, at, b"null", tape::NULL),
+            _ => None,
+        }
+    }
+
+    /// `at` is behind the brace.
+    #[inline(never)]
+    fn object(&mut self, text: &[u8], at: usize, place: NodeId, depth: usize) -> Option<usize> {
+        if depth >= tape::DEPTH {
+            return None;
+        }
+        let head = self.written;
+        self.push(0)?;
+        let mut node = NodeId::ROOT;
+        let (mut at, mut next) = skip_space(text, at);
+        if next != b'}' {
+            loop {
+                if next != b'"' {
+                    return None;
+                }
+                (node, at) = self.shapes.follow(node, place, text, at + 1)?;
+                (at, next) = skip_space(text, at);
+                if next != b':' {
+                    return None;
+                }
+                (at, next) = skip_space(text, at + 1);
+                at = self.value(text, at, next, node, depth + 1)?;
+                (at, next) = skip_space(text, at);
+                if next != b',' {
+                    break;
+                }
+                (at, next) = skip_space(text, at + 1);
+            }
+            if next != b'}' {
+                return None;
+            }
+        }
+        match self.shapes.maker(node) {
+            Some(maker) => self.entries[head] = entry(tape::OBJECT, maker as i32),
+            None => self.lacks_maker = true,
+        }
+        Some(at + 1)
+    }
+
+    /// `at` is behind the bracket.
+    #[inline(never)]
+    fn array(&mut self, text: &[u8], at: usize, place: NodeId, depth: usize) -> Option<usize> {
+        if depth >= tape::DEPTH {
+            return None;
+        }
+        let head = self.written;
+        self.push(0)?;
+        let mut length = 0;
+        let (mut at, mut next) = skip_space(text, at);
+        if next != b']' {
+            loop {
+                at = self.value(text, at, next, place, depth + 1)?;
+                length += 1;
+                (at, next) = skip_space(text, at);
+                if next != b',' {
+                    break;
+                }
+                (at, next) = skip_space(text, at + 1);
+            }
+            if next != b']' {
+                return None;
+            }
+        }
+        self.entries[head] = entry(tape::ARRAY, length);
+        Some(at + 1)
+    }
+
+    /// `at` is behind the quote.
+    #[inline(always)]
+    fn string(&mut self, text: &[u8], at: usize) -> Option<usize> {
+        let Some((short, end)) = scan::short(text, at) else { return self.long_string(text, at) };
+        match self.texts.find(short) {
+            Found::Kept(place) => self.push(entry(tape::KEPT, place as i32))?,
+            Found::Keep(place) => {
+                self.kept.push(Kept { place, start: at, end });
+                self.push(entry(tape::KEPT, place as i32))?;
+            }
+            Found::Not => self.push_fresh(Fresh { source: Source::Text, start: at, end, is_ascii: true })?,
+        }
+        Some(end + 1)
+    }
+
+    /// Any string.
+    #[inline(never)]
+    fn long_string(&mut self, text: &[u8], at: usize) -> Option<usize> {
+        let mut end = scan::special(text, at);
+        let mut is_ascii = true;
+        while byte(text, end) >= 0x80 {
+            is_ascii = false;
+            end = scan::special(text, end + 1);
+        }
+        match byte(text, end) {
+            b'"' => {}
+            b'\\' => return self.escaped_string(text, at, end),
+            _ => return None,
+        }
+        if !is_ascii && std::str::from_utf8(&text[at..end]).is_err() {
+            return None;
+        }
+        self.push_fresh(Fresh { source: Source::Text, start: at, end, is_ascii })?;
+        Some(end + 1)
+    }
+
+    /// One whose first escape is at `escape`.
+    fn escaped_string(&mut self, text: &[u8], at: usize, escape: usize) -> Option<usize> {
+        let start = self.unescaped.len();
+        let (mut plain, mut end) = (at, escape);
+        loop {
+            match byte(text, end) {
+                b'"' => break,
+                b'\\' => {
+                    self.unescaped.extend_from_slice(&text[plain..end]);
+                    plain = escape::read(text, end + 1, &mut self.unescaped)?;
+                    end = scan::special(text, plain);
+                }
+                0x80.. => end = scan::special(text, end + 1),
+                _ => return None,
+            }
+        }
+        self.unescaped.extend_from_slice(&text[plain..end]);
+        let bytes = &self.unescaped[start..];
+        let is_ascii = bytes.is_ascii();
+        if !is_ascii && std::str::from_utf8(bytes).is_err() {
+            return None;
+        }
+        self.push_fresh(Fresh { source: Source::Unescaped, start, end: self.unescaped.len(), is_ascii })?;
+        Some(end + 1)
+    }
+
+    fn push_fresh(&mut self, string: Fresh) -> Option<()> {
+        self.push(entry(tape::FRESH, self.fresh.len() as i32))?;
+        self.fresh.push(string);
+        Some(())
+    }
+
+    fn number(&mut self, text: &[u8], at: usize) -> Option<usize> {
+        let read = number::read(text, at)?;
+        match read.value {
+            Value::Integer(integer) => self.push(entry(tape::INTEGER, integer))?,
+            Value::Double(double) => {
+                if self.numbers.len() >= tape::NUMBERS {
+                    return None;
+                }
+                self.push(entry(tape::NUMBER, self.numbers.len() as i32))?;
+                self.numbers.push(double);
+            }
+        }
+        Some(read.end)
+    }
+
+    fn constant(&mut self, text: &[u8], at: usize, name: &[u8], value: i32) -> Option<usize> {
+        if !text[at..].starts_with(name) {
+            return None;
+        }
+        self.push(entry(tape::CONSTANT, value))?;
+        Some(at + name.len())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+#[path = "reader/tests.rs"]
+mod tests;

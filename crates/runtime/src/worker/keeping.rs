@@ -1,0 +1,67 @@
+//! What was compiled for a worker's first request is kept for other workers: functions that the request compiled lazily are in
+//! it too. That takes V8 longer than a warm request, so it is done a moment after the answer, by a task that takes the worker
+//! when nobody has it. The worker does not count as busy meanwhile: a request that comes now waits for so short a time,
+//! which is better than another worker. Who keeps the worker until it is at rest keeps it until this is done.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::{Link, Shared, Vitals};
+
+/// From the end of the first request on, and between two tries.
+const PAUSE: Duration = Duration::from_millis(2);
+/// A worker that is never free then, or whose app is slow, keeps nothing.
+const TRIES: usize = 50;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Try {
+    Done,
+    /// Somebody has the worker.
+    Again,
+}
+
+impl Link {
+    pub(super) fn keep_code_later(&self) {
+        self.vitals.keeping.store(true, Ordering::SeqCst);
+        let (shared, vitals) = (self.shared.clone(), self.vitals.clone());
+        self.runtime.spawn(async move {
+            for _ in 0..TRIES {
+                tokio::time::sleep(PAUSE).await;
+                let Some(shared) = shared.upgrade() else { return };
+                if shared.keep_code() == Try::Done {
+                    break;
+                }
+            }
+            vitals.end_keeping();
+        });
+    }
+}
+
+impl Shared {
+    fn keep_code(self: &Arc<Self>) -> Try {
+        if !self.may_enter() {
+            return Try::Again;
+        }
+        let Ok(mut core) = self.core.try_lock() else { return Try::Again };
+        if catch_unwind(AssertUnwindSafe(|| core.keep_code(self))).is_err() {
+            core.condemn_after_panic(self);
+        }
+        drop(core);
+        // What came meanwhile found the worker taken.
+        if !self.is_idle() {
+            self.look();
+        }
+        Try::Done
+    }
+}
+
+impl Vitals {
+    pub(super) fn end_keeping(&self) {
+        self.keeping.store(false, Ordering::SeqCst);
+        if self.awaited.load(Ordering::SeqCst) {
+            self.at_rest.notify_waiters();
+        }
+    }
+}
