@@ -4,7 +4,8 @@
 //!
 //! The quick app is asked at a fifth of the rate that it reaches alone, by an open loop: a request that could not be sent in
 //! time because the one before was late counts from when it should have been sent. Hogs ask again as soon as they are
-//! answered. Read the ratios to "alone"; the machine's noise is in all of them.
+//! answered. Read the ratios to "alone", and beside what the machine itself does: "busy" are as many loops in processes that
+//! have nothing to do with Hearth, at the lowest priority there is. Nobody can do better than that on the same cores.
 #![allow(clippy::unwrap_used)]
 
 #[allow(dead_code)]
@@ -14,6 +15,7 @@ mod client;
 #[path = "../../../tests/all/server.rs"]
 mod server;
 
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -22,6 +24,8 @@ use crate::server::{Server, apps, serve_folder};
 /// Connections of the quick app's clients.
 const CLIENTS: u32 = 4;
 const HOGS: usize = 4;
+/// By then the hog is known for what it is.
+const KNOWN_AFTER: Duration = Duration::from_secs(3);
 /// Below this a late start is the client's own sleep, above it the server's doing.
 const OWN_DELAY: Duration = Duration::from_millis(1);
 
@@ -41,7 +45,19 @@ fn main() {
     let rate = f64::from(closed_loop(&server, Duration::from_secs(2))) / 2.0;
     let pace = Duration::from_secs_f64(f64::from(CLIENTS) * 5.0 / rate);
     println!("flags: {flags:?}; alone {rate:.0} requests/s, asked for {:.0}/s", rate / 5.0);
-    println!("{:<10} {:>9} {:>9} {:>9} {:>9}   {:>8}", "beside", "p50 µs", "p99 µs", "p99.9", "max", "p99 : alone");
+    println!("{:<18} {:>9} {:>9} {:>9} {:>9}   {:>8}", "beside", "p50 µs", "p99 µs", "p99.9", "max", "p99 : alone");
+    drop(server);
+
+    let server = start("128mb");
+    open_loop(&server, pace, Duration::from_secs(1));
+    let alone = open_loop(&server, pace, length);
+    print("busy", "alone", &alone, None);
+    let mut loops: Vec<Child> = (0..HOGS).map(|_| idle_loop()).collect();
+    print("busy", "busy", &open_loop(&server, pace, length), Some(&alone));
+    for child in &mut loops {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
     drop(server);
 
     // The built-in needs room: near its limit V8 collects garbage for minutes, which cannot be stopped either.
@@ -49,21 +65,20 @@ fn main() {
         [("loop", "128mb"), ("memory", "128mb"), ("storm", "128mb"), ("never", "128mb"), ("builtin", "1gb")]
     {
         let server = start(memory);
-        // Warm, and the hog known for what it is.
         open_loop(&server, pace, Duration::from_secs(1));
         let alone = open_loop(&server, pace, length);
         print(what, "alone", &alone, None);
         let stop = AtomicBool::new(false);
-        let beside = std::thread::scope(|scope| {
+        std::thread::scope(|scope| {
             for _ in 0..HOGS {
                 scope.spawn(|| hog(&server, what, &stop));
             }
-            let beside = open_loop(&server, pace, length);
-            stop.store(true, Ordering::Relaxed);
+            // An app's first long turns run where quick ones do, until it is known.
+            print(what, "at first", &open_loop(&server, pace, KNOWN_AFTER), Some(&alone));
+            print(what, what, &open_loop(&server, pace, length), Some(&alone));
             // A hog may be in a turn of ten seconds, and its answer is of no interest.
-            beside
+            stop.store(true, Ordering::Relaxed);
         });
-        print(what, what, &beside, Some(&alone));
     }
 }
 
@@ -118,6 +133,10 @@ fn open_loop(server: &Server, pace: Duration, length: Duration) -> Vec<Duration>
     })
 }
 
+fn idle_loop() -> Child {
+    Command::new("chrt").args(["--idle", "0", "sh", "-c", "while :; do :; done"]).spawn().unwrap()
+}
+
 fn hog(server: &Server, what: &str, stop: &AtomicBool) {
     let path = format!("/hog/{what}");
     while !stop.load(Ordering::Relaxed) {
@@ -132,9 +151,9 @@ fn hog(server: &Server, what: &str, stop: &AtomicBool) {
 fn print(what: &str, row: &str, latencies: &[Duration], alone: Option<&[Duration]>) {
     let at = |list: &[Duration], part: f64| list[((list.len() - 1) as f64 * part) as usize].as_secs_f64() * 1e6;
     let ratio = alone.map_or(String::new(), |alone| format!("{:.2}", at(latencies, 0.99) / at(alone, 0.99)));
-    let name = if row == "alone" { format!("({what}) alone") } else { row.to_owned() };
+    let name = if row == what { what.to_owned() } else { format!("({what}) {row}") };
     println!(
-        "{name:<16} {:>9.0} {:>9.0} {:>9.0} {:>9.0}   {ratio:>8}",
+        "{name:<18} {:>9.0} {:>9.0} {:>9.0} {:>9.0}   {ratio:>8}",
         at(latencies, 0.5),
         at(latencies, 0.99),
         at(latencies, 0.999),

@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use crate::threads::lower_priority;
+
 /// Flags that hold for every isolate. Each is here for a reason:
 /// - loop unrolling loses interrupt checks in some optimised loops, which then can never be terminated;
 /// - a destroyed isolate's pages would go to the others, to be freed by tasks that each of them runs when it has nothing to do,
@@ -57,7 +59,13 @@ fn start() -> Result<(), PlatformError> {
     v8::V8::set_flags_from_string(FLAGS);
     // A few bytes for each isolate. Left to itself V8 opens /dev/urandom for them and reads a page.
     v8::V8::set_entropy_source(|bytes| getrandom::fill(bytes).is_ok());
-    let platform = v8::new_default_platform(1, false).make_shared();
+    // V8's own thread collects what slow apps leave behind, most of all, and must not be in the way of quick ones: a thread
+    // has the priority of the one that made it.
+    let make = || {
+        lower_priority();
+        v8::new_default_platform(1, false).make_shared()
+    };
+    let platform = std::thread::spawn(make).join().expect("making a platform does not panic");
     v8::V8::initialize_platform(platform);
     v8::V8::initialize();
     Ok(())

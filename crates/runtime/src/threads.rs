@@ -206,7 +206,7 @@ pub fn ask_for_short_slices() {
 }
 
 /// Linux has priorities per thread. Should it be refused, the lane works all the same, less politely.
-fn lower_priority() {
+pub(crate) fn lower_priority() {
     // SAFETY: demands nothing of memory; 0 names the calling thread.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, LANE_NICE) };
 }
