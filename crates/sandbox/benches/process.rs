@@ -2,14 +2,16 @@
 //! interpreter that waits, the end. For real, so it needs what sandboxes need. `cargo bench -p hearth-sandbox --bench process`;
 //! no test runs this. `ROUNDS` in the environment changes how often (100).
 
+mod measure;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hearth_sandbox::drivers::process::{Process, SpawnerCommand};
-use hearth_sandbox::{
-    Driver, Drivers, ExecEvent, ExecRequest, Language, PoolConfig, Sandbox, SandboxConfig, SandboxPool,
-};
+use hearth_sandbox::{Driver, Drivers, ExecRequest, Language, PoolConfig, SandboxConfig, SandboxPool};
+
+use crate::measure::{Times, available, first_output};
 
 fn main() {
     let rounds = std::env::var("ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(100);
@@ -22,7 +24,7 @@ fn main() {
         }));
         println!("{:?}", driver.probe().await.expect("sandboxes can run here"));
         let drivers = Drivers::new(driver, []);
-        println!("{:40} {:>9} {:>9} {:>9} {:>9} {:>6}", "", "least", "p50", "p99", "most", "n");
+        measure::print_head();
         cold(&drivers, rounds).await;
         warm(&drivers, rounds).await;
         ready(&drivers).await;
@@ -51,7 +53,7 @@ async fn cold(drivers: &Drivers, rounds: usize) {
     times.report("exec true, to its end");
     let mut times = Times::default();
     for _ in 0..rounds {
-        times.0.push(first_output(&sandbox, ExecRequest::code(Language::Bash, "echo")).await);
+        times.push(first_output(&sandbox, ExecRequest::code(Language::Bash, "echo")).await);
     }
     times.report("first output of bash");
 }
@@ -66,10 +68,10 @@ async fn warm(drivers: &Drivers, rounds: usize) {
         rest(&pool).await;
         let sandbox = acquires.of(pool.acquire(&config)).await.expect("a sandbox");
         rest(&pool).await;
-        first_python.0.push(first_output(&sandbox, ExecRequest::code(Language::Python, "print()")).await);
+        first_python.push(first_output(&sandbox, ExecRequest::code(Language::Python, "print()")).await);
         // Another spare of python's is started meanwhile.
         rest(&pool).await;
-        first_node.0.push(first_output(&sandbox, ExecRequest::code(Language::JavaScript, "console.log()")).await);
+        first_node.push(first_output(&sandbox, ExecRequest::code(Language::JavaScript, "console.log()")).await);
         sandbox.destroy().await;
     }
     acquires.report("warm acquire");
@@ -80,7 +82,7 @@ async fn warm(drivers: &Drivers, rounds: usize) {
     let mut python = Times::default();
     for _ in 0..rounds {
         // At once after the one before, so that none waits yet.
-        python.0.push(first_output(&sandbox, ExecRequest::code(Language::Python, "print()")).await);
+        python.push(first_output(&sandbox, ExecRequest::code(Language::Python, "print()")).await);
     }
     python.report("first output of python, one by one");
     drop(sandbox);
@@ -151,43 +153,4 @@ fn descendants() -> usize {
 fn parent(pid: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
-}
-
-async fn first_output(sandbox: &Sandbox, request: ExecRequest) -> Duration {
-    let start = Instant::now();
-    let mut stream = sandbox.stream(request).await.expect("it starts");
-    let mut first = None;
-    loop {
-        match stream.next().await.expect("it runs") {
-            ExecEvent::Stdout(_) => first = first.or_else(|| Some(start.elapsed())),
-            ExecEvent::Stderr(_) => {}
-            ExecEvent::Ended(_) => return first.expect("it prints"),
-        }
-    }
-}
-
-/// Kilobytes that are free on this machine.
-fn available() -> u64 {
-    let text = std::fs::read_to_string("/proc/meminfo").expect("Linux");
-    let line = text.lines().find(|line| line.starts_with("MemAvailable:")).expect("Linux");
-    line.split_ascii_whitespace().nth(1).and_then(|number| number.parse().ok()).expect("a number")
-}
-
-#[derive(Default)]
-struct Times(Vec<Duration>);
-
-impl Times {
-    async fn of<T>(&mut self, work: impl Future<Output = T>) -> T {
-        let start = Instant::now();
-        let done = work.await;
-        self.0.push(start.elapsed());
-        done
-    }
-
-    fn report(mut self, what: &str) {
-        self.0.sort_unstable();
-        let at = |share: f64| self.0[((self.0.len() - 1) as f64 * share).round() as usize];
-        let [least, median, late, most] = [0.0, 0.5, 0.99, 1.0].map(at);
-        println!("{what:40} {least:>9.2?} {median:>9.2?} {late:>9.2?} {most:>9.2?} {:>6}", self.0.len());
-    }
 }
