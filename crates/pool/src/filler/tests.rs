@@ -4,8 +4,10 @@
 mod schedule;
 
 use std::collections::VecDeque;
+use std::pin::Pin;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Waker};
 
 use tokio::time::Instant;
 
@@ -42,6 +44,8 @@ pub(super) struct Books {
     unfit: Mutex<Vec<usize>>,
     /// What the next boot does first.
     hook: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    /// What is done while a spare is looked at for the first time.
+    look: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     discarded: Mutex<Vec<usize>>,
     breath: Mutex<Duration>,
 }
@@ -94,6 +98,10 @@ impl Boot for Plant {
     }
 
     fn is_fit(&self, spare: &usize) -> Fitness {
+        let look = self.0.look.lock().unwrap().take();
+        if let Some(look) = look {
+            look();
+        }
         if self.0.unfit.lock().unwrap().contains(spare) { Fitness::Unfit } else { Fitness::Fit }
     }
 
@@ -184,6 +192,25 @@ async fn spares_that_spoil_unseen_are_found_and_replaced() {
     assert_eq!(plant.discarded(), [1]);
     filler.ready(3).await.unwrap();
     assert_eq!((filler.take(), filler.take()), (Some(0), Some(2)), "the others keep their order");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_counts_spares_while_one_is_looked_at_hears_that_it_is_back() {
+    let (filler, plant) = start(FillerRules { interval: SECOND * 10, ..RULES });
+    let filler = Arc::new(filler);
+    filler.ready(3).await.unwrap();
+    let (give, given) = std::sync::mpsc::channel();
+    let counting = filler.clone();
+    let look = move || {
+        let mut ready: Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(async move { counting.ready(3).await });
+        let first = ready.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(first.is_pending(), "one is out");
+        give.send(ready).unwrap();
+    };
+    *plant.0.look.lock().unwrap() = Some(Box::new(look));
+    pass(SECOND * 10).await;
+    let ready = given.try_recv().expect("spares are looked at by now");
+    tokio::time::timeout(SECOND * 5, ready).await.expect("it is back").unwrap();
 }
 
 #[tokio::test(start_paused = true)]

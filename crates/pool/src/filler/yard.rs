@@ -148,6 +148,9 @@ impl<B: Boot> Yard<B> {
                     // Where it was: others may have been taken from before it.
                     let index = state.ready.partition_point(|other| other.number < spare.number);
                     state.ready.insert(index, spare);
+                    drop(state);
+                    // Who counted the ready ones meanwhile missed this one.
+                    self.changed.notify_waiters();
                 }
                 Fitness::Unfit => {
                     state.counts.discarded += 1;
