@@ -9,6 +9,7 @@
 //! | `landlock.rs` | which files, ports and other processes can be reached |
 //! | `seccomp/` | which system calls can be made |
 //! | `memory.rs` | how much memory there is |
+//! | `process.rs` | what the kernel says about a process |
 //! | `limits.rs` | what the kernel limits for each process |
 //! | `descriptors.rs` | descriptors that a process was not meant to have |
 //! | `entropy.rs` | the kernel's random numbers, made different |
@@ -28,6 +29,8 @@ pub mod last_act;
 pub mod limits;
 pub mod memory;
 pub mod privileges;
+pub mod process;
 pub mod sandbox;
 pub mod seccomp;
+pub mod slices;
 pub mod vsock;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::plan::Plan;
+use crate::process::Process;
 
 /// Below the group that the server itself is in, where that can be, so that what limits the server limits its sandboxes.
 const FOLDER: &str = "hearth-sandboxes";
@@ -136,8 +137,7 @@ impl Hierarchies {
 
 /// Nothing runs under this number; a process that has ended and that nobody has asked about is none.
 fn is_gone(process: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat"));
-    stat.map_or(true, |stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['Z', 'X'])))
+    Process::read(process).is_none_or(|process| !process.is_alive())
 }
 
 /// Where the controller is, and in which group of it this process is.
@@ -273,7 +273,8 @@ impl Groups {
 
 fn limit(version: Version, controller: Controller, folder: &Path, plan: &Plan) -> io::Result<()> {
     let write = |file: &str, value: String| fs::write(folder.join(file), value);
-    // Not every kernel counts swap.
+    // Not every kernel counts swap. Nor does every one let a sandbox that was idle have some more at once (a burst): an
+    // interpreter that starts would be stopped for most of a period for the sake of a few milliseconds.
     let perhaps = |file: &str, value: String| if folder.join(file).exists() { write(file, value) } else { Ok(()) };
     let quota = (u64::from(plan.millicpus) * PERIOD / 1_000).max(1_000);
     match (controller, version) {
@@ -288,9 +289,13 @@ fn limit(version: Version, controller: Controller, folder: &Path, plan: &Plan) -
         (Controller::Pids, _) => write("pids.max", plan.processes.to_string()),
         (Controller::Cpu, Version::One) => {
             write("cpu.cfs_period_us", PERIOD.to_string())?;
-            write("cpu.cfs_quota_us", quota.to_string())
+            write("cpu.cfs_quota_us", quota.to_string())?;
+            perhaps("cpu.cfs_burst_us", quota.to_string())
         }
-        (Controller::Cpu, Version::Two) => write("cpu.max", format!("{quota} {PERIOD}")),
+        (Controller::Cpu, Version::Two) => {
+            write("cpu.max", format!("{quota} {PERIOD}"))?;
+            perhaps("cpu.max.burst", quota.to_string())
+        }
     }
 }
 

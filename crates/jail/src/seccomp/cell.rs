@@ -48,6 +48,8 @@ pub(super) fn rules(process: u32, sockets: UnixSockets) -> Rules {
         // How urgent the calling thread is, and no other: others of the same user's could be slowed down.
         (SYS_setpriority, Verdict::Where(vec![is(0, &[PRIO_PROCESS]), is(1, &[0])])),
         (SYS_sched_setattr, Verdict::Where(vec![is(0, &[0])])),
+        // And which core it is on.
+        (SYS_sched_setaffinity, Verdict::Where(vec![is(0, &[0])])),
         // What is there can be asked for, of this process; nothing can be set.
         (SYS_prlimit64, Verdict::Where([vec![is(0, &[0, process])], null(2).into()].concat())),
         (SYS_fcntl, Verdict::Where(vec![is(1, &commands)])),
