@@ -8,12 +8,14 @@
 //! | `agent/warm.rs` | who waits for interpreters to be ready, and the python that forks |
 //! | `agent/stream.rs` | input, output and signals of what runs |
 //! | `agent/ending.rs` | the end of processes |
+//! | `agent/tunnel.rs` | the way to the proxy outside |
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
 
 use hearth_agent::{Answer, CHUNK, CallId, Failure, Request, Stream, VERSION};
+use hearth_jail::slices::{Heirs, ask_for_short_slices};
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{SigSet, Signal};
@@ -33,7 +35,10 @@ mod exec;
 mod session;
 mod spare;
 mod stream;
+mod tunnel;
 mod warm;
+
+use self::tunnel::Tunnel;
 
 /// So much of a program's output is read at once.
 const PIECE: usize = CHUNK / 4;
@@ -56,6 +61,7 @@ pub struct Agent {
     /// When it is looked whether one is missing.
     refill_at: Option<Instant>,
     writes: Writes,
+    tunnel: Option<Tunnel>,
     /// Where output is read to.
     piece: Vec<u8>,
     /// What is waited for on the connection.
@@ -71,6 +77,8 @@ impl Agent {
         nix::sys::prctl::set_dumpable(false)?;
         // It was started from a descriptor, which is no name.
         nix::sys::prctl::set_name(c"hearth-agent")?;
+        // What it carries is waited for, and takes it a moment.
+        ask_for_short_slices(Heirs::Ordinary);
         // The first copy is descriptor 3, which a child may get: it is never used, so that nothing else is there.
         let reserved = adopt(std::io::stdin())?;
         let connection = adopt(std::io::stdin())?;
@@ -93,6 +101,7 @@ impl Agent {
             kept: Vec::new(),
             refill_at: None,
             writes: Writes::default(),
+            tunnel: None,
             piece: vec![0; PIECE],
             listens: Interest::Read,
             is_held: false,
@@ -125,6 +134,7 @@ impl Agent {
         self.enforce_deadlines();
         self.connection.flush()?;
         self.hold_or_release();
+        self.watch_passages();
         self.refill();
         Ok(())
     }
@@ -148,6 +158,8 @@ impl Agent {
             Token::Stdout(key) => drop(self.read_output(key, Stream::Stdout)),
             Token::Stderr(key) => drop(self.read_output(key, Stream::Stderr)),
             Token::Control(key) => self.hear_body(key),
+            Token::Door => self.admit(),
+            Token::Passage(id) => self.serve_passage(id),
         }
         Ok(())
     }
@@ -213,6 +225,8 @@ impl Agent {
                 let set = set.map_err(|error| files::failure("the clock", &error.into()));
                 self.reply_done(id, set);
             }
+            Request::Listen { id, port } => self.listen(id, port),
+            Request::Passage { passage, word } => self.pass(passage, word),
         }
     }
 
@@ -228,6 +242,7 @@ impl Agent {
     /// A new client: what the one before had asked for is of no interest to anybody.
     fn begin_anew(&mut self) {
         self.writes = Writes::default();
+        self.tunnel = None;
         self.warming.clear();
         let running: Vec<_> = self.bodies.iter().filter(|(_, body)| body.run.is_some()).map(|(key, _)| *key).collect();
         for key in running {
@@ -267,7 +282,8 @@ impl Agent {
 
     fn next_deadline(&self) -> Option<Instant> {
         let running = self.bodies.values().filter_map(|body| body.run.as_ref());
-        running.filter(|run| !run.timed_out).map(|run| run.deadline).chain(self.refill_at).min()
+        let rest = self.tunnel.as_ref().and_then(Tunnel::rests_until);
+        running.filter(|run| !run.timed_out).map(|run| run.deadline).chain(self.refill_at).chain(rest).min()
     }
 
     fn enforce_deadlines(&mut self) {

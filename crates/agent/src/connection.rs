@@ -1,5 +1,6 @@
 //! To the client: requests in, answers out. Answers that the socket does not take at once are kept; while more than
 //! [`HIGH`] are kept the agent reads no more output of programs, which then wait for their pipes: that is the back-pressure.
+//! What programs send to the proxy outside waits far sooner, so that answers do not wait for it.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -7,8 +8,12 @@ use hearth_agent::{Answer, Decoder, Malformed, Request, encode};
 use nix::errno::Errno;
 use nix::unistd::{read, write};
 
+use crate::passage::Way;
+
 /// With so many bytes waiting, programs are made to wait.
 const HIGH: usize = 1 << 20;
+/// With so many, connections to the proxy are.
+const BUSY: usize = 64 << 10;
 const READ: usize = 64 << 10;
 
 pub struct Connection {
@@ -84,12 +89,21 @@ impl Connection {
             self.sent = 0;
             self.out.clear();
             self.out.shrink_to(HIGH / 4);
+        } else if self.sent > HIGH / 4 {
+            // A stream that is never empty must not keep all that it ever was. One byte stays, as the sign of a message that is begun.
+            self.out.drain(..self.sent - 1);
+            self.sent = 1;
         }
         Ok(())
     }
 
     pub fn has_unsent(&self) -> bool {
         self.sent < self.out.len()
+    }
+
+    /// For what passages carry.
+    pub fn way(&self) -> Way {
+        if self.out.len() - self.sent > BUSY { Way::Busy } else { Way::Free }
     }
 
     /// More is waiting than programs may add to.

@@ -7,6 +7,7 @@
 //! | `connection.rs` | to the client |
 //! | `poll.rs` | what the loop waits for |
 //! | `port.rs` | a virtual machine's port, which is open before anybody is there |
+//! | `passage.rs` | a program's connection to the proxy outside |
 //! | `body.rs` | a process that runs, is kept, or waits |
 //! | `run.rs` | one exec: limits, deadline, what is known of its end |
 //! | `spawn.rs` | new processes |
@@ -26,6 +27,7 @@ mod connection;
 mod engine;
 mod files;
 mod interpreters;
+mod passage;
 mod poll;
 mod port;
 mod python;

@@ -4,6 +4,7 @@
 use std::os::fd::AsFd;
 use std::time::Duration;
 
+use hearth_agent::PassageId;
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
@@ -21,6 +22,9 @@ pub enum Token {
     Stderr(BodyKey),
     /// What a session says of its runs.
     Control(BodyKey),
+    /// Where programs find the way out.
+    Door,
+    Passage(PassageId),
 }
 
 /// What happened to a descriptor.
@@ -59,6 +63,19 @@ impl Poll {
         let _ = self.epoll.modify(fd, &mut EpollEvent::new(interest.flags(), token.number()));
     }
 
+    /// From what was waited for to what is to be. Nothing is not registered: not even the other end's going is told.
+    pub fn watch(&self, fd: impl AsFd, token: Token, before: Interest, wanted: Interest) -> Result<(), Errno> {
+        match (before, wanted) {
+            (before, wanted) if before == wanted => Ok(()),
+            (Interest::Nothing, wanted) => self.add(fd, token, wanted),
+            (_, Interest::Nothing) => self.epoll.delete(fd),
+            (_, wanted) => {
+                self.change(fd, token, wanted);
+                Ok(())
+            }
+        }
+    }
+
     /// Waits for events, at most for `timeout`.
     pub fn wait(&mut self, timeout: Option<Duration>) -> Result<Vec<(Token, Event)>, Errno> {
         // Rounded up: waking early would only mean to wait again.
@@ -91,6 +108,8 @@ impl Token {
             Token::Stdout(key) => (4, key.0),
             Token::Stderr(key) => (5, key.0),
             Token::Control(key) => (6, key.0),
+            Token::Door => (7, 0),
+            Token::Passage(id) => (8, id.0),
         };
         kind << 32 | u64::from(key)
     }
@@ -105,6 +124,8 @@ impl Token {
             4 => Token::Stdout(key),
             5 => Token::Stderr(key),
             6 => Token::Control(key),
+            7 => Token::Door,
+            8 => Token::Passage(PassageId(number as u32)),
             _ => return None,
         })
     }

@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 
+use hearth_jail::process::{self, Process};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -17,13 +18,6 @@ const MARK: &str = "HEARTH_EXEC";
 
 /// So often it is looked again for those that were born meanwhile. What outgrows that is a fork bomb.
 const ROUNDS: usize = 20;
-
-struct Process {
-    pid: i32,
-    parent: i32,
-    session: i32,
-    is_dead: bool,
-}
 
 /// What the processes of a body carry: the agent's own number and the body's, so that two agents never take each other's
 /// processes for their own.
@@ -47,7 +41,7 @@ pub fn kill_tree(root: Option<Pid>, key: BodyKey) {
         // Stopped first: what does not run starts nothing new.
         for signal in [Signal::SIGSTOP, Signal::SIGKILL] {
             for victim in &found {
-                let _ = kill(Pid::from_raw(*victim), signal);
+                let _ = kill(Pid::from_raw(*victim as i32), signal);
             }
         }
     }
@@ -57,20 +51,22 @@ pub fn kill_tree(root: Option<Pid>, key: BodyKey) {
     }
 }
 
-fn victims(root: Option<Pid>, mark: &str) -> Vec<i32> {
-    let processes = processes();
-    let mut tree: HashSet<i32> = root.iter().map(|pid| pid.as_raw()).collect();
+fn victims(root: Option<Pid>, mark: &str) -> Vec<u32> {
+    // All but the agent.
+    let processes: Vec<Process> =
+        process::all().filter(|process| process.id != 1 && process.id != std::process::id()).collect();
+    let mut tree: HashSet<u32> = root.iter().map(|pid| pid.as_raw() as u32).collect();
     for process in &processes {
-        if carries(process.pid, mark) {
-            tree.insert(process.pid);
+        if carries(process.id, mark) {
+            tree.insert(process.id);
         }
     }
     // Parents are not always listed before their children.
     loop {
         let before = tree.len();
         for process in &processes {
-            if tree.contains(&process.parent) || tree.contains(&process.session) {
-                tree.insert(process.pid);
+            if tree.contains(&process.parent) || process.session.is_some_and(|leader| tree.contains(&leader)) {
+                tree.insert(process.id);
             }
         }
         if tree.len() == before {
@@ -79,35 +75,14 @@ fn victims(root: Option<Pid>, mark: &str) -> Vec<i32> {
     }
     processes
         .iter()
-        .filter(|process| !process.is_dead && tree.contains(&process.pid))
-        .map(|process| process.pid)
+        .filter(|process| process.is_alive() && tree.contains(&process.id))
+        .map(|process| process.id)
         .collect()
 }
 
-fn carries(pid: i32, mark: &str) -> bool {
+fn carries(pid: u32, mark: &str) -> bool {
     std::fs::read(format!("/proc/{pid}/environ"))
         .is_ok_and(|environment| environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes()))
-}
-
-/// All but the agent.
-fn processes() -> Vec<Process> {
-    let Ok(folder) = std::fs::read_dir("/proc") else { return Vec::new() };
-    folder
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
-        .filter(|pid| *pid != 1 && *pid != std::process::id() as i32)
-        .filter_map(|pid| Process::parse(pid, &std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?))
-        .collect()
-}
-
-impl Process {
-    /// A line of `/proc/PID/stat`. The program's name, in brackets, may hold anything, brackets too.
-    fn parse(pid: i32, stat: &str) -> Option<Self> {
-        let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
-        let state = fields.next()?;
-        let parent = fields.next()?.parse().ok()?;
-        let session = fields.nth(1)?.parse().ok()?;
-        Some(Self { pid, parent, session, is_dead: matches!(state, "Z" | "X") })
-    }
 }
 
 #[cfg(test)]
@@ -118,10 +93,20 @@ mod tests {
     const KEY: BodyKey = BodyKey(4_000_000_001);
 
     #[test]
-    fn a_name_full_of_brackets_does_not_confuse() {
-        let process = Process::parse(7, "7 (a) b) c) Z 3 7 9 0 -1").unwrap();
-        assert_eq!((process.parent, process.session, process.is_dead), (3, 9, true));
-        assert!(Process::parse(7, "7 (a").is_none());
+    fn a_name_that_is_no_text_hides_nobody() {
+        let (name, value) = mark(BodyKey(4_000_000_002));
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", "printf '\\377) Z 1' > /proc/self/comm; echo started; sleep 1000; :"])
+            .env(&name, &value)
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = [0; 8];
+        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut line).unwrap();
+        let found = victims(None, &format!("{name}={value}"));
+        kill_tree(Some(Pid::from_raw(child.id() as i32)), BodyKey(4_000_000_002));
+        child.wait().unwrap();
+        assert!(found.contains(&child.id()), "{found:?}");
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! The agent by itself, spoken to as a client does: what of the protocol is about more than one command.
 #![allow(clippy::unwrap_used)]
 
+#[path = "agent/tunnel.rs"]
+mod tunnel;
+
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;

@@ -42,7 +42,9 @@ pub fn config(
     let first = drivers.next().context("hearth.yaml: `sandboxes.drivers` is empty: name one, such as process")?;
     let drivers = Drivers::new(first, drivers);
     let mut config = SandboxesConfig::from_settings(&settings, drivers).context("hearth.yaml: `sandboxes`")?;
-    config.pool.packages.folder = Some(data.join("packages"));
+    if settings.packages.enabled != Some(false) {
+        config.pool.packages.folder = Some(data.join("packages"));
+    }
     Ok(config)
 }
 
@@ -63,4 +65,22 @@ pub fn make(driver: SandboxDriver, data: &Path) -> Arc<dyn Driver> {
 fn spawner() -> SpawnerCommand {
     // The file itself, whatever becomes of its name.
     SpawnerCommand { program: "/proc/self/exe".into(), arguments: vec!["spawner".into()] }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use hearth_config::PackageSettings;
+
+    use super::*;
+
+    #[test]
+    fn packages_are_kept_unless_that_is_off() {
+        let kept = |packages| {
+            let settings = SandboxSettings { packages, ..SandboxSettings::default() };
+            config(&SandboxOptions::default(), Some(&settings), Path::new("/data")).unwrap().pool.packages.folder
+        };
+        assert_eq!(kept(PackageSettings::default()).unwrap(), Path::new("/data/packages"));
+        assert_eq!(kept(PackageSettings { enabled: Some(false), size: None }), None);
+    }
 }

@@ -105,13 +105,11 @@ pub enum JailMode {
     Required,
 }
 
-/// Files in PEM.
+/// Files in PEM. Which hosts it is for is said by the certificate itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Certificate {
     pub cert: PathBuf,
     pub key: PathBuf,
-    /// Empty: those that the certificate names.
-    pub hosts: Vec<HostPattern>,
 }
 
 // === impl OperatorConfig ===
@@ -207,7 +205,6 @@ fn range(node: &Node) -> Read<Cidr> {
 fn certificate(node: &Node) -> Read<Certificate> {
     let mut fields = Fields::of(node)?;
     let (cert, key) = (fields.take("cert", path), fields.take("key", path));
-    let hosts = fields.take("hosts", value::several(host)).unwrap_or_default();
     for key in ["cert", "key"] {
         if fields.position(key).is_none() {
             fields.fault_at(node.at, Problem::Missing { key });
@@ -215,7 +212,7 @@ fn certificate(node: &Node) -> Read<Certificate> {
     }
     fields.finish()?;
     let (Some(cert), Some(key)) = (cert, key) else { return value::fault(node, Problem::Empty) };
-    Ok(Certificate { cert, key, hosts })
+    Ok(Certificate { cert, key })
 }
 
 fn defaults(node: &Node) -> Read<Manifest> {

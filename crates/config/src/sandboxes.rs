@@ -10,7 +10,7 @@ use hearth_egress::EgressPolicy;
 
 use crate::fields::{Fields, Read};
 use crate::value::{self, Word};
-use crate::yaml::Node;
+use crate::yaml::{Node, Value};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SandboxSettings {
@@ -33,7 +33,16 @@ pub struct SandboxSettings {
     pub egress: Option<EgressPolicy>,
     /// Folders with a root file system, by the name that they are asked for with.
     pub images: BTreeMap<String, PathBuf>,
+    pub packages: PackageSettings,
     pub pool: SandboxPoolSettings,
+}
+
+/// `packages:` below it: files of packages that are kept for the next sandbox that wants them. `off`, or a map.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PackageSettings {
+    pub enabled: Option<bool>,
+    /// All of them together.
+    pub size: Option<ByteSize>,
 }
 
 /// `pool:` below it. Flags and environment variables lie above these.
@@ -90,6 +99,7 @@ impl SandboxSettings {
             full_network: fields.take("full_network", value::flag),
             egress: fields.take("egress", value::egress),
             images: fields.take("images", images).unwrap_or_default(),
+            packages: fields.take("packages", PackageSettings::read).unwrap_or_default(),
             pool: fields.take("pool", SandboxPoolSettings::read).unwrap_or_default(),
         };
         fields.finish()?;
@@ -100,6 +110,24 @@ impl SandboxSettings {
 fn images(node: &Node) -> Read<BTreeMap<String, PathBuf>> {
     let folder = |_: &_, node: &Node| value::text(node).map(PathBuf::from);
     Ok(value::map(node, "a map of images", folder)?.into_iter().collect())
+}
+
+// === impl PackageSettings ===
+
+impl PackageSettings {
+    fn read(node: &Node) -> Read<Self> {
+        match &node.value {
+            Value::Plain(word) | Value::Quoted(word) if word == "off" => Ok(Self { enabled: Some(false), size: None }),
+            Value::Map(_) => {
+                let mut fields = Fields::of(node)?;
+                let settings =
+                    Self { enabled: fields.take("enabled", value::flag), size: fields.take("size", value::some_size) };
+                fields.finish()?;
+                Ok(settings)
+            }
+            _ => Err(value::wrong_type(node, "off, or a map such as { size: 4gb }")),
+        }
+    }
 }
 
 // === impl SandboxPoolSettings ===
@@ -169,7 +197,8 @@ mod tests {
     fn every_key_is_read() {
         let settings = parse(
             "sandboxes:\n  drivers: [process, microvm]\n  max: 50\n  memory: 256mb\n  max_memory: 4gb\n  cpus: 2\n  max_cpus: 4\n  \
-             idle_timeout: 5m\n  ttl: 2h\n  full_network: true\n  egress: [public, 10.0.0.5]\n  images: { py: /srv/py }\n  pool:\n    \
+             idle_timeout: 5m\n  ttl: 2h\n  full_network: true\n  egress: [public, 10.0.0.5]\n  images: { py: /srv/py }\n  \
+             packages: { enabled: true, size: 4gb }\n  pool:\n    \
              enabled: false\n    min_size: 7\n    max_boots: 3\n    fill_interval: 2s\n    languages: python\n    \
              warm: [{ memory: 1gb }, { image: py, cpus: 2 }]\n",
         );
@@ -177,6 +206,7 @@ mod tests {
         assert_eq!(settings.drivers, Some(vec![SandboxDriver::Process, SandboxDriver::Microvm]));
         assert_eq!((settings.max, settings.memory, settings.cpus), (Some(50), Some(ByteSize::mb(256)), Some(2)));
         assert_eq!(settings.images["py"], Path::new("/srv/py"));
+        assert_eq!(settings.packages, PackageSettings { enabled: Some(true), size: Some(ByteSize::mb(4096)) });
         assert_eq!(
             (settings.pool.enabled, settings.pool.min_size, settings.pool.max_boots),
             (Some(false), Some(7), Some(3))
@@ -185,6 +215,9 @@ mod tests {
         let large = WarmShape { memory: Some(ByteSize::mb(1024)), ..WarmShape::default() };
         assert_eq!((settings.pool.warm.len(), &settings.pool.warm[0]), (2, &large));
         assert_eq!(parse("").unwrap(), SandboxSettings::default());
+        let off = PackageSettings { enabled: Some(false), size: None };
+        assert_eq!(parse("sandboxes: { packages: off }").unwrap().packages, off);
+        assert_eq!(parse("sandboxes: { packages: { enabled: false } }").unwrap().packages, off);
     }
 
     #[test]
@@ -198,6 +231,13 @@ mod tests {
             ("sandboxes:\n  pool: { max_boots: 0 }", "sandboxes.pool.max_boots: 0 is out of range"),
             ("sandboxes: { memory: 0 }", "sandboxes.memory: it must be more than zero"),
             ("sandboxes: { pool: { warm: [{ disk: 1gb }] } }", "sandboxes.pool.warm[0].disk: unknown key"),
+            (
+                "sandboxes:\n  packages: on",
+                "hearth.yaml:2:13: sandboxes.packages: expected off, or a map such as { size: 4gb }, found the text \"on\"",
+            ),
+            ("sandboxes: { packages: { size: 0 } }", "sandboxes.packages.size: it must be more than zero"),
+            ("sandboxes: { packages: { size: large } }", "sandboxes.packages.size: "),
+            ("sandboxes: { packages: { sise: 1gb } }", "sandboxes.packages.sise: unknown key: did you mean size?"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");

@@ -1,6 +1,6 @@
 //! What process sandboxes cost: from nothing to an agent that answers, from the pool, a command, the first line of an
 //! interpreter that waits, the end. For real, so it needs what sandboxes need. `cargo bench -p hearth-sandbox --bench process`;
-//! no test runs this. `ROUNDS` in the environment changes how often (100).
+//! no test runs this. `ROUNDS` in the environment changes how often (300).
 
 mod measure;
 
@@ -8,13 +8,20 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hearth_jail::process;
 use hearth_sandbox::drivers::process::{Process, SpawnerCommand};
 use hearth_sandbox::{Driver, Drivers, ExecRequest, Language, PoolConfig, SandboxConfig, SandboxPool};
 
-use crate::measure::{Times, available, first_output};
+use crate::measure::{Marks, Times, available, first_output};
+
+const CREATE: Marks = Marks { p50: 3.0, p99: 12.0 };
+const DESTROY: Marks = Marks { p50: 1.0, p99: 10.0 };
+const ACQUIRE: Marks = Marks { p50: 0.3, p99: 1.0 };
+const PYTHON: Marks = Marks { p50: 3.0, p99: 6.0 };
+const NODE: Marks = Marks { p50: 1.5, p99: 3.0 };
 
 fn main() {
-    let rounds = std::env::var("ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(100);
+    let rounds = measure::rounds(300);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     // As in a server, where everything is done by tasks.
     let done = runtime.spawn(async move {
@@ -43,8 +50,8 @@ async fn cold(drivers: &Drivers, rounds: usize) {
         let sandbox = creates.of(pool.acquire(&config)).await.expect("a sandbox");
         ends.of(sandbox.destroy()).await;
     }
-    creates.report("cold create, agent answers");
-    ends.report("destroy");
+    creates.report_against(CREATE, "cold create, agent answers");
+    ends.report_against(DESTROY, "destroy");
     let sandbox = pool.acquire(&config).await.expect("a sandbox");
     let mut times = Times::default();
     for _ in 0..rounds {
@@ -74,9 +81,9 @@ async fn warm(drivers: &Drivers, rounds: usize) {
         first_node.push(first_output(&sandbox, ExecRequest::code(Language::JavaScript, "console.log()")).await);
         sandbox.destroy().await;
     }
-    acquires.report("warm acquire");
-    first_python.report("first output of python, fresh sandbox");
-    first_node.report("first output of node, fresh sandbox");
+    acquires.report_against(ACQUIRE, "warm acquire");
+    first_python.report_against(PYTHON, "first output of python, fresh sandbox");
+    first_node.report_against(NODE, "first output of node, fresh sandbox");
     let sandbox = pool.acquire(&config).await.expect("a sandbox");
     rest(&pool).await;
     let mut python = Times::default();
@@ -140,17 +147,10 @@ async fn many(drivers: &Drivers) {
 
 /// How many processes descend from this one.
 fn descendants() -> usize {
-    let folder = std::fs::read_dir("/proc").expect("Linux").flatten();
-    let pids = folder.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let parents: HashMap<u32, u32> = pids.filter_map(|pid| Some((pid, parent(pid)?))).collect();
+    let parents: HashMap<u32, u32> = process::all().map(|process| (process.id, process.parent)).collect();
     let is_ours = |pid: &&u32| {
         let mut line = std::iter::successors(parents.get(*pid), |pid| parents.get(*pid));
         line.any(|pid| *pid == std::process::id())
     };
     parents.keys().filter(is_ours).count()
-}
-
-fn parent(pid: u32) -> Option<u32> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
 }

@@ -12,31 +12,37 @@
 //! | `agent/pump.rs` | bytes in, bytes out |
 //! | `agent/exec.rs` | commands |
 //! | `agent/files.rs` | files |
+//! | `agent/tunnel.rs`, `agent/passage.rs` | the way to the proxy, where the driver has none |
 //! | `agent/heritage.rs` | the same stream in the next program |
 
 mod calls;
 mod exec;
 mod files;
 mod heritage;
+mod passage;
 mod pump;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
+mod tunnel;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use hearth_agent::{Answer, CallId, Failure, FailureKind, Language, Request, VERSION};
+use tokio::io::WriteHalf;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 
 pub(crate) use calls::{Closed, Receive};
 pub(crate) use exec::{Run, ended};
+pub(crate) use heritage::ResumeError;
 
 use crate::driver::ByteStream;
 use crate::error::SandboxError;
 use calls::Calls;
 use pump::Outbox;
+use tunnel::Tunnel;
 
 /// How long the agent may take for what needs no program: longer than any disk.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -51,6 +57,7 @@ pub(crate) struct Agent {
 pub(crate) struct Line {
     calls: Calls,
     outbox: Outbox,
+    tunnel: Arc<Tunnel>,
     languages: Vec<Language>,
 }
 
@@ -86,8 +93,7 @@ impl Agent {
         let hello = Request::Hello { version: VERSION, nonce };
         let greeted = pump::greet(stream, &hello, nonce).await.map_err(|reason| SandboxError::AgentLost { reason })?;
         let (reader, writer) = tokio::io::split(greeted.stream);
-        let outbox = Outbox::new(writer);
-        let line = Arc::new(Line { calls: Calls::new(), outbox, languages: greeted.languages });
+        let line = Arc::new(Line::new(Calls::new(), writer, greeted.languages));
         tokio::spawn(pump::run(line.clone(), reader, greeted.decoder));
         Ok(Self { line })
     }
@@ -182,9 +188,15 @@ impl Agent {
 // === impl Line ===
 
 impl Line {
+    fn new(calls: Calls, writer: WriteHalf<Box<dyn ByteStream>>, languages: Vec<Language>) -> Self {
+        let tunnel = Arc::<Tunnel>::default();
+        Self { calls, outbox: Outbox::new(writer, tunnel.clone()), tunnel, languages }
+    }
+
     fn close(&self, reason: Closed) {
         self.calls.close(reason);
         self.outbox.close();
+        self.tunnel.close();
     }
 }
 

@@ -74,9 +74,9 @@ pub trait Instance: Send + Sync + 'static {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// None at all.
-    Nothing,
-    /// The way to a proxy, or the host's own.
+    /// Hosts that are listed, through the agent: nothing else leads out.
+    Listed,
+    /// The same by a way of the driver's own, or the host's own network.
     All,
 }
 
@@ -116,7 +116,7 @@ pub struct Booted {
     pub instance: Box<dyn Instance>,
     /// To the agent.
     pub agent: Box<dyn ByteStream>,
-    /// The sandbox's way out, for those that have one.
+    /// The sandbox's way out, for those that have one; the agent makes it for others.
     pub uplink: Option<Uplink>,
 }
 

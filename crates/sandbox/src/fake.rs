@@ -99,9 +99,9 @@ impl FakeDriver {
         Self::with_reach(DriverName(name), boot_time, Reach::All)
     }
 
-    /// Its sandboxes can have no network.
+    /// Nothing leads out of its sandboxes but the agent, which says that it listens and plays no more of it.
     pub fn secluded() -> Self {
-        Self::with_reach(DriverName("secluded"), Duration::ZERO, Reach::Nothing)
+        Self::with_reach(DriverName("secluded"), Duration::ZERO, Reach::Listed)
     }
 
     fn with_reach(name: DriverName, boot_time: Duration, reach: Reach) -> Self {
@@ -247,7 +247,7 @@ impl Shared {
         Ok(Booted {
             instance: Box::new(FakeInstance { id: spec.id, shared: self.clone() }),
             agent: Box::new(ours),
-            uplink: Some(Uplink { inside, connections, door: None }),
+            uplink: (self.reach == Reach::All).then_some(Uplink { inside, connections, door: None }),
         })
     }
 

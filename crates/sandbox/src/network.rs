@@ -1,7 +1,8 @@
 //! Where a sandbox's code may connect to: nowhere by default.
 //!
 //! `None` and `AllowList` sandboxes have a network of their own with nothing in it but a loopback. With a list, a proxy on
-//! the host's side (`proxy.rs`) carries what goes to the listed hosts, and only where they have public addresses.
+//! the host's side (`proxy.rs`) carries what goes to the listed hosts, and only where they have public addresses. `*` lists every
+//! host: what the operator's ceiling allows can then be reached.
 
 use std::fmt;
 
@@ -9,11 +10,14 @@ use hearth_egress::EgressPolicy;
 
 use crate::error::SandboxError;
 
+/// In the place of a list: every host.
+const ANY: &str = "*";
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum NetworkPolicy {
     #[default]
     None,
-    /// Hosts that can be reached, through the proxy: `pypi.org`, `*.npmjs.org`, each with `:port` or without.
+    /// Hosts that can be reached, through the proxy: `pypi.org`, `*.npmjs.org`, each with `:port` or without; or `*`.
     AllowList(AllowList),
     /// The host's network as it is, with everything that listens there. Only where the operator says so.
     Full,
@@ -65,7 +69,11 @@ impl AllowList {
         if let Some(host) = hosts.iter().find(|host| !is_host(host)) {
             return Err(wrong(format!("{host:?} is no host")));
         }
-        let policy = EgressPolicy::parse(&hosts.join(",")).map_err(|error| wrong(error.to_string()))?;
+        let policy = match hosts.iter().any(|host| host == ANY) {
+            true if hosts.len() == 1 => EgressPolicy::all(),
+            true => return Err(wrong(format!("{ANY:?} lists every host: list no other beside it"))),
+            false => EgressPolicy::parse(&hosts.join(",")).map_err(|error| wrong(error.to_string()))?,
+        };
         Ok(Self { hosts, policy })
     }
 

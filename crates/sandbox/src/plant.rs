@@ -37,10 +37,13 @@ impl Plant {
             Some(name) => self.drivers.named(name.0)?,
         };
         self.image(&config.image)?;
-        if config.network != NetworkPolicy::None && driver.reach() == Reach::Nothing {
+        if config.network == NetworkPolicy::Full && driver.reach() == Reach::Listed {
             return Err(SandboxError::Denied {
-                what: "a network".to_owned(),
-                reason: format!("{} sandboxes have none", driver.name()),
+                what: "the full network".to_owned(),
+                reason: format!(
+                    "{} sandboxes reach listed hosts only: list them, or * for all that `egress` allows",
+                    driver.name()
+                ),
             });
         }
         Ok(Shape {

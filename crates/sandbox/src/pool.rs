@@ -133,7 +133,7 @@ impl SandboxPool {
     /// half-way, it leaves nothing behind.
     pub async fn acquire(&self, config: &SandboxConfig) -> Result<Sandbox, SandboxError> {
         let unit = self.acquire_unit(config).await?;
-        Sandbox::new(unit, config.clone(), &self.shared.exits)
+        Sandbox::new(unit, config.clone(), &self.shared.exits).await
     }
 
     async fn acquire_unit(&self, config: &SandboxConfig) -> Result<Unit, SandboxError> {

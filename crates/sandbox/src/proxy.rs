@@ -44,7 +44,7 @@ pub use self::registry::Registries;
 /// Connections of one sandbox at once; others wait.
 const MOST_CONNECTIONS: usize = 64;
 /// Where systems keep the certificates of those whom they trust.
-const AUTHORITIES: [&str; 2] = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"];
+pub(crate) const AUTHORITIES: [&str; 2] = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"];
 
 /// What leads out of sandboxes.
 pub(crate) struct Exits {

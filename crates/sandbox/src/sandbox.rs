@@ -27,6 +27,7 @@ use crate::files::{FileInfo, PAGE_LIMIT, Page, Remove, WriteFile};
 use crate::id::{JobId, SandboxId};
 use crate::job::{JobInfo, JobOutput, JobState, Seen};
 use crate::jobs::Jobs;
+use crate::network::NetworkPolicy;
 use crate::proxy::{Exits, Proxy};
 use crate::unit::Unit;
 
@@ -74,8 +75,13 @@ pub struct ExecStream {
 
 impl Sandbox {
     /// On the current runtime.
-    pub(crate) fn new(unit: Unit, config: SandboxConfig, exits: &Exits) -> Result<Self, SandboxError> {
-        let proxy = exits.open(&config.network, unit.take_uplink())?;
+    pub(crate) async fn new(unit: Unit, config: SandboxConfig, exits: &Exits) -> Result<Self, SandboxError> {
+        let uplink = match (&config.network, unit.take_uplink()) {
+            // Not before it is known to be wanted: what is ready, or a template of others, has no door.
+            (NetworkPolicy::AllowList(_), None) => Some(unit.agent().open_tunnel().await?),
+            (_, uplink) => uplink,
+        };
+        let proxy = exits.open(&config.network, uplink)?;
         Ok(Self {
             unit,
             config,

@@ -42,6 +42,7 @@ impl SandboxesConfig {
         if let Some(egress) = &settings.egress {
             pool.egress = egress.clone();
         }
+        pool.packages.size = settings.packages.size.unwrap_or(pool.packages.size);
         if wanted.enabled == Some(false) {
             pool.pooling = Pooling::Off;
         }
@@ -84,7 +85,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use hearth_config::SandboxPoolSettings;
+    use hearth_config::{PackageSettings, SandboxPoolSettings};
     use hearth_core::ByteSize;
 
     use super::*;
@@ -100,6 +101,7 @@ mod tests {
         assert_eq!((config.max_sandboxes, config.pool.min_size, config.pool.max_concurrent_boots), (100, 3, 2));
         assert_eq!(config.pool.warm, [SandboxConfig::default()]);
         assert_eq!(config.ceilings, crate::Ceilings::default());
+        assert_eq!(config.pool.packages.size, ByteSize::mb(2048));
     }
 
     #[test]
@@ -110,6 +112,7 @@ mod tests {
             cpus: Some(32),
             idle_timeout: Some(Duration::from_secs(7)),
             full_network: Some(true),
+            packages: PackageSettings { size: Some(ByteSize::mb(64)), ..PackageSettings::default() },
             pool: SandboxPoolSettings {
                 enabled: Some(false),
                 min_size: Some(9),
@@ -127,6 +130,7 @@ mod tests {
         assert_eq!(config.pool.languages, [Language::Bash]);
         assert_eq!(config.pool.warm.iter().map(|shape| shape.memory.bytes() >> 20).collect::<Vec<_>>(), [16, 64]);
         assert_eq!(config.ceilings.full_network, FullNetwork::Allowed);
+        assert_eq!(config.pool.packages.size, ByteSize::mb(64));
     }
 
     #[test]

@@ -1,20 +1,32 @@
 //! The stronger drivers, for real: gVisor and QEMU, with what `tools/drivers` made. Who lacks that is told so, not let pass.
 #![allow(clippy::unwrap_used)]
 
+#[path = "strong/languages.rs"]
+mod languages;
+#[path = "strong/network.rs"]
+mod network;
 #[path = "strong/outside.rs"]
 mod outside;
+mod registry;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use hearth_core::ByteSize;
+use hearth_egress::EgressPolicy;
 use hearth_sandbox::drivers::gvisor::GVisor;
 use hearth_sandbox::drivers::microvm::{MicroVm, Monitor};
 use hearth_sandbox::drivers::process::SpawnerCommand;
 use hearth_sandbox::{
-    Driver, Drivers, ErrorCode, ExecRequest, Language, PoolConfig, Sandbox, SandboxConfig, SandboxPool, WriteFile,
+    Driver, Drivers, ErrorCode, ExecRequest, ImageName, Language, NetworkPolicy, PoolConfig, Sandbox, SandboxConfig,
+    SandboxPool, WriteFile,
 };
+
+use self::registry::{Dns, Registry};
 
 /// Where `make test` has `tools/drivers` put it.
 fn made(what: &str) -> PathBuf {
@@ -27,11 +39,18 @@ fn spawner() -> SpawnerCommand {
     SpawnerCommand { program: env!("CARGO_BIN_EXE_hearth-spawner").into(), arguments: Vec::new() }
 }
 
-fn pool(driver: Arc<dyn Driver>) -> SandboxPool {
+fn pool_config(driver: Arc<dyn Driver>) -> PoolConfig {
     let config = PoolConfig::new(Drivers::new(driver, []));
     // An emulated guest on a busy machine takes its time.
-    SandboxPool::new(PoolConfig { min_size: 0, boot_timeout: Duration::from_secs(300), ..config })
+    PoolConfig { min_size: 0, boot_timeout: Duration::from_secs(300), ..config }
 }
+
+fn pool(driver: Arc<dyn Driver>) -> SandboxPool {
+    SandboxPool::new(pool_config(driver))
+}
+
+/// Machines are looked at from outside while there is one: who makes one waits for the others to be gone.
+static MACHINES: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
@@ -112,6 +131,7 @@ async fn a_kernel_in_go() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_machine_of_its_own() {
+    let _alone = MACHINES.lock().await;
     let driver = Arc::new(MicroVm::new(spawner(), &made("microvm")));
     let found = driver.probe().await.unwrap();
     assert!(found.summary.contains("in a jail"), "{}", found.summary);
@@ -133,6 +153,74 @@ async fn a_machine_of_its_own() {
     let stats = pool.shutdown().await;
     assert_eq!((stats.created, stats.destroyed, stats.live), (3, 3, 0));
     assert!(!outside::is_alive(monitor), "nothing runs on");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kernel_in_go_runs_every_language_and_reaches_listed_hosts() {
+    let (folder, made_here, kept) = (tempfile::tempdir(), tempfile::tempdir(), tempfile::tempdir());
+    let (folder, made_here, kept) = (folder.unwrap(), made_here.unwrap(), kept.unwrap());
+    let registry = Registry::start(made_here.path());
+    let driver = Arc::new(GVisor::with(Some(made("gvisor/runsc")), folder.path()));
+    let pool = SandboxPool::new(registry.supplies(pool_config(driver), kept.path()));
+    pool.start().await.unwrap();
+    let config = SandboxConfig::default();
+    network::leads_to_listed_hosts_only(&pool, &config, network::server()).await;
+    let sandbox = network::with_hosts(&pool, config, &[&format!("registry.test:{}", registry.port)]).await;
+    languages::all_run(&sandbox).await;
+    let install = "pip install --user --no-input hearth-greeting >/tmp/pip 2>&1 || cat /tmp/pip; \
+                   npm install --no-fund @hearth/greeting >/tmp/npm 2>&1 || cat /tmp/npm ~/.npm/_logs/*; \
+                   python3 -c 'import hearth_greeting; print(hearth_greeting.hello)'; \
+                   node -e \"console.log(require('@hearth/greeting'))\"";
+    let request = ExecRequest { timeout: Some(Duration::from_secs(600)), ..ExecRequest::shell(install) };
+    let installed = sandbox.exec(request).await.unwrap();
+    assert_eq!(text(&installed.stdout), "from the wheel\nfrom the tarball\n", "{}", text(&installed.stderr));
+    assert_eq!((registry.asked(".whl"), registry.asked(".tgz")), (1, 1));
+    sandbox.destroy().await;
+    assert_eq!(pool.shutdown().await.live, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_machine_runs_every_language_that_its_image_has_and_reaches_listed_hosts() {
+    let _alone = MACHINES.lock().await;
+    let image = tempfile::tempdir().unwrap();
+    add_node(image.path());
+    let name = ImageName::new("node").unwrap();
+    let driver = Arc::new(MicroVm::new(spawner(), &made("microvm")));
+    let pool = SandboxPool::new(PoolConfig {
+        images: BTreeMap::from([(name.clone(), image.path().to_owned())]),
+        dns: Arc::new(Dns),
+        egress: EgressPolicy::all(),
+        ..pool_config(driver)
+    });
+    pool.start().await.unwrap();
+    // Its files are in its memory.
+    let config = SandboxConfig { image: name, memory: ByteSize::mb(1024), ..SandboxConfig::default() };
+    network::leads_to_listed_hosts_only(&pool, &config, network::server()).await;
+    let sandbox = pool.acquire(&config).await.unwrap();
+    languages::all_run(&sandbox).await;
+    let trusted = "import ssl\nprint(len(ssl.create_default_context().get_ca_certs()) > 0)";
+    // Some machines trust nobody.
+    if Path::new("/etc/ssl/certs/ca-certificates.crt").exists() {
+        assert_eq!(text(&sandbox.execute(Language::Python, trusted).await.unwrap().stdout), "True\n");
+    }
+    let full = SandboxConfig { network: NetworkPolicy::Full, ..config };
+    let denied = pool.acquire(&full).await.err().unwrap();
+    assert_eq!(denied.code(), ErrorCode::Denied, "{denied}");
+    sandbox.destroy().await;
+    assert_eq!(pool.shutdown().await.live, 0);
+}
+
+/// The guest's usual files, and this machine's node with the libraries that it needs.
+fn add_node(to: &Path) {
+    let script = r#"set -e
+cp -a "$0/." "$1/"
+node=$(readlink -f "$(PATH=/usr/local/bin:/usr/bin command -v node)")
+cp "$node" "$1/usr/bin/node"
+ldd "$node" | awk '$3 ~ "^/" { print $3 }' | while read -r library; do
+  [ -e "$1$library" ] || cp -L "$library" "$1/usr/lib/x86_64-linux-gnu/"
+done"#;
+    let done = Command::new("bash").args(["-c", script]).arg(made("microvm/root")).arg(to).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
 /// A guest that takes all it can get takes no more of the machine than it was given.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::exec::{End, Language, Stream};
 use super::file::Entry;
+use super::passage::{Outward, PassageId};
 use super::request::CallId;
 use super::wire::{Blob, wire_enum, wire_struct, wire_tags};
 
@@ -25,6 +26,8 @@ wire_enum! {
         22 => Found { id: CallId, entry: Entry },
         30 => Done { id: CallId },
         31 => Failed { id: CallId, failure: Failure },
+        40 => Listening { id: CallId, port: u16 },
+        41 => Passage { passage: PassageId, word: Outward },
     }
 }
 
@@ -68,10 +71,10 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 impl Answer {
-    /// The request that this is about; none for `Hello`.
+    /// The request that this is about; none for `Hello`, and for what is about a passage.
     pub fn id(&self) -> Option<CallId> {
         match self {
-            Self::Hello { .. } => None,
+            Self::Hello { .. } | Self::Passage { .. } => None,
             Self::Pong { id }
             | Self::Output { id, .. }
             | Self::Taken { id, .. }
@@ -80,6 +83,7 @@ impl Answer {
             | Self::Entries { id, .. }
             | Self::Found { id, .. }
             | Self::Done { id }
+            | Self::Listening { id, .. }
             | Self::Failed { id, .. } => Some(*id),
         }
     }

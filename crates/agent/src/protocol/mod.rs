@@ -4,5 +4,6 @@ pub mod answer;
 pub mod exec;
 pub mod file;
 pub mod frame;
+pub mod passage;
 pub mod request;
 pub mod wire;

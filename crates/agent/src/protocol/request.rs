@@ -8,6 +8,7 @@ use std::fmt;
 
 use super::exec::{Exec, Language, Signal};
 use super::file::{Missing, Removal};
+use super::passage::{Inward, PassageId};
 use super::wire::{Blob, Malformed, Wire, wire_enum};
 
 /// Both sides must have the same.
@@ -77,5 +78,10 @@ wire_enum! {
         30 => Reseed { id: CallId, seed: Blob },
         /// For what was restored from a snapshot: the time since 1970.
         31 => SetClock { id: CallId, now: std::time::Duration },
+        /// Has the agent listen on that port of the loopback, or on any where it is 0. Answered by `Listening`; connections come as
+        /// passages. Once.
+        40 => Listen { id: CallId, port: u16 },
+        /// Not answered by itself: see `passage.rs`.
+        41 => Passage { passage: PassageId, word: Inward },
     }
 }

@@ -35,7 +35,7 @@ trusted_proxies: [10.0.0.0/8, "::1"]
 access_log: json
 log_format: text
 tls:
-  - { cert: a.pem, key: a.key, hosts: ["*.example.com"] }
+  - { cert: a.pem, key: a.key }
   - cert: b.pem
     key: b.key
 compression: false
@@ -81,7 +81,7 @@ fn every_key_is_read() {
     assert_eq!(config.trusted_proxies.as_ref().map(Vec::len), Some(2));
     assert_eq!((config.access_log, config.log_format), (Some(AccessLog::Json), Some(LogFormat::Text)));
     let tls = config.tls.as_ref().unwrap();
-    assert_eq!((tls[0].hosts.len(), tls[1].cert.as_path(), tls[1].hosts.len()), (1, Path::new("b.pem"), 0));
+    assert_eq!((tls[0].key.as_path(), tls[1].cert.as_path()), (Path::new("a.key"), Path::new("b.pem")));
     assert_eq!((config.compression, config.isolate_owners), (Some(false), Some(true)));
     let otel = config.otel.as_ref().unwrap();
     assert_eq!(otel.endpoint.of("traces"), "https://collector.example:4318/v1/traces");
@@ -135,6 +135,7 @@ fn errors_name_file_line_column_and_key() {
         ("access_log: false", "\"false\" is not known here: write off, text or json"),
         ("jail: requird", "did you mean required?"),
         ("tls: [{cert: a}]", "hearth.yaml:1:7: tls[0]: key is missing beside it"),
+        ("tls: [{cert: a, key: b, hosts: [c.d]}]", "tls[0].hosts: unknown key: the known ones are cert, key"),
         ("tls: [{cert: a, key: 5}]", "tls[0].key: expected text, found the number 5"),
         ("rate_limit: none", "\"none\" is not a rate"),
         ("defaults: {idle_timeout: 1}", "defaults.idle_timeout: unknown key: did you mean idleTimeout?"),

@@ -5,8 +5,20 @@ use std::time::{Duration, Instant};
 
 use hearth_sandbox::{ExecEvent, ExecRequest, Sandbox};
 
+/// What a row should be at most, in milliseconds: half of its times, and ninety-nine of a hundred.
+#[derive(Clone, Copy)]
+pub struct Marks {
+    pub p50: f64,
+    pub p99: f64,
+}
+
 pub fn print_head() {
-    println!("{:40} {:>9} {:>9} {:>9} {:>9} {:>6}", "", "least", "p50", "p99", "most", "n");
+    println!("{:40} {:>9} {:>9} {:>9} {:>9} {:>6}  marks", "", "least", "p50", "p99", "most", "n");
+}
+
+/// How often, unless `ROUNDS` in the environment says so.
+pub fn rounds(usual: usize) -> usize {
+    std::env::var("ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
 pub async fn first_output(sandbox: &Sandbox, request: ExecRequest) -> Duration {
@@ -44,10 +56,30 @@ impl Times {
         self.0.push(time);
     }
 
-    pub fn report(mut self, what: &str) {
-        self.0.sort_unstable();
-        let at = |share: f64| self.0[((self.0.len() - 1) as f64 * share).round() as usize];
-        let [least, median, late, most] = [0.0, 0.5, 0.99, 1.0].map(at);
-        println!("{what:40} {least:>9.2?} {median:>9.2?} {late:>9.2?} {most:>9.2?} {:>6}", self.0.len());
+    pub fn report(self, what: &str) {
+        println!("{}", self.row(what));
     }
+
+    /// With the marks beside it, and whether they are met.
+    pub fn report_against(self, marks: Marks, what: &str) {
+        let Marks { p50, p99 } = marks;
+        let is_met = self.at(0.5) <= milliseconds(p50) && self.at(0.99) <= milliseconds(p99);
+        println!("{}  {p50} / {p99} ms: {}", self.row(what), if is_met { "met" } else { "NOT MET" });
+    }
+
+    fn row(&self, what: &str) -> String {
+        let [least, median, late, most] = [0.0, 0.5, 0.99, 1.0].map(|share| self.at(share));
+        format!("{what:40} {least:>9.2?} {median:>9.2?} {late:>9.2?} {most:>9.2?} {:>6}", self.0.len())
+    }
+
+    /// The time that this share of all is not above.
+    fn at(&self, share: f64) -> Duration {
+        let mut sorted = self.0.clone();
+        sorted.sort_unstable();
+        sorted[((sorted.len() - 1) as f64 * share).round() as usize]
+    }
+}
+
+fn milliseconds(count: f64) -> Duration {
+    Duration::from_secs_f64(count / 1e3)
 }

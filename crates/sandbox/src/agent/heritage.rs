@@ -4,18 +4,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hearth_agent::{CallId, Decoder, Language, Request, VERSION};
+use hearth_agent::{CallId, Decoder, NoSuchLanguage, Request, VERSION};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::calls::{Calls, Receive};
-use super::pump::{self, Outbox};
+use super::pump;
 use super::{Agent, Line};
 use crate::driver::ByteStream;
 use crate::heritage::{Hex, KeptAgent};
 
 /// For what waits to be sent. An agent that takes nothing for so long is of no use to anybody.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Why a stream cannot be continued.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ResumeError {
+    #[error("its agent speaks version {0} of the protocol, not {VERSION}")]
+    Version(u16),
+    #[error("its agent runs something unknown: {0}")]
+    Language(#[from] NoSuchLanguage),
+}
 
 impl Agent {
     /// Ends what is asked but for `kept`, and stops speaking and listening. `None` if the agent is gone, or takes nothing.
@@ -39,16 +48,15 @@ impl Agent {
         stream: Box<dyn ByteStream>,
         kept: KeptAgent,
         calls: Vec<(CallId, Box<dyn Receive>)>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, ResumeError> {
         if kept.version != VERSION {
-            return Err(format!("its agent speaks version {} of the protocol, not {VERSION}", kept.version));
+            return Err(ResumeError::Version(kept.version));
         }
-        let known = |name: &String| name.parse::<Language>().map_err(|error| error.to_string());
-        let languages = kept.languages.iter().map(known).collect::<Result<_, _>>()?;
+        let languages = kept.languages.iter().map(|name| name.parse()).collect::<Result<_, NoSuchLanguage>>()?;
         let mut decoder = Decoder::new();
         decoder.push(&kept.unread.0);
         let (reader, writer) = tokio::io::split(stream);
-        let line = Arc::new(Line { calls: Calls::resume(kept.next, calls), outbox: Outbox::new(writer), languages });
+        let line = Arc::new(Line::new(Calls::resume(kept.next, calls), writer, languages));
         tokio::spawn(pump::run(line.clone(), reader, decoder));
         Ok(Self { line })
     }

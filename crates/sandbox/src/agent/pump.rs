@@ -3,7 +3,7 @@
 //! that carries it; another task reads. Both end with the line, and the line with either.
 //!
 //! Whoever sends much (files, code) waits until there is room in the outbox; what is small and must not wait (a cancel, a ping)
-//! goes in at once.
+//! goes in at once. What passages carry (`tunnel.rs`) comes behind all that, and is asked for when there is room for it.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -19,6 +19,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::Line;
 use super::calls::Closed;
+use super::tunnel::Tunnel;
 use crate::driver::ByteStream;
 use crate::error::SandboxError;
 
@@ -42,7 +43,10 @@ struct Queue {
     /// None once the line is closed.
     writer: Option<WriteHalf<Stream>>,
     frames: VecDeque<Frame>,
-    /// Bytes of the first frame that are sent.
+    /// What it has to say comes when there are no frames.
+    tunnel: Arc<Tunnel>,
+    /// On its way; so many bytes of it are sent.
+    sending: Option<Frame>,
     sent: usize,
     /// Who goes on with the stream: is told what came of a message that is not whole yet.
     heir: Option<oneshot::Sender<Vec<u8>>>,
@@ -107,13 +111,17 @@ pub(super) async fn run(line: Arc<Line>, reader: ReadHalf<Stream>, mut decoder: 
     }
 }
 
-async fn read(line: &Line, mut reader: ReadHalf<Stream>, decoder: &mut Decoder) -> Closed {
+async fn read(line: &Arc<Line>, mut reader: ReadHalf<Stream>, decoder: &mut Decoder) -> Closed {
     let mut buffer = vec![0; READ];
     loop {
         loop {
             match decoder.message::<Answer>() {
                 Ok(Some(answer)) => {
-                    if line.calls.deliver(answer).is_err() {
+                    let heard = match answer {
+                        Answer::Passage { passage, word } => line.tunnel.hear(line, passage, word),
+                        answer => line.calls.deliver(answer),
+                    };
+                    if heard.is_err() {
                         return Closed::Lost("it said more than it may".to_owned());
                     }
                 }
@@ -132,8 +140,9 @@ async fn read(line: &Line, mut reader: ReadHalf<Stream>, decoder: &mut Decoder) 
 // === impl Outbox ===
 
 impl Outbox {
-    pub(super) fn new(writer: WriteHalf<Stream>) -> Self {
-        let queue = Queue { writer: Some(writer), frames: VecDeque::new(), sent: 0, heir: None };
+    pub(super) fn new(writer: WriteHalf<Stream>, tunnel: Arc<Tunnel>) -> Self {
+        let writer = Some(writer);
+        let queue = Queue { writer, frames: VecDeque::new(), tunnel, sending: None, sent: 0, heir: None };
         let (left, asked) = (Notify::new(), Notify::new());
         Self { queue: Mutex::new(queue), left, asked, room: Arc::new(Semaphore::new(ROOM)) }
     }
@@ -158,17 +167,29 @@ impl Outbox {
 
     /// Sends something small without waiting.
     pub(super) fn send_now(&self, request: &Request) {
-        let mut bytes = Vec::new();
-        encode(request, &mut bytes).expect("what is sent so is small");
-        self.put(Frame { bytes, _room: None });
+        self.put(Frame::small(request));
     }
 
     fn put(&self, frame: Frame) {
         let mut queue = self.lock();
-        let is_first = queue.frames.is_empty();
+        let is_idle = queue.is_idle();
         queue.frames.push_back(frame);
-        // The carrier is at it already where something waits, and its waker must stay the one that is told.
-        if is_first && !matches!(queue.push(&mut Context::from_waker(Waker::noop())), Poll::Ready(Ok(()))) {
+        if is_idle {
+            self.begin(&mut queue);
+        }
+    }
+
+    /// A passage has something to say.
+    pub(super) fn nudge(&self) {
+        let mut queue = self.lock();
+        if queue.is_idle() {
+            self.begin(&mut queue);
+        }
+    }
+
+    /// Not where something waits: the carrier is at it already, and its waker must stay the one that is told.
+    fn begin(&self, queue: &mut Queue) {
+        if !matches!(queue.push(&mut Context::from_waker(Waker::noop())), Poll::Ready(Ok(()))) {
             self.left.notify_one();
         }
     }
@@ -208,7 +229,17 @@ impl Outbox {
         let mut queue = self.lock();
         queue.writer = None;
         queue.heir = None;
-        queue.frames.clear();
+        queue.clear();
+    }
+}
+
+// === impl Frame ===
+
+impl Frame {
+    fn small(request: &Request) -> Self {
+        let mut bytes = Vec::new();
+        encode(request, &mut bytes).expect("what is sent so is small");
+        Self { bytes, _room: None }
     }
 }
 
@@ -218,19 +249,33 @@ impl Queue {
     /// Sends what the stream takes.
     fn push(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(writer) = &mut self.writer else {
-            self.frames.clear();
+            self.clear();
             return Poll::Ready(Ok(()));
         };
-        while let Some(frame) = self.frames.front() {
+        loop {
+            if self.sending.is_none() {
+                self.sending = self.frames.pop_front().or_else(|| self.tunnel.word().as_ref().map(Frame::small));
+                self.sent = 0;
+            }
+            let Some(frame) = &self.sending else { break };
             match ready!(Pin::new(&mut *writer).poll_write(context, &frame.bytes[self.sent..]))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                 count => self.sent += count,
             }
             if self.sent == frame.bytes.len() {
-                self.frames.pop_front();
-                self.sent = 0;
+                self.sending = None;
             }
         }
         Pin::new(writer).poll_flush(context)
+    }
+
+    /// Nobody is at sending something.
+    fn is_idle(&self) -> bool {
+        self.sending.is_none() && self.frames.is_empty()
+    }
+
+    fn clear(&mut self) {
+        self.frames.clear();
+        self.sending = None;
     }
 }

@@ -10,14 +10,14 @@ use super::*;
 use crate::exec::ExecEvent;
 
 /// The agent's end of the stream.
-struct Peer {
+pub(super) struct Peer {
     stream: DuplexStream,
     decoder: Decoder,
     heard: VecDeque<Request>,
 }
 
 impl Peer {
-    async fn hear(&mut self) -> Request {
+    pub(super) async fn hear(&mut self) -> Request {
         let mut buffer = vec![0; 64 << 10];
         loop {
             while let Some(request) = self.decoder.message().unwrap() {
@@ -32,7 +32,7 @@ impl Peer {
         }
     }
 
-    async fn say(&mut self, answer: Answer) {
+    pub(super) async fn say(&mut self, answer: Answer) {
         let mut bytes = Vec::new();
         encode(&answer, &mut bytes).unwrap();
         self.stream.write_all(&bytes).await.unwrap();
@@ -60,7 +60,7 @@ fn stream() -> (Box<dyn ByteStream>, Peer) {
     (Box::new(ours), Peer { stream: theirs, decoder: Decoder::new(), heard: VecDeque::new() })
 }
 
-async fn connected() -> (Agent, Peer) {
+pub(super) async fn connected() -> (Agent, Peer) {
     let (ours, mut peer) = stream();
     let greeting = tokio::spawn(Agent::connect(ours));
     let Request::Hello { version, nonce } = peer.hear().await else { panic!("the first is a hello") };

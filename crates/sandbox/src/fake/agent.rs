@@ -115,8 +115,9 @@ impl Played {
                 self.sessions.lock().unwrap_or_else(PoisonError::into_inner).remove(&(language, session));
                 self.mouth.say(Answer::Done { id });
             }
-            // No program here reads as it goes.
-            Request::Stdin { .. } | Request::CloseStdin { .. } => {}
+            Request::Listen { id, port } => self.mouth.say(Answer::Listening { id, port }),
+            // No program here reads as it goes, or connects to anything.
+            Request::Stdin { .. } | Request::CloseStdin { .. } | Request::Passage { .. } => {}
             about_files => {
                 if let Some(answer) = self.files.answer(about_files) {
                     self.mouth.say(answer);

@@ -5,14 +5,29 @@ use std::os::fd::OwnedFd;
 
 use super::SandboxPool;
 use crate::activity::Activity;
-use crate::agent::Agent;
+use crate::agent::{Agent, ResumeError};
 use crate::cid::Origin;
-use crate::driver::Shape;
+use crate::driver::{BootError, Shape};
+use crate::error::SandboxError;
 use crate::heritage::{Bequest, KeptCounts, KeptSandbox};
 use crate::id::{Caller, SandboxId, SessionId};
 use crate::jobs::Jobs;
 use crate::sandbox::{Resumed, Sandbox, Timestamp};
 use crate::unit::{Parts, Unit};
+
+/// Why a sandbox of the program before does not go on.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AdoptError {
+    /// What is said of it makes no sense here, or its way out cannot be opened.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+    #[error(transparent)]
+    Driver(#[from] BootError),
+    #[error(transparent)]
+    Agent(#[from] ResumeError),
+    #[error("every number for virtual machines is taken")]
+    NoNumber,
+}
 
 impl SandboxPool {
     /// As [`shutdown`](Self::shutdown), where so many sandboxes go on without us.
@@ -37,25 +52,23 @@ impl SandboxPool {
     }
 
     /// A sandbox of the program before. On the current runtime.
-    pub(crate) fn adopt(&self, kept: KeptSandbox, descriptors: Vec<OwnedFd>) -> Result<(Caller, Sandbox), String> {
+    pub(crate) fn adopt(&self, kept: KeptSandbox, descriptors: Vec<OwnedFd>) -> Result<(Caller, Sandbox), AdoptError> {
         let ledger = &self.shared.plant.ledger;
         let owner = kept.session.clone().map_or(Caller::Admin, |name| Caller::Session(SessionId::new(name)));
         // Until there is a unit, nobody else counts its end.
         let resumed = self.resumed(kept, descriptors).inspect_err(|_| ledger.destroyed())?;
-        let sandbox = Sandbox::resume(resumed, &self.shared.exits).map_err(|error| error.to_string())?;
-        Ok((owner, sandbox))
+        Ok((owner, Sandbox::resume(resumed, &self.shared.exits)?))
     }
 
-    fn resumed(&self, kept: KeptSandbox, descriptors: Vec<OwnedFd>) -> Result<Resumed, String> {
-        let text = |error: crate::SandboxError| error.to_string();
+    fn resumed(&self, kept: KeptSandbox, descriptors: Vec<OwnedFd>) -> Result<Resumed, AdoptError> {
         let plant = &self.shared.plant;
-        let id: SandboxId = kept.id.parse().map_err(text)?;
-        let driver = plant.drivers.named(&kept.driver).map_err(text)?;
-        let config = kept.config.restored(&plant.drivers).map_err(text)?;
+        let id: SandboxId = kept.id.parse()?;
+        let driver = plant.drivers.named(&kept.driver)?;
+        let config = kept.config.restored(&plant.drivers)?;
         let left = Bequest { note: kept.instance, descriptors, children: kept.children };
-        let booted = driver.adopt(id, left).map_err(|error| error.to_string())?;
+        let booted = driver.adopt(id, left)?;
         let activity = Activity::resume(kept.idle);
-        let (jobs, calls) = Jobs::resume(kept.jobs, &activity).map_err(text)?;
+        let (jobs, calls) = Jobs::resume(kept.jobs, &activity)?;
         let agent = Agent::resume(booted.agent, kept.agent, calls)?;
         let shape = Shape {
             driver: driver.name(),
@@ -64,7 +77,7 @@ impl SandboxPool {
             cpus: config.cpus,
             network: config.network.shape(),
         };
-        let cid = plant.cids.take(Origin::Caller).ok_or("every number for virtual machines is taken")?;
+        let cid = plant.cids.take(Origin::Caller).ok_or(AdoptError::NoNumber)?;
         let (instance, uplink) = (booted.instance, booted.uplink);
         let unit = Unit::new(Parts { id, shape, agent, uplink, instance, ledger: plant.ledger.clone(), cid });
         Ok(Resumed { unit, config, created_at: Timestamp(kept.created_at), age: kept.age, activity, jobs })

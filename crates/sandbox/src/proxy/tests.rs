@@ -141,20 +141,47 @@ async fn without_a_list_nothing_leads_out() {
 }
 
 #[tokio::test]
-async fn a_driver_without_a_network_is_not_asked_for_one() {
+async fn where_nothing_else_leads_out_the_agent_does_and_the_hosts_network_cannot_be_had() {
     let driver = FakeDriver::secluded();
     let pool = SandboxPool::new(PoolConfig::new(Drivers::new(Arc::new(driver.clone()), [])));
-    for network in [NetworkPolicy::Full, NetworkPolicy::allow_list(["allowed.test"]).unwrap()] {
-        let config = SandboxConfig::builder().network(network).build().unwrap();
-        let error = pool.acquire(&config).await.err().unwrap();
-        assert_eq!(error.to_string(), "a network is not allowed here: secluded sandboxes have none");
-    }
+    let with = |network| SandboxConfig::builder().network(network).build().unwrap();
+    let error = pool.acquire(&with(NetworkPolicy::Full)).await.err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "the full network is not allowed here: secluded sandboxes reach listed hosts only: list them, or * for all that \
+         `egress` allows"
+    );
     assert_eq!(driver.begun(), 0);
+    let sandbox = pool.acquire(&with(NetworkPolicy::allow_list(["allowed.test"]).unwrap())).await.unwrap();
+    assert_eq!(
+        sandbox.exec(ExecRequest::shell("env HTTPS_PROXY")).await.unwrap().stdout,
+        "http://127.0.0.1:3128\n",
+        "it is opened when it is asked for"
+    );
+    let without = pool.acquire(&with(NetworkPolicy::None)).await.unwrap();
+    assert_eq!(without.exec(ExecRequest::shell("env HTTPS_PROXY")).await.unwrap().stdout, "\n");
+}
+
+#[tokio::test]
+async fn a_star_is_every_host_that_the_ceiling_allows() {
+    let port = server().await;
+    let scene = scene(&["*"], EgressPolicy::all()).await;
+    let answer = scene.say(&format!("GET http://any.test:{port}/x HTTP/1.1\r\n\r\n")).await;
+    assert!(answer.starts_with("heard GET /x"), "{answer}");
+    scene.end().await;
+    let scene = self::scene(&["*"], EgressPolicy::public()).await;
+    for target in ["any.test", "127.0.0.1"] {
+        let answer = scene.say(&format!("CONNECT {target}:{port} HTTP/1.1\r\n\r\n")).await;
+        assert!(answer.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{target}: {answer}");
+    }
+    scene.end().await;
 }
 
 #[test]
 fn lists_are_lists_of_hosts() {
-    for hosts in [&[][..], &["all"], &["public"], &["none"], &["a.test,all"], &["http://a.test/"], &["a b"]] {
+    for hosts in
+        [&[][..], &["all"], &["public"], &["none"], &["a.test,all"], &["http://a.test/"], &["a b"], &["*", "a.test"]]
+    {
         let error = NetworkPolicy::allow_list(hosts.iter().copied()).unwrap_err();
         assert!(error.to_string().starts_with("network: "), "{hosts:?}: {error}");
     }

@@ -84,8 +84,8 @@ impl Sandboxes {
                     taken.extend(children);
                     count += 1;
                 }
-                Err(reason) => {
-                    tracing::warn!(sandbox = id, reason, "A sandbox did not survive the upgrade");
+                Err(error) => {
+                    tracing::warn!(sandbox = id, %error, "A sandbox did not survive the upgrade");
                     given_up.extend(children);
                 }
             }

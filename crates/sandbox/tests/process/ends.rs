@@ -6,21 +6,15 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use hearth_jail::process::{self, Process};
 use hearth_sandbox::{Driver, Language, SandboxConfig, SandboxState};
 
 use crate::{PATIENCE, driver, pool, sandbox, sh};
 
 /// Parents and times of birth of all processes.
 fn processes() -> HashMap<u32, (u32, u64)> {
-    let numbers =
-        std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    numbers
-        .filter_map(|pid: u32| {
-            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-            let fields: Vec<&str> = stat[stat.rfind(')')? + 2..].split(' ').collect();
-            (fields[0] != "Z").then_some((pid, (fields[1].parse().ok()?, fields[19].parse().ok()?)))
-        })
-        .collect()
+    let alive = process::all().filter(Process::is_alive);
+    alive.map(|process| (process.id, (process.parent, process.born))).collect()
 }
 
 /// A process and all below it, each with its time of birth, so that another with its number is not taken for it.

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use hearth_jail::process::Process;
+
 /// The one process below this one that has `mark` in its command line.
 pub fn monitor(mark: &str) -> u32 {
     let found = below(mark);
@@ -126,10 +128,7 @@ pub fn memory_limit(pid: u32) -> u64 {
 
 /// Of all its threads, in user and system mode.
 pub fn cpu_time(pid: u32) -> Duration {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
-    let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
-    Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second())
+    Duration::from_millis(Process::read(pid).unwrap().ticks * 1000 / rustix::param::clock_ticks_per_second())
 }
 
 fn status(pid: u32, key: &str) -> String {
@@ -143,9 +142,7 @@ fn is_below(mut pid: u32, ancestor: u32) -> bool {
         if pid == ancestor {
             return true;
         }
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let parent = stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(1)?.parse().ok());
-        pid = parent.unwrap_or(0);
+        pid = Process::read(pid).map_or(0, |process| process.parent);
     }
     false
 }

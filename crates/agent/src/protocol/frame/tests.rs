@@ -6,6 +6,7 @@ use super::*;
 use crate::protocol::answer::{Answer, Failure, FailureKind};
 use crate::protocol::exec::{Command, End, Exec, Language, Signal, Stdin, Stream};
 use crate::protocol::file::{Entry, EntryKind, Missing, Removal};
+use crate::protocol::passage::{Inward, Outward, PassageId};
 use crate::protocol::request::{CallId, Request};
 use crate::protocol::wire::Blob;
 
@@ -45,6 +46,11 @@ fn requests() -> Vec<Request> {
         Request::Rename { id, from: path.clone(), to: path },
         Request::Reseed { id, seed: Blob(vec![9; 32]) },
         Request::SetClock { id, now: Duration::from_secs(1) },
+        Request::Listen { id, port: 3128 },
+        Request::Passage { passage: PassageId(1), word: Inward::Data { bytes: Blob(vec![0; 9]) } },
+        Request::Passage { passage: PassageId(1), word: Inward::End {} },
+        Request::Passage { passage: PassageId(u32::MAX), word: Inward::Taken { bytes: 9 } },
+        Request::Passage { passage: PassageId(1), word: Inward::Close {} },
     ]
 }
 
@@ -76,6 +82,12 @@ fn answers() -> Vec<Answer> {
         Answer::Found { id, entry },
         Answer::Done { id },
         Answer::Failed { id, failure: Failure { kind: FailureKind::Full, message: "full".into() } },
+        Answer::Listening { id, port: 3128 },
+        Answer::Passage { passage: PassageId(1), word: Outward::Opened {} },
+        Answer::Passage { passage: PassageId(1), word: Outward::Data { bytes: Blob(vec![0; 9]) } },
+        Answer::Passage { passage: PassageId(1), word: Outward::End {} },
+        Answer::Passage { passage: PassageId(1), word: Outward::Taken { bytes: 9 } },
+        Answer::Passage { passage: PassageId(1), word: Outward::Gone {} },
     ]
 }
 

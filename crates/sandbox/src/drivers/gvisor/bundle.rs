@@ -11,6 +11,12 @@ use serde_json::{Value, json};
 
 use crate::driver::Image;
 
+/// Of `/etc`, beside what is made here: whom the machine trusts, and which of several programs is meant by a name.
+const ETC: [&str; 2] = ["/etc/ssl/certs", "/etc/alternatives"];
+
+/// What is installed here is nobody's but the sandbox's own: pip may.
+const ENV: [&str; 3] = ["PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/work", "PIP_BREAK_SYSTEM_PACKAGES=1"];
+
 /// Writes one to `bundle`. `own` is the server's folder, for what all sandboxes share.
 pub(super) fn write(own: &Path, bundle: &Path, image: &Image, plan: &Plan) -> io::Result<()> {
     let root = match image {
@@ -30,7 +36,8 @@ fn shared_root(own: &Path) -> io::Result<PathBuf> {
         return Ok(root);
     }
     let made = own.join(format!("root-{:?}", std::thread::current().id()));
-    for name in ["usr", "proc", "dev", "tmp", "work", "etc"] {
+    let own = ["usr", "proc", "dev", "tmp", "work", "etc"].into_iter();
+    for name in own.chain(ETC.map(|folder| folder.trim_start_matches('/'))) {
         fs::DirBuilder::new().recursive(true).mode(0o755).create(made.join(name))?;
     }
     for name in ["bin", "sbin", "lib", "lib64"] {
@@ -81,6 +88,8 @@ fn specification(image: &Image, root: &Path, programs: &Path, plan: &Plan) -> Va
     ];
     if *image == Image::Host {
         mounts.push(read_only(Path::new("/usr"), "/usr"));
+        let there = ETC.into_iter().filter(|folder| Path::new(folder).is_dir());
+        mounts.extend(there.map(|folder| read_only(Path::new(folder), folder)));
     }
     let namespaces = ["pid", "network", "ipc", "uts", "mount"].map(|kind| json!({ "type": kind }));
     json!({
@@ -88,7 +97,7 @@ fn specification(image: &Image, root: &Path, programs: &Path, plan: &Plan) -> Va
         "process": {
             "user": { "uid": 0, "gid": 0 },
             "args": ["/.hearth/agent"],
-            "env": ["PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/work"],
+            "env": ENV,
             "cwd": "/work",
             "capabilities": { "bounding": [], "effective": [], "permitted": [] },
             "noNewPrivileges": true,

@@ -8,7 +8,8 @@
 //! | `template.rs` | a sandbox that others are copies of |
 //!
 //! The agent is the first process; its connection is the standard input that `runsc` was given. The files are the machine's
-//! own system, read-only, or those of an image; what is written is in memory. There is no network. The first of a shape is
+//! own system, read-only, or those of an image; what is written is in memory. There is no network but a loopback: what leads out goes
+//! over the agent's connection. The first of a shape is
 //! started, its interpreters with it, and kept as a template; those that follow are copies, which are there as soon as an empty
 //! one would be. Where `runsc` cannot do that, each is started anew.
 //!
@@ -130,7 +131,7 @@ impl Driver for GVisor {
     }
 
     fn reach(&self) -> Reach {
-        Reach::Nothing
+        Reach::Listed
     }
 
     fn probe(&self) -> BoxFuture<'_, Result<Probe, Unavailable>> {

@@ -9,10 +9,13 @@ use std::path::Path;
 
 use super::vmm::Port;
 use super::vsock;
+use crate::proxy::AUTHORITIES;
 
 const DIRECTORY: u32 = 0o040_000;
 const REGULAR: u32 = 0o100_000;
 const DEVICE: u32 = 0o020_000;
+const LINK: u32 = 0o120_000;
+const CERTIFICATES: &str = "etc/ssl/certs/ca-certificates.crt";
 /// What the guest runs first: makes the world as programs expect it, puts in the modules, and becomes the agent. When the agent
 /// ends the kernel has nobody to run, and the machine ends.
 const INIT: &str = "#!/bin/sh
@@ -25,7 +28,7 @@ mount -t devpts pts /dev/pts
 mount -t tmpfs -o mode=1777 tmp /tmp
 ip link set lo up
 for module in MODULES; do insmod /$module; done
-export PATH=/usr/local/bin:/usr/bin:/bin HOME=/work
+export PATH=/usr/local/bin:/usr/bin:/bin HOME=/work PIP_BREAK_SYSTEM_PACKAGES=1
 exec /agent --port=PORT
 ";
 
@@ -62,12 +65,14 @@ fn init(port: Port) -> String {
     INIT.replace("MODULES", &modules(port).join(" ")).replace("PORT", &name)
 }
 
-/// Writes one with everything below `root`, the programs and the modules. What `root` has under the names of these is left out.
+/// Writes one with everything below `root`, the programs and the modules. What `root` has under the names of these is left out. Where it
+/// trusts nobody it trusts whom the machine trusts.
 pub(super) fn write(to: &File, root: &Path, way: Way<'_>, programs: Programs<'_>) -> io::Result<()> {
     let modules = modules(way.port);
     let own = [&["init", "agent", ".hearth"], modules].concat();
     let mut archive = Archive { to: BufWriter::new(to), entries: 0, own };
     archive.folder(root, Path::new(""))?;
+    archive.trust(root)?;
     archive.entry(b"init", REGULAR | 0o755, init(way.port).as_bytes(), 0)?;
     archive.entry(b"agent", REGULAR | 0o755, programs.agent, 0)?;
     archive.entry(b".hearth", DIRECTORY | 0o755, b"", 0)?;
@@ -111,6 +116,25 @@ impl Archive<'_> {
                 File::open(&path)?.read_to_end(&mut contents)?;
                 self.entry(bytes, REGULAR | (metadata.mode() & 0o7777), &contents, 0)?;
             }
+        }
+        Ok(())
+    }
+
+    /// The certificates of those whom programs inside believe to be who they say they are.
+    fn trust(&mut self, root: &Path) -> io::Result<()> {
+        let lacks = |name: &str| fs::symlink_metadata(root.join(name)).is_err();
+        let Some(certificates) = AUTHORITIES.iter().find_map(|path| fs::read(path).ok()) else { return Ok(()) };
+        if !lacks("etc/ssl") {
+            return Ok(());
+        }
+        for folder in ["etc", "etc/ssl", "etc/ssl/certs"].into_iter().filter(|folder| lacks(folder)) {
+            self.entry(folder.as_bytes(), DIRECTORY | 0o755, b"", 0)?;
+        }
+        self.entry(CERTIFICATES.as_bytes(), REGULAR | 0o644, &certificates, 0)?;
+        // Where Debian's OpenSSL looks for them.
+        if root.join("usr/lib").is_dir() && lacks("usr/lib/ssl") {
+            self.entry(b"usr/lib/ssl", DIRECTORY | 0o755, b"", 0)?;
+            self.entry(b"usr/lib/ssl/cert.pem", LINK | 0o777, format!("/{CERTIFICATES}").as_bytes(), 0)?;
         }
         Ok(())
     }
@@ -173,6 +197,7 @@ mod tests {
         fs::create_dir_all(root.path().join("usr/bin")).unwrap();
         fs::write(root.path().join("usr/bin/a"), b"12345").unwrap();
         fs::write(root.path().join("init"), b"not this one").unwrap();
+        fs::create_dir(root.path().join("etc")).unwrap();
         symlink("usr/bin", root.path().join("bin")).unwrap();
         let modules = tempfile::tempdir().unwrap();
         for name in super::modules(Port::Vsock) {
@@ -193,6 +218,10 @@ mod tests {
         assert_eq!(get(".hearth/typescript").2, b"the other");
         assert_eq!(get("dev/console").1, DEVICE | 0o600);
         assert_eq!(get("vsock.ko").2, b"m");
+        // Some machines trust nobody.
+        if let Some(trusted) = AUTHORITIES.iter().find_map(|path| fs::read(path).ok()) {
+            assert!(get(CERTIFICATES).2 == trusted);
+        }
         let init = String::from_utf8(get("init").2.clone()).unwrap();
         assert!(init.starts_with("#!/bin/sh"));
         assert!(init.contains("for module in virtio_mmio.ko vsock.ko vmw_vsock_virtio_transport_common.ko "));

@@ -13,7 +13,7 @@
 //! | `initramfs.rs` | the guest's files |
 //! | `file.rs` | files without a name |
 //!
-//! A guest has no network. A guest that takes its monitor over finds itself between walls like those of `process` sandboxes, and
+//! A guest has no network: what leads out goes over the agent's connection. A guest that takes its monitor over finds itself between walls like those of `process` sandboxes, and
 //! stricter. A monitor ends with its spawner, and that with the server, by whatever means.
 
 mod api;
@@ -163,7 +163,7 @@ impl Driver for MicroVm {
     }
 
     fn reach(&self) -> Reach {
-        Reach::Nothing
+        Reach::Listed
     }
 
     fn probe(&self) -> BoxFuture<'_, Result<Probe, Unavailable>> {

@@ -1,0 +1,43 @@
+//! What runs in a sandbox, whatever it is made of: each language, and what each keeps in a session.
+
+use bytes::Bytes;
+use hearth_sandbox::{Code, Command, ExecRequest, Language, Sandbox};
+
+use crate::text;
+
+const ALL: [(Language, &str, [&str; 2]); 5] = [
+    (Language::Python, "import sys\nprint(6 * 7)", ["x = 41", "print(x + 1)"]),
+    (Language::JavaScript, "const os = require('node:os');\nconsole.log(6 * 7)", ["let x = 41", "console.log(x + 1)"]),
+    (
+        Language::TypeScript,
+        "enum E { A = 40 }\ninterface B { c: number }\nconst b: B = { c: 2 };\nconsole.log(E.A + b.c as number)",
+        ["type N = number; let x: N = 41", "console.log(x + 1 as number)"],
+    ),
+    (Language::Bash, "a=(1 42); echo ${a[1]}", ["x=41", "echo $((x + 1))"]),
+    (Language::Sh, "echo $((6 * 7))", ["x=41", "echo $((x + 1))"]),
+];
+
+pub async fn all_run(sandbox: &Sandbox) {
+    for (language, code, session) in ALL {
+        assert!(sandbox.languages().contains(&language), "there is no {language}: {:?}", sandbox.languages());
+        // The second finds another interpreter that waits, or none yet.
+        for _ in 0..2 {
+            let result = sandbox.execute(language, code).await.unwrap();
+            assert_eq!(text(&result.stdout), "42\n", "{language}: {}", text(&result.stderr));
+        }
+        let in_session = |source: &str| {
+            let (source, session) = (Bytes::from(source.to_owned()), Some("one".to_owned()));
+            ExecRequest::new(Command::Code(Code { language, source, session }))
+        };
+        let set = sandbox.exec(in_session(session[0])).await.unwrap();
+        assert_eq!(set.exit_code, Some(0), "{language}: {}", text(&set.stderr));
+        let got = sandbox.exec(in_session(session[1])).await.unwrap();
+        assert_eq!(text(&got.stdout), "42\n", "{language}: {}", text(&got.stderr));
+    }
+    let wrong = sandbox.execute(Language::TypeScript, "interface A {\n  b: string\n}\nlet c: = 1;").await.unwrap();
+    assert_eq!(wrong.exit_code, Some(1));
+    assert!(text(&wrong.stderr).starts_with("[code].ts:4:8: SyntaxError: "), "{}", text(&wrong.stderr));
+    let thrown = "const a: string = 'deep';\nfunction f(b: string): never {\n  throw new Error(b);\n}\nf(a);";
+    let thrown = sandbox.execute(Language::TypeScript, thrown).await.unwrap();
+    assert!(text(&thrown.stderr).contains("[code].ts:3:9"), "{}", text(&thrown.stderr));
+}
