@@ -34,6 +34,15 @@ fn resident() -> f64 {
     line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1024.0
 }
 
+/// The parts of V8's blob (`src/snapshot/snapshot.cc`): after the header come what each isolate has, what all share, and the context.
+fn parts(snapshot: &Snapshot) -> [usize; 2] {
+    let bytes = snapshot.bytes();
+    let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+    let [read_only, shared, context] = [80, 84, 88].map(number);
+    let blob = number(bytes.len() - 8);
+    [read_only + context - shared, blob - context]
+}
+
 /// CPU time of this thread: what others do to the machine is not in it.
 fn cpu() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -50,6 +59,7 @@ fn main() {
     let started = Instant::now();
     let snapshot = Snapshot::make(platform).unwrap();
     println!("snapshot: {} KiB, made in {:.1?}", snapshot.bytes().len() / 1024, started.elapsed());
+    println!("  read for each isolate {} bytes, for each context {} bytes", parts(&snapshot)[0], parts(&snapshot)[1]);
     let snapshot = Snapshot::from_static(Box::leak(snapshot.bytes().to_vec().into_boxed_slice()));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     runtime.block_on(async move { tokio::spawn(benches(platform, snapshot)).await.unwrap() });

@@ -12,10 +12,7 @@ const {
 } = require("primordials");
 const { converters, createSequenceConverter } = require("webidl");
 const { currentRequest } = require("request_scope");
-const { setReportException } = require("dom/report");
-const { AbortController, AbortSignal } = require("dom/abort");
-const { Event } = require("dom/event");
-const { inspect, registerPlatformClass } = require("inspect");
+const { inspect } = require("inspect");
 const { formatArguments, formatTable } = require("console_format");
 const { op_console, op_now } = require("ops");
 
@@ -188,14 +185,4 @@ for (let i = 0; i < keys.length; i++) {
 }
 ObjectDefineProperty(console, SymbolToStringTag, { __proto__: null, value: "console", configurable: true });
 
-registerPlatformClass(Event, ["type", "target", "defaultPrevented", "cancelable", "timeStamp"]);
-registerPlatformClass(AbortSignal, ["aborted", "reason"]);
-registerPlatformClass(AbortController, ["signal"]);
-
-/** "Uncaught ...", for exceptions that nobody handles; never throws. */
-function printUncaught(error) {
-  print("error", `Uncaught ${inspect(error)}`);
-}
-setReportException(printUncaught);
-
-module.exports = { console, dropConsole, printUncaught };
+module.exports = { console, dropConsole };

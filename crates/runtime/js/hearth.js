@@ -4,7 +4,15 @@
 // put where no app can replace it; `Bun` has the part of Bun's object of that name that such apps use here.
 
 const { ObjectFreeze } = require("primordials");
-const { file } = require("file/app_file");
+const webidl = require("webidl");
+
+const appFiles = lazy("file/app_file");
+
+function file(path, options = undefined) {
+  const prefix = "Failed to execute 'file' on 'Hearth'";
+  webidl.requiredArguments(arguments.length, 1, prefix);
+  return appFiles.use().appFile(path, options, prefix);
+}
 
 const bun = ObjectFreeze({ __proto__: null, file });
 

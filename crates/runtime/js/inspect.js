@@ -17,7 +17,7 @@ const { isArrayBuffer, isSharedArrayBuffer } = require("webidl");
 const { asBytes } = require("infra/bytes");
 const { truncate, formatKey, formatPrimitive, layout } = require("inspect_text");
 const {
-  accepts, classOf, formatBoxed, formatError, formatFunction, formatRegExp, ownData, prefixOf, registerPlatformClass,
+  accepts, classOf, formatBoxed, formatError, formatFunction, formatRegExp, ownData, prefixOf,
 } = require("inspect_kinds");
 
 const MAX_ITEMS = 100, MAX_TOTAL = 64 * 1024, MAX_DEPTH = 4;
@@ -245,11 +245,11 @@ function addHidden(object, key, entries) {
   if (desc !== undefined && !desc.enumerable) entries.add(`[${key}]: ${formatDescriptor(desc, entries)}`);
 }
 
-function addPlatformEntries(object, { getters, pairs }, entries) {
+function addPlatformEntries(object, { attributes, pairs }, entries) {
   // The prototype of a class has its getters, but none of its state: they throw.
-  for (let i = 0; i < getters.length; i++) {
+  for (let i = 0; i < attributes.length; i++) {
     try {
-      entries.add(`${getters[i][0]}: ${entries.format(getters[i][1](object))}`);
+      entries.add(`${attributes[i][0]}: ${entries.format((0, attributes[i][1])(object))}`);
     } catch {
       return;
     }
@@ -306,4 +306,4 @@ function addProperties(object, entries, { isList, hide }) {
   }
 }
 
-module.exports = { MAX_TOTAL, inspect, registerPlatformClass };
+module.exports = { MAX_TOTAL, inspect };

@@ -2,40 +2,21 @@
 "use strict";
 // What inspect.js asks about a single object, without going into its parts: its class, and the texts of functions,
 // errors, regular expressions and boxed values. No getter of an app is called, nothing is looked up that it can change.
-//
-// registerPlatformClass says which attributes of our own classes are shown: their state is private, and their getters,
-// taken here as they were at load, are ours.
 
 const {
-  ArrayPrototypePush, BigIntPrototypeValueOf, BooleanPrototypeValueOf, Error, ErrorPrototype, FunctionPrototypeToString,
+  BigIntPrototypeValueOf, BooleanPrototypeValueOf, ErrorPrototype, FunctionPrototypeCall, FunctionPrototypeToString,
   NumberPrototypeValueOf, ObjectGetPrototypeOf, ObjectPrototype, RegExpPrototypeGetDotAll, RegExpPrototypeGetGlobal,
   RegExpPrototypeGetHasIndices, RegExpPrototypeGetIgnoreCase, RegExpPrototypeGetMultiline, RegExpPrototypeGetSource,
-  RegExpPrototypeGetSticky, RegExpPrototypeGetUnicode, RegExpPrototypeGetUnicodeSets, SafeMap,
+  RegExpPrototypeGetSticky, RegExpPrototypeGetUnicode, RegExpPrototypeGetUnicodeSets,
   StringPrototypeIncludes, StringPrototypeIndexOf, StringPrototypeSlice, StringPrototypeStartsWith,
-  StringPrototypeValueOf, SymbolPrototypeValueOf, SymbolToStringTag, safeGetOwnPropertyDescriptor, uncurryThis,
+  StringPrototypeValueOf, SymbolPrototypeValueOf, SymbolToStringTag, errorStackGetter,
+  safeGetOwnPropertyDescriptor,
 } = require("primordials");
+const { platformClassOf } = require("platform_classes");
 const { truncate, formatPrimitive } = require("inspect_text");
 
 /** How far up a prototype chain to look: a Proxy can make it endless. */
 const MAX_CHAIN = 1000;
-
-/** Prototype to { name, attributes: [key, getter]..., pairs }. */
-const platformClasses = new SafeMap();
-
-/**
- * @param {string[]} attributes the ones to show; reading them must have no effect
- * @param {(object: any) => any[]} [pairs] for what looks like a map: [key, value, key, value, ...]
- */
-function registerPlatformClass(Class, attributes, pairs = undefined) {
-  const getters = [];
-  for (let i = 0; i < attributes.length; i++) {
-    let at = Class.prototype;
-    let desc;
-    while ((desc = safeGetOwnPropertyDescriptor(at, attributes[i])) === undefined) at = ObjectGetPrototypeOf(at);
-    ArrayPrototypePush(getters, [attributes[i], uncurryThis(desc.get)]);
-  }
-  platformClasses.set(Class.prototype, { __proto__: null, getters, pairs });
-}
 
 /** Whether a built-in that insists on the kind of its `this` accepts the value. */
 function accepts(method, value, argument = undefined) {
@@ -69,7 +50,7 @@ function classOf(object) {
       if (typeof tag === "string") found.tag = truncate(tag, 200);
     }
     if (at === ErrorPrototype && i > 0) found.isError = true;
-    if (found.platform === undefined) found.platform = platformClasses.get(at);
+    if (found.platform === undefined) found.platform = platformClassOf(at);
     at = ObjectGetPrototypeOf(at);
     if (at === ObjectPrototype && found.name !== undefined) break;
   }
@@ -104,11 +85,6 @@ function formatFunction(fn, cls) {
   return name === undefined ? `[${kind} (anonymous)]` : `[${kind}: ${name}]`;
 }
 
-/** The getter of `stack` that V8 gives to every error: the one that may be called. Undefined where it is plain data. */
-const stackGetter = safeGetOwnPropertyDescriptor(new Error(), "stack").get;
-
-const getStack = stackGetter === undefined ? undefined : uncurryThis(stackGetter);
-
 /** The stack, under the name that the error has now or its class has; "[Name: message]" if there is no stack. */
 function formatError(error, cls) {
   const own = ownData(error, "name");
@@ -116,7 +92,7 @@ function formatError(error, cls) {
   let stack;
   try {
     const desc = safeGetOwnPropertyDescriptor(error, "stack");
-    if (desc !== undefined) stack = desc.get !== undefined && desc.get === stackGetter ? getStack(error) : desc.value;
+    if (desc !== undefined) stack = desc.get !== undefined && desc.get === errorStackGetter ? FunctionPrototypeCall(errorStackGetter, error) : desc.value;
   } catch {
     // Error.prepareStackTrace is the app's
   }
@@ -159,5 +135,5 @@ function formatBoxed(object) {
 }
 
 module.exports = {
-  registerPlatformClass, accepts, ownData, classOf, prefixOf, formatFunction, formatError, formatRegExp, formatBoxed,
+  accepts, ownData, classOf, prefixOf, formatFunction, formatError, formatRegExp, formatBoxed,
 };

@@ -12,26 +12,26 @@ const {
 } = require("primordials");
 const { op_background_error, op_console, op_event_done, op_request_fail } = require("ops");
 const { currentRequest, frameFor, swapFrame } = require("request_scope");
-const { DOMException } = require("dom/exception");
 const { setReportException } = require("dom/report");
 const { abortNativeRequest, requestFromNative } = require("fetch/request");
 const { isResponse, plainBody, respondNative } = require("fetch/response");
-const { stopPumps } = require("streams/native");
-const { deliverSocket, dropSockets } = require("websocket/socket");
-const { dropTimers, fireTimer } = require("timers");
-const { inspect, MAX_TOTAL } = require("inspect");
-const { dropConsole } = require("console");
 const { addPending, dropPending, pendingRequest } = require("events/pending");
 const { callListeners, listens } = require("events/scope");
-const {
-  KEY, ExecutionContext, FetchEvent, ScheduledEvent, TaskEvent, isAnswered, onAnswer, setWaitUntilReport,
-} = require("events/extendable");
+const { KEY, ExecutionContext, setWaitUntilReport } = require("events/context");
 const { defineHearth, finishContext } = require("globals");
 const { makeHearth } = require("hearth");
-const { createRouter } = require("routes/router");
-const { requireCommonJs } = require("commonjs");
 const { prepareStackTrace } = require("stack");
-const asyncHooks = require("node/async_hooks");
+
+const exceptions = lazy("dom/exception");
+const streams = lazy("streams/native");
+const sockets = lazy("websocket/socket");
+const timers = lazy("timers");
+const inspection = lazy("inspect");
+const consoles = lazy("console");
+const events = lazy("events/extendable");
+const routers = lazy("routes/router");
+const commonJs = lazy("commonjs");
+const asyncHooks = lazy("node/async_hooks");
 
 const FETCH = 1, SCHEDULED = 2, TASK = 4;
 // Hooks, not events: src/worker/hooks.rs.
@@ -63,7 +63,7 @@ function setHandlers(namespace) {
     onScheduled = method("scheduled");
     onTask = method("task");
     const { routes } = target;
-    if (areOurs(routes, main)) onFetch = createRouter(target, routes, onFetch);
+    if (areOurs(routes, main)) onFetch = routers.use().createRouter(target, routes, onFetch);
   }
   onIdle = hook(namespace, "onIdle");
   onTerminate = hook(namespace, "onTerminate");
@@ -101,8 +101,8 @@ function isClass(value) {
 
 /** Which specifiers reach these is the loader's decision: apps get node:async_hooks, `hearth eval` the other. */
 function builtinModule(id) {
-  if (id === "node:async_hooks") return asyncHooks;
-  return id === "hearth:inspect" ? { inspect } : undefined;
+  if (id === "node:async_hooks") return asyncHooks.use();
+  return id === "hearth:inspect" ? { inspect: inspection.use().inspect } : undefined;
 }
 
 // ---- fetch
@@ -140,7 +140,7 @@ function await_(id, request, result) {
 function answer(id, response) {
   try {
     if (!isResponse(response)) {
-      throw new TypeError(`the handler returned no Response but ${inspect(response, 1, 200)}`);
+      throw new TypeError(`the handler returned no Response but ${inspection.use().inspect(response, 1, 200)}`);
     }
     if (!respondNative(id, response)) dropPending(id);
   } catch (error) {
@@ -149,6 +149,7 @@ function answer(id, response) {
 }
 
 function dispatchFetchEvent(id, request) {
+  const { FetchEvent, isAnswered, onAnswer } = events.use();
   const event = new FetchEvent(KEY, id, request);
   addPending(id, request);
   let answered = false;
@@ -179,8 +180,8 @@ function abortRequest(id, message) {
   dropPending(id);
   const before = swapFrame(frameFor(id));
   try {
-    if (request !== undefined) abortNativeRequest(request, new DOMException(message, "AbortError"));
-    stopPumps(id);
+    if (request !== undefined) abortNativeRequest(request, makeDomException(message, "AbortError"));
+    if (streams.exports !== undefined) streams.exports.stopPumps(id);
   } catch (error) {
     background(id, error);
   } finally {
@@ -193,6 +194,7 @@ function abortRequest(id, message) {
 function dispatchScheduled(id, time, cron) {
   const before = swapFrame(frameFor(id));
   try {
+    const { ScheduledEvent, isAnswered } = events.use();
     const event = new ScheduledEvent(KEY, id, time, cron);
     const returned = onScheduled === undefined
       ? callListeners("scheduled", event, isAnswered)
@@ -211,6 +213,7 @@ function dispatchTask(id, name, payload, attempt, scheduledTime) {
     const about = {
       id: name, payload: payload === undefined ? undefined : JSONParse(payload), attempt, scheduledTime,
     };
+    const { TaskEvent, isAnswered, onAnswer } = events.use();
     const event = new TaskEvent(KEY, id, about);
     let answered = false;
     const finish = (value) => PromisePrototypeThen(PromiseResolve(value),
@@ -296,6 +299,7 @@ function note(id, what, error) {
 
 function describeError(error) {
   try {
+    const { inspect, MAX_TOTAL } = inspection.use();
     return inspect(error, 3, MAX_TOTAL);
   } catch {
     return "an error that cannot be described";
@@ -303,19 +307,34 @@ function describeError(error) {
 }
 
 function makeDomException(message, name) {
+  const { DOMException } = exceptions.use();
   return new DOMException(message, name);
 }
 
 setWaitUntilReport((id, error) => note(id, "A promise given to waitUntil was rejected", error));
 setReportException((error) => background(currentRequest(), error));
 
-/** The request is over. */
+/** The request is over. Files that have not run have nothing of it. */
 function dropRequest(id) {
   dropPending(id);
-  stopPumps(id);
-  dropSockets(id);
-  dropTimers(id);
-  dropConsole(id);
+  if (streams.exports !== undefined) streams.exports.stopPumps(id);
+  if (sockets.exports !== undefined) sockets.exports.dropSockets(id);
+  if (timers.exports !== undefined) timers.exports.dropTimers(id);
+  if (consoles.exports !== undefined) consoles.exports.dropConsole(id);
+}
+
+// Rust holds on to these from the beginning of a context, and the files behind them need not have run by then.
+
+function fireTimer(id) {
+  timers.use().fireTimer(id);
+}
+
+function deliverSocket(socket, kind, data, reason) {
+  sockets.use().deliverSocket(socket, kind, data, reason);
+}
+
+function requireCommonJs(id) {
+  return commonJs.use().requireCommonJs(id);
 }
 
 module.exports = {

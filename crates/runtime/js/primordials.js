@@ -12,8 +12,8 @@
 //   %TypedArray%, %ArrayIteratorPrototype%, %AsyncIteratorPrototype%: TypedArrayPrototypeSet, ArrayIteratorPrototypeNext,
 //   AsyncIteratorPrototype, ...; constructors have their own names.
 //
-// Mind what built-ins look up by themselves: RegExpPrototypeTest calls `exec`, StringPrototypeReplace calls @@replace:
-// give them a regular expression from hardenRegExp, or use RegExpPrototypeExec, which is safe as it is.
+// Mind what built-ins look up by themselves: RegExpPrototypeTest calls `exec`, StringPrototypeReplace calls @@replace, `bind`
+// asks for `name` and `length`. Use RegExpPrototypeExec and FunctionPrototypeCall, which are safe as they are.
 // ArrayPrototype{Slice,Splice,Map,Filter,Concat} make their result with `constructor[Symbol.species]`, which an app can set
 // (so do ArrayBufferPrototypeSlice and TypedArrayPrototype{Slice,Subarray,Map,Filter}): after load, use loops for what an
 // app must not see, and `new Uint8Array(buffer, offset, length)`.
@@ -33,6 +33,7 @@ const {
   setPrototypeOf: ObjectSetPrototypeOf,
 } = /** @type {any} */ (Object);
 const { ownKeys: ReflectOwnKeys } = Reflect;
+const { iterator: SymbolIterator, toStringTag: SymbolToStringTag } = Symbol;
 
 /**
  * Let go of at the end: the functions below that others use keep all variables of this file alive, and with this one each
@@ -147,17 +148,18 @@ put("AsyncFunction", (async () => {}).constructor);
 put("GeneratorFunction", (function* () {}).constructor);
 put("AsyncGeneratorFunction", (async function* () {}).constructor);
 
-put("uncurryThis", uncurryThis);
-put("applyBind", applyBind);
-
 /** A descriptor that has only what it has: `desc.get` of a plain one would ask Object.prototype, which is the app's. */
 put("safeGetOwnPropertyDescriptor", (object, key) => {
   const desc = ObjectGetOwnPropertyDescriptor(object, key);
   return desc === undefined ? undefined : ObjectSetPrototypeOf(desc, null);
 });
 
+/** The getter of `stack` that V8 gives to every error: the one that may be called. Undefined where it is plain data. */
+put("errorStackGetter", ObjectGetOwnPropertyDescriptor(new Error(), "stack").get);
+
 // Promises: the built-in catch, finally and all look `then` and `resolve` up by name.
 
+const PromiseClass = Promise;
 const PromisePrototypeThen = primordials.PromisePrototypeThen;
 const PromiseResolve = primordials.PromiseResolve;
 put("PromisePrototypeCatch", (promise, onRejected) => PromisePrototypeThen(promise, undefined, onRejected));
@@ -168,7 +170,7 @@ put("PromisePrototypeFinally", (promise, onFinally) =>
     (reason) => PromisePrototypeThen(PromiseResolve(onFinally()), () => { throw reason; }),
   ));
 /** All of an array (no other iterables) of promises or values. */
-put("PromiseAll", (list) => new Promise((resolve, reject) => {
+put("PromiseAll", (list) => new PromiseClass((resolve, reject) => {
   const values = [];
   let pending = list.length;
   if (pending === 0) return resolve(values);
@@ -189,7 +191,7 @@ put("markPromiseAsHandled", (promise) => { PromisePrototypeThen(promise, undefin
 /** An iterator object with its own `next`, so that for...of over it looks up nothing that an app can change. */
 function safeIterator(iterator, next) {
   const safe = { __proto__: null, next: () => next(iterator) };
-  ObjectDefineProperty(safe, Symbol.iterator, { __proto__: null, value: () => safe });
+  ObjectDefineProperty(safe, SymbolIterator, { __proto__: null, value: () => safe });
   return safe;
 }
 
@@ -237,27 +239,14 @@ const { ArrayIteratorPrototypeNext, ArrayPrototypeSymbolIterator, IteratorProtot
 /** Gives an array own copies of what for...of and spread look up, for the rare place that cannot do without. */
 put("safeArrayIterator", (list) => safeIterator(ArrayPrototypeSymbolIterator(list), ArrayIteratorPrototypeNext));
 
-/** A regular expression (a literal, at load) that keeps its own copies of all that the built-ins look up on it. */
-put("hardenRegExp", (regexp) => {
-  for (const key of ReflectOwnKeys(RegExp.prototype)) {
-    if (key === "constructor") continue;
-    const desc = /** @type {PropertyDescriptor} */ (ObjectGetOwnPropertyDescriptor(RegExp.prototype, key));
-    // Flags become plain values: their getters are constant for a given expression.
-    const value = desc.get !== undefined ? regexp[key] : desc.value;
-    ObjectDefineProperty(regexp, key, { __proto__: null, value });
-  }
-  // @@split asks for the species, and must find the real constructor there.
-  ObjectDefineProperty(regexp, "constructor", { __proto__: null, value: { __proto__: null, [Symbol.species]: RegExp } });
-  return ObjectSetPrototypeOf(regexp, null);
-});
-
 /** The prototype of an iterator class: inherits from %IteratorPrototype% (or the async one), has a tag, no constructor. */
 put("createIteratorPrototype", (prototype, tag, parent = IteratorPrototype) => {
   delete prototype.constructor;
-  for (const key of ReflectOwnKeys(prototype)) {
-    if (typeof key === "string") ObjectDefineProperty(prototype, key, { __proto__: null, enumerable: true });
+  const keys = ReflectOwnKeys(prototype);
+  for (let i = 0; i < keys.length; i++) {
+    if (typeof keys[i] === "string") ObjectDefineProperty(prototype, keys[i], { __proto__: null, enumerable: true });
   }
-  ObjectDefineProperty(prototype, Symbol.toStringTag, { __proto__: null, value: tag, configurable: true });
+  ObjectDefineProperty(prototype, SymbolToStringTag, { __proto__: null, value: tag, configurable: true });
   return ObjectSetPrototypeOf(prototype, parent);
 });
 

@@ -5,6 +5,7 @@
 // given, `store` the values of AsyncLocalStorage (a linked list, newest first). Entering a request sets the frame;
 // everything that request awaits gets it back from V8, so two requests interleaved in one context never mix.
 
+const { ObjectSetPrototypeOf } = require("primordials");
 const { getContinuationPreservedEmbedderData, setContinuationPreservedEmbedderData } = require("extras");
 
 /** No request: module evaluation and whatever it left running. */
@@ -34,6 +35,8 @@ class Frame {
     this.store = store;
   }
 }
+// Or assigning to a field that is not there yet could call a setter of Object.prototype.
+ObjectSetPrototypeOf(Frame.prototype, null);
 
 /** A frame for a request's first entry. */
 function frameFor(request) {

@@ -19,12 +19,8 @@ let lastId = 0;
 const timers = new SafeMap();
 /** Request to the SafeSet of its ids, so that the end of a request costs what its own timers cost. */
 const byRequest = new SafeMap();
-/** `this` of the callbacks; globals.js sets it. */
-let callbackThis;
-
-function setCallbackThis(object) {
-  callbackThis = object;
-}
+/** Has what `this` is in callbacks. */
+const globals = lazy("globals");
 
 /** For friends too: calls `callback` with `args` (an array) after `delay` ms, in the current async context. */
 function startTimer(callback, delay, repeat = false, args = /** @type {any[]} */ ([])) {
@@ -60,7 +56,7 @@ function fireTimer(id) {
   if (!timer.repeat) forget(id, timer.request);
   const before = swapFrame(timer.frame);
   try {
-    ReflectApply(timer.callback, callbackThis, timer.args);
+    ReflectApply(timer.callback, globals.exports.scope, timer.args);
   } finally {
     swapFrame(before);
   }
@@ -117,5 +113,5 @@ function clearInterval(id = 0) {
 }
 
 module.exports = {
-  setTimeout, setInterval, clearTimeout, clearInterval, fireTimer, dropTimers, startTimer, cancelTimer, setCallbackThis,
+  setTimeout, setInterval, clearTimeout, clearInterval, fireTimer, dropTimers, startTimer, cancelTimer,
 };

@@ -9,7 +9,8 @@ const {
 } = require("primordials");
 const webidl = require("webidl");
 const { isResponse, Response } = require("fetch/response");
-const { extractMimeType } = require("infra/mime");
+
+const mime = lazy("infra/mime");
 
 const { arrayBuffer } = Response.prototype;
 
@@ -50,7 +51,7 @@ function responseBytes(source) {
     if (!isResponse(response)) throw new TypeError("A Response, or a promise of one, was expected");
     if (!response.ok) throw new TypeError(`The response's status is ${response.status}`);
     const type = response.headers.get("content-type");
-    if (type === null || extractMimeType(type)?.essence !== "application/wasm") {
+    if (type === null || mime.use().extractMimeType(type)?.essence !== "application/wasm") {
       throw new TypeError(`The response's type is ${type === null ? "missing" : `'${type}'`}: 'application/wasm' was expected`);
     }
     return FunctionPrototypeCall(arrayBuffer, response);

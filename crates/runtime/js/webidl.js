@@ -11,10 +11,10 @@
 // growable SharedArrayBuffer passes wherever a SharedArrayBuffer does.
 
 const {
-  ArrayBufferIsView, ArrayBufferPrototypeGetByteLength, ArrayBufferPrototypeGetResizable, ArrayPrototypePush,
-  ArrayPrototypeSort, DataView, DataViewPrototypeGetBuffer, FunctionPrototypeCall, IteratorPrototype, MathFloor, MathMax,
-  MathMin, MathRound, MathTrunc, NumberIsFinite, NumberIsNaN, ObjectDefineProperty, PromiseResolve, ReflectApply,
-  ReflectOwnKeys, SafeSet,
+  ArrayBufferIsView, ArrayBufferPrototypeGetByteLength, ArrayBufferPrototypeGetResizable, ArrayFrom,
+  ArrayPrototypePush, ArrayPrototypeSort, DataView, DataViewPrototypeGetBuffer, FunctionPrototypeCall, IteratorPrototype, MathFloor, MathMax,
+  MathMin, MathRound, MathTrunc, NumberIsFinite, NumberIsNaN, ObjectDefineProperty,
+  ObjectPrototypeHasOwnProperty, PromiseResolve, ReflectApply, ReflectOwnKeys, SafeSet,
   StringPrototypeCharCodeAt, StringPrototypeToWellFormed, SymbolIterator, SymbolToStringTag, TypeError,
   TypedArrayPrototypeGetBuffer, TypedArrayPrototypeGetSymbolToStringTag, createIteratorPrototype,
   safeGetOwnPropertyDescriptor,
@@ -273,28 +273,48 @@ function createRecordConverter(keyConverter, valueConverter) {
   };
 }
 
-/** A class, because literals without a prototype are slow dictionaries, and there are many of these in every context. */
+/** A class, because literals without a prototype are slow dictionaries. What was not given is not Object.prototype's to say. */
 class Member {
-  constructor({ key, converter, required, defaultValue, options }, name) {
-    this.key = key;
-    this.converter = converter;
-    this.required = required;
-    this.defaultValue = defaultValue;
-    this.options = options;
-    this.context = `'${key}' of '${name}'`;
+  key;
+  converter;
+  required;
+  defaultValue;
+  options;
+  context;
+
+  constructor(given, name) {
+    this.key = given.key;
+    this.converter = given.converter;
+    this.required = ownOf(given, "required");
+    this.defaultValue = ownOf(given, "defaultValue");
+    this.options = ownOf(given, "options");
+    this.context = `'${given.key}' of '${name}'`;
   }
 }
+
+function ownOf(object, key) {
+  return ObjectPrototypeHasOwnProperty(object, key) ? object[key] : undefined;
+}
+
+const byKey = (a, b) => (a.key < b.key ? -1 : 1);
 
 /**
  * Members of a dictionary: { key, converter, required?, defaultValue? }; a function as default makes a fresh one each
  * time. Give one list for each dictionary, inherited ones first: members are read in alphabetical order within each.
  */
 function createDictionaryConverter(name, ...inherited) {
-  const members = [];
-  for (let i = 0; i < inherited.length; i++) {
-    const sorted = ArrayPrototypeSort(inherited[i], (a, b) => (a.key < b.key ? -1 : 1));
-    for (let j = 0; j < sorted.length; j++) ArrayPrototypePush(members, new Member(sorted[j], name));
-  }
+  let length = 0;
+  for (let i = 0; i < inherited.length; i++) length += ArrayPrototypeSort(inherited[i], byKey).length;
+  let list = 0;
+  let at = 0;
+  // Array.from defines its elements. To push them could call setters that an app has put on Array.prototype.
+  const members = ArrayFrom({ __proto__: null, length }, () => {
+    while (at === inherited[list].length) {
+      list++;
+      at = 0;
+    }
+    return new Member(inherited[list][at++], name);
+  });
   return (value, prefix, context) => {
     const absent = value === undefined || value === null;
     if (!absent && !isObject(value)) throw conversionError(prefix, context, `cannot be converted to a dictionary (${name})`);

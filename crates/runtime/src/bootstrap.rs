@@ -3,20 +3,37 @@
 
 use std::borrow::Cow;
 
+use v8::script_compiler::{CachedData, CompileOptions, NoCacheReason, Source, compile_function};
+
+use crate::globals;
 use crate::ops::natives;
+use crate::rare;
 use crate::snapshot::ENTRY;
 
 /// A built-in file: the name that `require` knows, and its text, which must be ASCII. V8 needs the texts for functions that it
 /// has not compiled yet; they lie outside of its heaps, in this program, so that no isolate has a copy of them.
 struct File {
     name: &'static str,
+    when: When,
     text: &'static v8::OneByteConst,
 }
 
+/// When a file runs.
+enum When {
+    /// When the snapshot is made: every context has what it made.
+    Now,
+    /// When a context first uses it, with the code that the snapshot has. What a plain request does not need had better be: each
+    /// function, class and object of a file that has run is read anew for each context.
+    Lazy,
+    /// The same, but the snapshot does not even have the code (`rare.rs`), which each isolate would read anew.
+    Rare,
+}
+
 macro_rules! files {
-    ($($name:literal),* $(,)?) => {
+    ($($when:ident $name:literal),* $(,)?) => {
         &[$(File {
             name: $name,
+            when: When::$when,
             text: {
                 static TEXT: v8::OneByteConst =
                     v8::String::create_external_onebyte_const(include_bytes!(concat!("../js/", $name, ".js")));
@@ -28,83 +45,86 @@ macro_rules! files {
 
 /// In order: a file can require those before it and no other.
 static FILES: &[File] = files![
-    "primordials",
-    "webidl",
-    "request_scope",
-    "dom/exception",
-    "dom/report",
-    "dom/event",
-    "dom/events",
-    "timers",
-    "dom/abort",
-    "infra/bytes",
-    "infra/base64",
-    "infra/mime",
-    "encoding/text",
-    "performance",
-    "structured_clone",
-    "crypto/digest",
-    "crypto/random",
-    "inspect_text",
-    "inspect_kinds",
-    "inspect",
-    "console_format",
-    "console",
-    "node/async_hooks",
-    "streams/queue",
-    "streams/promises",
-    "streams/strategies",
-    "streams/views",
-    "streams/readable_core",
-    "streams/controller",
-    "streams/readable_default",
-    "streams/byte_controller",
-    "streams/readable_byte",
-    "streams/writable_core",
-    "streams/writable_controller",
-    "streams/writable",
-    "streams/pipe",
-    "streams/tee",
-    "streams/async_iteration",
-    "streams/readable",
-    "streams/transform",
-    "streams/encoding",
-    "streams/native",
-    "streams/interfaces",
-    "url/search_params",
-    "url/url",
-    "file/text_stream",
-    "file/blob",
-    "file/types",
-    "file/app_file",
-    "file/form_data",
-    "file/multipart",
-    "fetch/headers",
-    "fetch/inner_body",
-    "fetch/json",
-    "fetch/body",
-    "fetch/request_init",
-    "fetch/request",
-    "websocket/arguments",
-    "websocket/socket",
-    "websocket/pair",
-    "fetch/response",
-    "fetch/data_url",
-    "fetch/integrity",
-    "fetch/fetch",
-    "routes/pattern",
-    "routes/table",
-    "routes/entry",
-    "routes/router",
-    "events/pending",
-    "events/scope",
-    "events/extendable",
-    "wasm",
-    "hearth",
-    "globals",
-    "commonjs",
-    "stack",
-    "main",
+    Now "primordials",
+    Now "webidl",
+    Now "request_scope",
+    Now "platform_classes",
+    Lazy "dom/exception",
+    Now "dom/report",
+    Rare "dom/event",
+    Rare "dom/events",
+    Lazy "timers",
+    Rare "dom/abort",
+    Now "infra/bytes",
+    Rare "infra/base64",
+    Rare "infra/mime",
+    Lazy "encoding/text",
+    Rare "performance",
+    Rare "structured_clone",
+    Lazy "crypto/digest",
+    Lazy "crypto/random",
+    Lazy "inspect_text",
+    Lazy "inspect_kinds",
+    Lazy "inspect",
+    Lazy "console_format",
+    Lazy "console",
+    Rare "node/async_hooks",
+    Rare "streams/queue",
+    Rare "streams/promises",
+    Rare "streams/strategies",
+    Rare "streams/views",
+    Rare "streams/readable_core",
+    Rare "streams/controller",
+    Rare "streams/readable_default",
+    Rare "streams/byte_controller",
+    Rare "streams/readable_byte",
+    Rare "streams/writable_core",
+    Rare "streams/writable_controller",
+    Rare "streams/writable",
+    Rare "streams/pipe",
+    Rare "streams/tee",
+    Rare "streams/async_iteration",
+    Rare "streams/readable",
+    Rare "streams/transform",
+    Rare "streams/encoding",
+    Rare "streams/native",
+    Rare "streams/interfaces",
+    Now "url/search_params",
+    Now "url/url",
+    Rare "file/text_stream",
+    Rare "file/blob",
+    Rare "file/types",
+    Rare "file/app_file",
+    Rare "file/form_data",
+    Rare "file/multipart",
+    Now "fetch/headers",
+    Now "fetch/inner_body",
+    Now "fetch/json",
+    Now "fetch/body",
+    Now "fetch/settings",
+    Lazy "fetch/request_init",
+    Now "fetch/request",
+    Rare "websocket/arguments",
+    Rare "websocket/socket",
+    Rare "websocket/pair",
+    Now "fetch/response",
+    Rare "fetch/data_url",
+    Rare "fetch/integrity",
+    Lazy "fetch/fetch",
+    Rare "routes/pattern",
+    Rare "routes/table",
+    Rare "routes/entry",
+    Rare "routes/router",
+    Now "events/pending",
+    Now "events/scope",
+    Now "events/context",
+    Rare "events/extendable",
+    Now "wasm",
+    Now "hearth",
+    Now "globals",
+    Rare "commonjs",
+    Now "stack",
+    Now "main",
 ];
 
 /// Makes `require` and `define`; see `js/README.md`.
@@ -123,7 +143,7 @@ pub enum BootstrapError {
 pub(crate) fn external_references() -> Cow<'static, [v8::ExternalReference]> {
     let natives = natives().iter().map(|native| v8::ExternalReference { function: native.callback });
     let text = |file: &File| v8::ExternalReference { pointer: std::ptr::from_ref(file.text).cast_mut().cast() };
-    Cow::Owned(natives.chain(FILES.iter().map(text)).collect())
+    Cow::Owned(natives.chain(FILES.iter().map(text)).chain([globals::reference(), rare::reference()]).collect())
 }
 
 /// Runs all built-in files in a fresh context and returns what `main.js` exports: the functions that Rust calls.
@@ -135,32 +155,67 @@ pub(crate) fn run<'s>(
     let ops = v8::Object::new(scope);
     for native in natives() {
         let name = text(scope, native.name);
-        let function = v8::Function::builder_raw(native.callback)
-            .constructor_behavior(v8::ConstructorBehavior::Throw)
-            .build(scope)
-            .expect("a function can be made in a fresh context");
+        let function = native_function(scope, native.callback);
         function.set_name(name);
         ops.set(scope, name.into(), function.into());
     }
+    let compile = native_function(scope, rare::callback());
     let extras = context.get_extras_binding_object(scope);
     let undefined = v8::undefined(scope).into();
 
     let code = text(scope, LOADER);
-    let made = function(scope, "loader", code, &["ops", "extras"])
-        .and_then(|loader| loader.call(scope, undefined, &[ops.into(), extras.into()]))
-        .and_then(|define| v8::Local::<v8::Function>::try_from(define).ok());
-    let Some(define) = made else { return Err(thrown(scope, "loader")) };
+    let loader = function(scope, "loader", code, &["ops", "extras", "compile"])
+        .and_then(|loader| loader.call(scope, undefined, &[ops.into(), extras.into(), compile.into()]))
+        .and_then(|made| v8::Local::<v8::Object>::try_from(made).ok());
+    let Some(loader) = loader else { return Err(thrown(scope, "loader")) };
+    let (define, finish) = (method(scope, loader, "define"), method(scope, loader, "finish"));
     let mut last = None;
-    for file in FILES {
+    for (number, file) in FILES.iter().enumerate() {
         let name = text(scope, file.name).into();
-        let code = v8::String::new_from_onebyte_const(scope, file.text);
-        let exports = code
-            .and_then(|code| function(scope, file.name, code, &["require", "module"]))
-            .and_then(|body| define.call(scope, undefined, &[name, body.into()]));
+        let body: Option<v8::Local<v8::Value>> = match file.when {
+            When::Now | When::Lazy => body(scope, number, None).map(Into::into),
+            When::Rare => Some(undefined),
+        };
+        let text = match file.when {
+            When::Now => undefined,
+            When::Lazy | When::Rare => file_text(scope, file).into(),
+        };
+        let exports = body.and_then(|body| define.call(scope, undefined, &[name, body, text]));
         let Some(exports) = exports else { return Err(thrown(scope, file.name)) };
         last = Some(exports);
     }
-    last.and_then(|exports| exports.to_object(scope)).ok_or_else(|| thrown(scope, "main"))
+    let main = last.and_then(|exports| exports.to_object(scope)).ok_or_else(|| thrown(scope, "main"))?;
+    if finish.call(scope, undefined, &[]).is_none() {
+        return Err(thrown(scope, "loader"));
+    }
+    globals::install(scope);
+    Ok(main)
+}
+
+/// Makes all files run that have not yet.
+pub(crate) fn use_all(scope: &mut v8::PinScope<'_, '_>) -> Result<(), BootstrapError> {
+    v8::tc_scope!(let scope, scope);
+    let extras = scope.get_current_context().get_extras_binding_object(scope);
+    let load = method(scope, extras, "load");
+    let (undefined, nothing) = (v8::undefined(scope).into(), v8::String::empty(scope).into());
+    for file in FILES {
+        let name = text(scope, file.name).into();
+        if load.call(scope, undefined, &[name, nothing]).is_none() {
+            return Err(thrown(scope, file.name));
+        }
+    }
+    Ok(())
+}
+
+/// The body of a file: `(require, module, lazy)`.
+pub(crate) fn body<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    number: usize,
+    code: Option<v8::UniqueRef<CachedData<'_>>>,
+) -> Option<v8::Local<'s, v8::Function>> {
+    let file = FILES.get(number)?;
+    let text = file_text(scope, file);
+    compiled(scope, file.name, text, &["require", "module", "lazy"], code)
 }
 
 /// Calls what a first request calls, in a context made from a snapshot, which is of no use afterwards.
@@ -179,8 +234,32 @@ pub(crate) fn entry<'s>(scope: &mut v8::PinScope<'s, '_>) -> v8::Local<'s, v8::O
     scope.get_context_data_from_snapshot_once(ENTRY).expect("the snapshot was made with the entry points")
 }
 
-fn text<'s>(scope: &mut v8::PinScope<'s, '_, ()>, text: &str) -> v8::Local<'s, v8::String> {
+fn method<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    object: v8::Local<'s, v8::Object>,
+    name: &str,
+) -> v8::Local<'s, v8::Function> {
+    let name = text(scope, name).into();
+    let value = object.get(scope, name).and_then(|value| value.try_into().ok());
+    value.expect("the loader returns an object of functions")
+}
+
+pub(crate) fn text<'s>(scope: &mut v8::PinScope<'s, '_, ()>, text: &str) -> v8::Local<'s, v8::String> {
     v8::String::new(scope, text).expect("built-in names and texts are short")
+}
+
+fn native_function<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    callback: v8::FunctionCallback,
+) -> v8::Local<'s, v8::Function> {
+    v8::Function::builder_raw(callback)
+        .constructor_behavior(v8::ConstructorBehavior::Throw)
+        .build(scope)
+        .expect("a function can be made in a fresh context")
+}
+
+fn file_text<'s>(scope: &mut v8::PinScope<'s, '_>, file: &File) -> v8::Local<'s, v8::String> {
+    v8::String::new_from_onebyte_const(scope, file.text).expect("built-in files are short")
 }
 
 fn function<'s>(
@@ -189,18 +268,25 @@ fn function<'s>(
     code: v8::Local<'s, v8::String>,
     parameters: &[&str],
 ) -> Option<v8::Local<'s, v8::Function>> {
+    compiled(scope, name, code, parameters, None)
+}
+
+/// `cached` is what V8 made of the same text before.
+fn compiled<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    name: &str,
+    code: v8::Local<'s, v8::String>,
+    parameters: &[&str],
+    cached: Option<v8::UniqueRef<CachedData<'_>>>,
+) -> Option<v8::Local<'s, v8::Function>> {
     let resource = text(scope, &format!("hearth:{name}"));
     let origin = v8::ScriptOrigin::new(scope, resource.into(), 0, 0, false, -1, None, false, false, false, None);
-    let mut source = v8::script_compiler::Source::new(code, Some(&origin));
+    let (mut source, options) = match cached {
+        Some(cached) => (Source::new_with_cached_data(code, Some(&origin), cached), CompileOptions::ConsumeCodeCache),
+        None => (Source::new(code, Some(&origin)), CompileOptions::NoCompileOptions),
+    };
     let parameters: Vec<_> = parameters.iter().map(|name| text(scope, name)).collect();
-    v8::script_compiler::compile_function(
-        scope,
-        &mut source,
-        &parameters,
-        &[],
-        v8::script_compiler::CompileOptions::NoCompileOptions,
-        v8::script_compiler::NoCacheReason::NoReason,
-    )
+    compile_function(scope, &mut source, &parameters, &[], options, NoCacheReason::NoReason)
 }
 
 fn thrown(scope: &mut v8::PinnedRef<'_, v8::TryCatch<'_, '_, v8::HandleScope<'_>>>, file: &str) -> BootstrapError {

@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use hearth_core::files::OpenedFile;
-use hearth_core::{Body, BodyError, ByteStream};
+use hearth_core::{Body, BodyError, ByteStream, Divisible};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
@@ -76,6 +76,18 @@ impl ByteStream for FileBody {
     fn remaining(&self) -> Option<u64> {
         Some(self.left)
     }
+
+    fn divisible(&mut self) -> Option<&mut dyn Divisible> {
+        self.reading.is_none().then_some(self as &mut dyn Divisible)
+    }
+}
+
+impl Divisible for FileBody {
+    fn keep(&mut self, start: u64, length: u64) {
+        let start = start.min(self.left);
+        self.at += start;
+        self.left = length.min(self.left - start);
+    }
 }
 
 #[cfg(test)]
@@ -120,6 +132,10 @@ mod tests {
             assert_eq!(part(2, 5).collect().await.unwrap().as_ref(), b"234");
             assert_eq!(part(8, 50).collect().await.unwrap().as_ref(), b"89");
             assert!(part(10, 20).is_empty() && part(5, 2).is_empty());
+            let Body::Stream(mut stream) = part(2, 9) else { panic!("it has bytes") };
+            stream.divisible().unwrap().keep(3, 2);
+            assert_eq!(stream.remaining(), Some(2));
+            assert_eq!(Body::Stream(stream).collect().await.unwrap().as_ref(), b"56");
         });
     }
 

@@ -90,6 +90,7 @@ impl Isolate {
         inner.set_microtasks_policy(v8::MicrotasksPolicy::Explicit);
         inner.set_capture_stack_trace_for_uncaught_exceptions(true, 10);
         crate::callbacks::install(&mut inner);
+        inner.set_slot(snapshot.clone());
         let heap = HeapGuard::install(&mut inner, heap);
         // SAFETY: `exit` demands that the isolate is this thread's current one: it was entered when it was made, just above.
         unsafe { inner.exit() };

@@ -3,7 +3,7 @@
 //! | to understand | read |
 //! |---|---|
 //! | how V8 is started, isolates made, entered and dropped | `platform.rs`, `isolate.rs`, `stack.rs`, `shared_isolate.rs` |
-//! | where the web APIs come from | `bootstrap.rs` (the one list), `snapshot.rs`, `ops/` (natives), `../js/` |
+//! | where the web APIs come from | `bootstrap.rs` (the one list), `globals.rs`, `rare.rs`, `snapshot.rs`, `ops/` (natives), `../js/` |
 //! | how a request runs | `worker/mod.rs` (inbox), `worker/core.rs` (events), `worker/turn.rs` (one entry of JavaScript) |
 //! | what belongs to a request | `state.rs`, `requests.rs`, `bodies.rs`, `sockets.rs`, `timers.rs` |
 //! | how limits hold | `watchdog.rs` (time), `heap.rs` (memory), `ledger.rs` (of all together), `cage.rs` (the end of it), `requests.rs` (budgets by phase) |
@@ -20,6 +20,7 @@ mod code_cache;
 mod console;
 mod entry;
 mod file_body;
+mod globals;
 mod heap;
 mod isolate;
 mod last_request;
@@ -28,6 +29,8 @@ mod modules;
 mod op_error;
 mod ops;
 mod platform;
+mod pulse;
+mod rare;
 mod rejections;
 mod requests;
 mod shared_isolate;
@@ -51,7 +54,7 @@ pub use ledger::{BLANK, Holdings, Rules as BudgetRules, holdings, set_budget};
 pub use platform::{Platform, PlatformError, THREAD_STACK};
 pub use shared_isolate::SharedIsolate;
 pub use snapshot::Snapshot;
-pub use threads::{Lane, Threads, ask_for_short_slices};
+pub use threads::{Lane, Threads};
 pub use watchdog::{
     STUCK_GRACE, Stuck, StuckObserver, StuckTurn, set_breadcrumbs, set_stuck_grace, set_stuck_observer,
 };

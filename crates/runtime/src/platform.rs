@@ -6,10 +6,12 @@ use crate::threads::lower_priority;
 
 /// Flags that hold for every isolate. Each is here for a reason:
 /// - loop unrolling loses interrupt checks in some optimised loops, which then can never be terminated;
-/// - a destroyed isolate's pages would go to the others, to be freed by tasks that each of them runs when it has nothing to do,
-///   which idle workers never do: the process would grow until V8's cage is full;
+/// - V8's pool of pages is one for the whole process: who needs a page waits while a destroyed isolate's are given back, one by
+///   one under a lock, for tens of milliseconds (p99 of a quick app beside a memory bomb: 10 to 30 ms, without the pool 1 to 2);
+/// - garbage is collected by the thread that makes it: help from V8's own thread, which slow apps keep busy, is waited for, and
+///   is charged to nobody;
 /// - the stack is kept well below the threads' own, so that deep recursion is a RangeError and never a fault.
-const FLAGS: &str = "--no-turboshaft-loop-unrolling --no-memory-pool-share-memory-on-teardown --stack-size=864";
+const FLAGS: &str = "--no-turboshaft-loop-unrolling --no-memory-pool --single-threaded-gc --stack-size=864";
 
 /// V8's shared library maps the file beside it and ignores these bytes.
 #[cfg(v8_shared)]

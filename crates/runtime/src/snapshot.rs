@@ -1,19 +1,30 @@
 //! The start-up snapshot: a heap in which all built-in JavaScript has already run, so that a context made from it needs
 //! no more than memory to be copied. Made in two steps: what has run cold is then warmed up (`js/warm_up.js`), so that the
-//! code of a first request is in it, but nothing of what that request did.
+//! code of a first request is in it, but nothing of what that request did. The code of rare files (`rare.rs`) comes along with
+//! it, for isolates that will want it.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::bootstrap::{self, BootstrapError};
 use crate::platform::Platform;
+use crate::rare;
+
+/// V8 copies code that does not begin at such an address.
+const CODE_ALIGN: usize = 8;
 
 /// The place of `main.js`'s exports among the context's data in the snapshot.
 pub(crate) const ENTRY: usize = 0;
 
 /// A snapshot, for any number of isolates.
+///
+/// Its bytes are V8's blob, the codes, their list (the number of a file, the length of its code) and the lengths of the blob and of that list.
 #[derive(Clone)]
 pub struct Snapshot {
     data: Data,
+    blob: usize,
+    /// Where the code of a rare file is, by its number.
+    codes: Arc<[(usize, Range<usize>)]>,
 }
 
 #[derive(Clone)]
@@ -25,7 +36,7 @@ enum Data {
 impl Snapshot {
     /// A snapshot that was made by [`Snapshot::make`] in a build of the same sources.
     pub fn from_static(bytes: &'static [u8]) -> Self {
-        Self { data: Data::Static(bytes) }
+        Self::parse(Data::Static(bytes)).expect("the bytes are those of a snapshot")
     }
 
     /// Runs all built-in JavaScript and keeps the heap that results.
@@ -45,7 +56,24 @@ impl Snapshot {
         };
         // A new context of the old snapshot: it shares its functions' code with the one above, and nothing else.
         let result = Self::keep_context(&mut isolate, |scope, _| Ok(bootstrap::entry(scope)));
-        Self::finish(isolate, warmed.and(result))
+        let warm = Self::finish(isolate, warmed.and(result))?;
+        let codes = rare::codes(&warm)?;
+        Self::parse(Data::Shared(assemble(warm.bytes(), &codes).into())).ok_or(BootstrapError::NoBlob)
+    }
+
+    fn parse(data: Data) -> Option<Self> {
+        let bytes = data.bytes();
+        let (rest, lengths) = bytes.split_last_chunk::<8>()?;
+        let (blob, list) = (number(&lengths[..4])?, number(&lengths[4..])?);
+        let list = rest.get(rest.len().checked_sub(list)?..)?;
+        let mut end = blob;
+        let codes = list.chunks_exact(8).map(|entry| {
+            let start = end.next_multiple_of(CODE_ALIGN);
+            end = start + number(&entry[4..])?;
+            Some((number(&entry[..4])?, start..end))
+        });
+        let codes = codes.collect::<Option<Arc<[_]>>>()?;
+        (end <= bytes.len()).then_some(Self { blob, codes, data })
     }
 
     /// Makes a context the one that the snapshot is of; `run` prepares it and gives what Rust will call.
@@ -72,20 +100,55 @@ impl Snapshot {
         let blob = isolate.create_blob(v8::FunctionCodeHandling::Keep);
         result?;
         let blob = blob.ok_or(BootstrapError::NoBlob)?;
-        Ok(Self { data: Data::Shared(Arc::from(&*blob)) })
+        Ok(Self { blob: blob.len(), data: Data::Shared(Arc::from(&*blob)), codes: Arc::default() })
     }
 
     pub fn bytes(&self) -> &[u8] {
-        match &self.data {
-            Data::Static(bytes) => bytes,
-            Data::Shared(bytes) => bytes,
-        }
+        self.data.bytes()
     }
 
     pub(crate) fn blob(&self) -> v8::StartupData {
         match &self.data {
-            Data::Static(bytes) => (*bytes).into(),
-            Data::Shared(bytes) => bytes.to_vec().into(),
+            Data::Static(bytes) => bytes[..self.blob].into(),
+            Data::Shared(bytes) => bytes[..self.blob].to_vec().into(),
         }
     }
+
+    /// The code of a rare file, if there is any.
+    pub(crate) fn code(&self, number: usize) -> Option<&[u8]> {
+        let (_, place) = self.codes.iter().find(|(file, _)| *file == number)?;
+        self.bytes().get(place.clone())
+    }
+}
+
+impl Data {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Data::Static(bytes) => bytes,
+            Data::Shared(bytes) => bytes,
+        }
+    }
+}
+
+fn assemble(blob: &[u8], codes: &[(usize, Vec<u8>)]) -> Vec<u8> {
+    let mut bytes = blob.to_vec();
+    let mut list = Vec::new();
+    for (file, code) in codes {
+        bytes.resize(bytes.len().next_multiple_of(CODE_ALIGN), 0);
+        bytes.extend_from_slice(code);
+        list.extend_from_slice(&length(*file));
+        list.extend_from_slice(&length(code.len()));
+    }
+    bytes.extend_from_slice(&list);
+    bytes.extend_from_slice(&length(blob.len()));
+    bytes.extend_from_slice(&length(list.len()));
+    bytes
+}
+
+fn length(number: usize) -> [u8; 4] {
+    u32::try_from(number).expect("a snapshot is smaller than 4 GiB").to_le_bytes()
+}
+
+fn number(bytes: &[u8]) -> Option<usize> {
+    Some(u32::from_le_bytes(bytes.try_into().ok()?) as usize)
 }

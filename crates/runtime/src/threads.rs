@@ -4,6 +4,7 @@
 //! - a reserve: more workers of the same runtime, which rest inside a task that blocks. When a turn is long the watchdog
 //!   calls one up: it takes over what waits behind the turn, connections included, and rests again when the turn is over;
 //! - the lane: threads of low priority, made when needed, for the turns of apps that are known to be slow;
+//! - a pulse beside the lane, for the kernel's sake (see [`crate::pulse`]);
 //! - one thread that destroys what is no longer needed: disposing of an isolate takes a third of a millisecond.
 
 use std::cell::RefCell;
@@ -13,9 +14,11 @@ use std::sync::mpsc;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use hearth_jail::slices::{Heirs, ask_for_short_slices};
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::platform::THREAD_STACK;
+use crate::pulse::Pulse;
 
 /// Long turns on workers' own threads that can be made up for at once. Most long turns are in the lane.
 const RESERVE: usize = 8;
@@ -32,16 +35,13 @@ const LANE_KEEP: Duration = Duration::from_secs(30);
 /// Of the lane's threads: a tenth of the others' weight where all cores are busy. With a third of it, one in a thousand of the
 /// others' wake-ups came at a moment when the kernel owed the lane some time, and then waited for its clock to tick.
 const LANE_NICE: libc::c_int = 10;
-/// The kernel's scheduler (EEVDF) lets whoever runs finish its slice, some milliseconds, before one that wakes up gets the core,
-/// unless that one asks for shorter slices. This is the shortest there is.
-const SLICE: Duration = Duration::from_micros(100);
-
 /// All of them. Dropping it ends them, as soon as what they run lets them.
 pub struct Threads {
     main: Option<Runtime>,
     lane: Option<Runtime>,
     leftovers: mpsc::Sender<Leftover>,
     reserve: Arc<Reserve>,
+    pulse: Arc<Pulse>,
 }
 
 /// Where slow apps' turns run.
@@ -49,6 +49,7 @@ pub struct Threads {
 pub struct Lane {
     threads: Handle,
     leftovers: mpsc::Sender<Leftover>,
+    pulse: Arc<Pulse>,
 }
 
 type Leftover = Box<dyn FnOnce() + Send>;
@@ -89,7 +90,7 @@ impl Threads {
             .thread_name("hearth-worker")
             .on_thread_start(move || {
                 RESERVE_HERE.set(Some(here.clone()));
-                ask_for_short_slices();
+                ask_for_short_slices(Heirs::Alike);
             })
             .enable_all()
             .build()?;
@@ -117,7 +118,8 @@ impl Threads {
                 let _ = catch_unwind(AssertUnwindSafe(destroy));
             }
         })?;
-        Ok(Self { main: Some(main), lane: Some(lane), leftovers, reserve })
+        let pulse = Arc::new(Pulse::start(LANE));
+        Ok(Self { main: Some(main), lane: Some(lane), leftovers, reserve, pulse })
     }
 
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
@@ -130,7 +132,7 @@ impl Threads {
 
     pub fn lane(&self) -> Lane {
         let threads = self.lane.as_ref().expect("the lane is there until the drop").handle().clone();
-        Lane { threads, leftovers: self.leftovers.clone() }
+        Lane { threads, leftovers: self.leftovers.clone(), pulse: self.pulse.clone() }
     }
 
     fn main(&self) -> &Runtime {
@@ -160,7 +162,11 @@ impl Drop for Threads {
 
 impl Lane {
     pub(crate) fn run(&self, work: impl FnOnce() + Send + 'static) {
-        self.threads.spawn_blocking(work);
+        let pulse = self.pulse.clone();
+        self.threads.spawn_blocking(move || {
+            let _at_work = pulse.at_work();
+            work();
+        });
     }
 
     /// Destroys something that nobody should wait for, by calling `destroy` elsewhere.
@@ -171,38 +177,13 @@ impl Lane {
 
     /// Runs `work` on a thread of low priority, and waits for what it brings. `None` when it panicked or all is ending.
     pub async fn make<R: Send + 'static>(&self, work: impl FnOnce() -> R + Send + 'static) -> Option<R> {
+        let pulse = self.pulse.clone();
+        let work = move || {
+            let _at_work = pulse.at_work();
+            work()
+        };
         self.threads.spawn_blocking(work).await.ok()
     }
-}
-
-/// So that this thread gets a core from a long turn as soon as it has something to do. Kernels before 6.12 do not know it and
-/// ignore it; theirs look at who had less.
-pub fn ask_for_short_slices() {
-    #[repr(C)]
-    struct Attributes {
-        size: u32,
-        policy: u32,
-        flags: u64,
-        nice: i32,
-        priority: u32,
-        runtime: u64,
-        deadline: u64,
-        period: u64,
-    }
-    // SAFETY: demands nothing of memory; 0 names the calling thread.
-    let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
-    let attributes = Attributes {
-        size: size_of::<Attributes>() as u32,
-        policy: libc::SCHED_OTHER as u32,
-        flags: 0,
-        nice,
-        priority: 0,
-        runtime: SLICE.as_nanos() as u64,
-        deadline: 0,
-        period: 0,
-    };
-    // SAFETY: demands the kernel's layout of the structure with its size, both above; 0 names the calling thread.
-    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
 }
 
 /// Linux has priorities per thread. Should it be refused, the lane works all the same, less politely.

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod lazy;
 #[path = "support/one_module.rs"]
 mod one_module;
 
@@ -36,7 +37,7 @@ fn main() {
         .unwrap();
     let bench = Bench { platform, snapshot, runtime };
     type Case = (&'static str, fn(&Bench));
-    let cases: [Case; 13] = [
+    let cases: [Case; 15] = [
         ("isolates_are_dropped_in_any_order_by_any_thread", isolates_are_dropped_in_any_order_by_any_thread),
         ("an_isolate_moves_between_threads", an_isolate_moves_between_threads),
         ("a_worker_moves_house_with_all_it_has", a_worker_moves_house_with_all_it_has),
@@ -50,6 +51,8 @@ fn main() {
         ("a_killed_worker_is_gone_and_says_why", a_killed_worker_is_gone_and_says_why),
         ("a_panic_in_an_op_ends_its_worker_alone", a_panic_in_an_op_ends_its_worker_alone),
         ("a_spare_settles_on_the_thread_that_uses_it", a_spare_settles_on_the_thread_that_uses_it),
+        ("lazy_globals_look_like_any_other", lazy::lazy_globals_look_like_any_other),
+        ("lazy_files_call_nothing_that_an_app_has_changed", lazy::lazy_files_call_nothing_that_an_app_has_changed),
     ];
     let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let (mut passed, mut failed) = (0, 0);

@@ -13,6 +13,7 @@ const { DOMException } = require("dom/exception");
 const {
   Event, EventTarget, defineEventHandler, fire, hasListener, setListenerObserver, setSignalFriends,
 } = require("dom/event");
+const { registerPlatformClass } = require("platform_classes");
 const { startTimer } = require("timers");
 
 const TOKEN = { __proto__: null };
@@ -180,6 +181,7 @@ class AbortSignal extends EventTarget {
 }
 webidl.configureInterface(AbortSignal);
 defineEventHandler(AbortSignal.prototype, "onabort");
+registerPlatformClass(AbortSignal, ["aborted", "reason"]);
 
 const convertSignals = webidl.createSequenceConverter(webidl.createInterfaceConverter("AbortSignal", isSignal));
 
@@ -191,6 +193,7 @@ class AbortController {
   abort(reason = undefined) { signalAbort(this.#signal, reason); }
 }
 webidl.configureInterface(AbortController);
+registerPlatformClass(AbortController, ["signal"]);
 
 setSignalFriends({ __proto__: null, isSignal, isAborted, addAlgorithm: addAbortAlgorithm });
 

@@ -13,6 +13,7 @@ const webidl = require("webidl");
 const { converters } = webidl;
 const { DOMException } = require("dom/exception");
 const { reportException } = require("dom/report");
+const { registerPlatformClass } = require("platform_classes");
 const { op_now } = require("ops");
 
 const NONE = 0, AT_TARGET = 2;
@@ -157,6 +158,7 @@ class Event {
 }
 webidl.configureInterface(Event);
 webidl.defineConstants(Event, { NONE, CAPTURING_PHASE: 1, AT_TARGET, BUBBLING_PHASE: 3 });
+registerPlatformClass(Event, ["type", "target", "defaultPrevented", "cancelable", "timeStamp"]);
 
 /** A callback interface: a function, or an object that has a handleEvent when the time comes. */
 function callListener(callback, event, target) {
@@ -296,6 +298,9 @@ class EventTarget {
 }
 webidl.configureInterface(EventTarget);
 
+/** As they are now: an app may change the prototype. */
+const { addEventListener, removeEventListener, dispatchEvent } = EventTarget.prototype;
+
 /**
  * Defines an event handler attribute such as "onabort" on the prototype of a subclass of EventTarget
  * (https://html.spec.whatwg.org/multipage/webappapis.html#event-handler-attributes).
@@ -336,5 +341,5 @@ function defineEventHandler(prototype, name, type = /** @type {any} */ (undefine
 
 module.exports = {
   Event, EventTarget, eventInitMembers, initEvent, isEvent, isEventTarget, setTrusted, fire, hasListener, defineEventHandler,
-  setListenerObserver, setSignalFriends,
+  setListenerObserver, setSignalFriends, addEventListener, removeEventListener, dispatchEvent,
 };

@@ -5,13 +5,13 @@
 //
 // Deviation: the `source` of a MessageEvent is any EventTarget or null, its `ports` are not checked: there are no ports.
 
-const { ArrayPrototypeSlice, ObjectFreeze } = require("primordials");
+const { ObjectFreeze } = require("primordials");
 const webidl = require("webidl");
 const { converters } = webidl;
 const { Event, eventInitMembers, initEvent, isEventTarget } = require("dom/event");
 
 const text = (key) => ({ key, converter: converters.USVString, defaultValue: "" });
-const dictionary = (name, members) => webidl.createDictionaryConverter(name, ArrayPrototypeSlice(eventInitMembers), members);
+const dictionary = (name, members) => webidl.createDictionaryConverter(name, eventInitMembers, members);
 
 // Each constructor converts its arguments before it calls Event's: that one then reads our copy, not the app's object,
 // whose getters therefore run once.

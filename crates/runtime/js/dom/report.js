@@ -2,7 +2,7 @@
 "use strict";
 // reportError and queueMicrotask (https://html.spec.whatwg.org/multipage/webappapis.html#reporting-exceptions), and the
 // one place to which exceptions go that no caller can be given: those of event listeners and microtasks. What becomes of
-// them is up to the hook: console.js sets one that logs, main.js may set another.
+// them is up to the hook, which main.js sets.
 
 const { PromisePrototypeThen, PromiseResolve } = require("primordials");
 const { converters, requiredArguments } = require("webidl");

@@ -31,6 +31,9 @@ const bufferOptions = { __proto__: null, allowShared: true, allowResizable: true
 /** @type {any} made late: a snapshot cannot hold one */
 let registry;
 
+/** @type {any} For TextDecoderStream: its attributes. */
+let describeDecoder;
+
 class TextDecoder {
   #encoding;
   #fatal;
@@ -69,6 +72,15 @@ class TextDecoder {
     return this.#decodePiece(bytes, !stream);
   }
 
+  static {
+    describeDecoder = {
+      __proto__: null,
+      encoding: (decoder) => decoder.#encoding,
+      fatal: (decoder) => decoder.#fatal,
+      ignoreBOM: (decoder) => decoder.#ignoreBOM,
+    };
+  }
+
   #decodePiece(bytes, last) {
     if (this.#decoder === 0) {
       this.#decoder = op_text_decoder_new(this.#encoding, this.#fatal, this.#ignoreBOM);
@@ -90,6 +102,9 @@ class TextDecoder {
   }
 }
 webidl.configureInterface(TextDecoder);
+
+/** As it is now: an app may change the prototype. */
+const { decode } = TextDecoder.prototype;
 
 /** What op_text_encode_into found: code units read, bytes written. */
 const progress = new Uint32Array(2);
@@ -124,4 +139,4 @@ class TextEncoder {
 }
 webidl.configureInterface(TextEncoder);
 
-module.exports = { TextEncoder, TextDecoder };
+module.exports = { TextEncoder, TextDecoder, decode, describeDecoder };

@@ -1,56 +1,14 @@
 // @ts-check
 "use strict";
-// The events of service-worker style scripts: FetchEvent, ScheduledEvent and TaskEvent, and the `ctx` that handlers of
-// modules get. All extend the life of their request by `waitUntil`; fetch and task events are answered by `respondWith`.
+// The events of service-worker style scripts: FetchEvent, ScheduledEvent and TaskEvent. All extend the life of their request
+// by `waitUntil`; fetch and task events are answered by `respondWith`.
 // The first `respondWith` counts; it may come after an await, as long as the handler has not settled.
 
-const { PromisePrototypeThen, PromiseResolve, TypeError } = require("primordials");
-const { op_wait_until } = require("ops");
+const { TypeError } = require("primordials");
 const webidl = require("webidl");
 const { Event } = require("dom/event");
 const { DOMException } = require("dom/exception");
-
-/** Only dispatch has it, so only dispatch can make what apps cannot. */
-const KEY = { __proto__: null };
-
-/** Notes a promise as work that the request's life is to be extended for. */
-function waitUntil(request, promise, report) {
-  op_wait_until(request, 1);
-  const settled = () => op_wait_until(request, -1);
-  PromisePrototypeThen(PromiseResolve(promise), settled, (error) => {
-    // One rejection does not cut off the others.
-    settled();
-    report(request, error);
-  });
-}
-
-let report = () => {};
-
-/** main.js says what is done with a rejected promise. */
-function setWaitUntilReport(f) {
-  report = f;
-}
-
-/** The third argument of a module's handler. */
-class ExecutionContext {
-  #request;
-
-  constructor(key, request) {
-    if (key !== KEY) webidl.illegalConstructor();
-    this.#request = request;
-  }
-
-  waitUntil(promise) {
-    webidl.requiredArguments(arguments.length, 1, "Failed to execute 'waitUntil' on 'ExecutionContext'");
-    waitUntil(this.#request, promise, report);
-  }
-
-  /** There is no origin behind the app to pass the request on to: accepted, and without effect. */
-  passThroughOnException() {
-    if (!(#request in this)) throw webidl.brandError("passThroughOnException");
-  }
-}
-webidl.configureInterface(ExecutionContext);
+const { KEY, waitUntil } = require("events/context");
 
 /** Not constructible by apps: made by dispatch. */
 class ExtendableEvent extends Event {
@@ -67,7 +25,7 @@ class ExtendableEvent extends Event {
 
   waitUntil(promise) {
     webidl.requiredArguments(arguments.length, 1, "Failed to execute 'waitUntil' on 'ExtendableEvent'");
-    waitUntil(this.#request, promise, report);
+    waitUntil(this.#request, promise);
   }
 
   static answer(event, value) {
@@ -169,6 +127,4 @@ class TaskEvent extends ExtendableEvent {
 }
 webidl.configureInterface(TaskEvent);
 
-module.exports = {
-  KEY, ExecutionContext, ExtendableEvent, FetchEvent, ScheduledEvent, TaskEvent, isAnswered, onAnswer, setWaitUntilReport,
-};
+module.exports = { ExtendableEvent, FetchEvent, ScheduledEvent, TaskEvent, isAnswered, onAnswer };

@@ -5,11 +5,19 @@
 
 const { ArrayPrototypeIndexOf, ArrayPrototypeSplice, FunctionPrototypeCall, TypeError } = require("primordials");
 const webidl = require("webidl");
-const { EventTarget } = require("dom/event");
 
-/** One per context: the snapshot gives each its own copy. */
-const target = new EventTarget();
-const { addEventListener, removeEventListener, dispatchEvent } = EventTarget.prototype;
+const events = lazy("dom/event");
+
+/** @type {any} The ordinary target, made when first needed. */
+let target;
+
+/** Calls a method of EventTarget on it. */
+function onTarget(name, a, b, c) {
+  const exports = events.use();
+  target ??= new exports.EventTarget();
+  return FunctionPrototypeCall(exports[name], target, a, b, c);
+}
+
 const handlers = { __proto__: null, fetch: [], scheduled: [], task: [] };
 
 function handlersFor(type, prefix, count) {
@@ -19,7 +27,7 @@ function handlersFor(type, prefix, count) {
 
 function addListener(type, listener, options = undefined) {
   const list = handlersFor(type, "Failed to execute 'addEventListener'", arguments.length);
-  if (list === undefined) return FunctionPrototypeCall(addEventListener, target, type, listener, options);
+  if (list === undefined) return onTarget("addEventListener", type, listener, options);
   if (listener === null || listener === undefined) return undefined;
   if (typeof listener !== "function" && typeof listener !== "object") {
     throw new TypeError("Failed to execute 'addEventListener': Argument 2 is not a function or an object");
@@ -30,14 +38,14 @@ function addListener(type, listener, options = undefined) {
 
 function removeListener(type, listener, options = undefined) {
   const list = handlersFor(type, "Failed to execute 'removeEventListener'", arguments.length);
-  if (list === undefined) return FunctionPrototypeCall(removeEventListener, target, type, listener, options);
+  if (list === undefined) return onTarget("removeEventListener", type, listener, options);
   const index = ArrayPrototypeIndexOf(list, listener);
   if (index !== -1) ArrayPrototypeSplice(list, index, 1);
   return undefined;
 }
 
 function dispatch(event) {
-  return FunctionPrototypeCall(dispatchEvent, target, event);
+  return onTarget("dispatchEvent", event);
 }
 
 function listens(type) {

@@ -11,16 +11,17 @@ const { op_body_bytes, op_body_text, op_text_decode, op_text_encode, op_url_form
 const webidl = require("webidl");
 const { currentRequest } = require("request_scope");
 const { copyBytes, exactBuffer } = require("infra/bytes");
-const { extractMimeType, serializeMimeType } = require("infra/mime");
-const { readAllBytes, streamFromBytes, takeNative } = require("streams/native");
-const { decodeStream } = require("file/text_stream");
-const { blobFromBytes } = require("file/blob");
-const { formFromEntries } = require("file/form_data");
-const { parseMultipart } = require("file/multipart");
 const { isTaken, jsonFromTaken, jsonFromText, takeJson } = require("fetch/json");
 const {
   BODY_FILE, BODY_NATIVE, BODY_TEXT, endBody, isUnusable, isUsed, openFileBody, streamOf,
 } = require("fetch/inner_body");
+
+const mime = lazy("infra/mime");
+const streams = lazy("streams/native");
+const textStreams = lazy("file/text_stream");
+const blobs = lazy("file/blob");
+const forms = lazy("file/form_data");
+const multipart = lazy("file/multipart");
 
 /** @returns {Uint8Array | Promise<Uint8Array>} All bytes, the caller's own. */
 function takeBytes(body) {
@@ -33,6 +34,7 @@ function takeBytes(body) {
     if (kind === BODY_TEXT) return op_text_encode(value);
     return body.shared ? copyBytes(value) : value;
   }
+  const { readAllBytes, takeNative } = streams.use();
   const id = takeNative(stream);
   return id === 0 ? readAllBytes(stream) : op_body_bytes(id);
 }
@@ -49,7 +51,7 @@ function takeText(body) {
   }
   if (kind === BODY_NATIVE) {
     body.used = true;
-    const id = stream === null ? value : takeNative(stream);
+    const id = stream === null ? value : streams.use().takeNative(stream);
     if (id !== 0) return op_body_text(id);
   }
   const bytes = takeBytes(body);
@@ -106,9 +108,10 @@ function consumeBytes(body, owner, method, convert) {
 const identity = (value) => value;
 
 function formFrom(bytes, mimeType) {
+  const { formFromEntries } = forms.use();
   if (mimeType !== null) {
     if (mimeType.essence === "multipart/form-data") {
-      return formFromEntries(parseMultipart(bytes, mimeType.parameters.get("boundary")));
+      return formFromEntries(multipart.use().parseMultipart(bytes, mimeType.parameters.get("boundary")));
     }
     if (mimeType.essence === "application/x-www-form-urlencoded") {
       return formFromEntries(op_url_form_parse(op_text_decode("utf-8", bytes, false, true)));
@@ -123,10 +126,11 @@ function formFrom(bytes, mimeType) {
  */
 function mixinBody(Class, bodyOf, contentTypeOf) {
   const toBlob = (bytes, owner) => {
+    const { extractMimeType, serializeMimeType } = mime.use();
     const mimeType = extractMimeType(contentTypeOf(owner));
-    return blobFromBytes(bytes, mimeType === null ? "" : serializeMimeType(mimeType));
+    return blobs.use().blobFromBytes(bytes, mimeType === null ? "" : serializeMimeType(mimeType));
   };
-  const toForm = (bytes, owner) => formFrom(bytes, extractMimeType(contentTypeOf(owner)));
+  const toForm = (bytes, owner) => formFrom(bytes, mime.use().extractMimeType(contentTypeOf(owner)));
   const members = {
     get body() {
       const body = bodyOf(this);
@@ -173,7 +177,8 @@ function mixinBody(Class, bodyOf, contentTypeOf) {
     },
     textStream() {
       const body = bodyOf(this);
-      if (body === null) return decodeStream(streamFromBytes(new Uint8Array(0)));
+      const { decodeStream } = textStreams.use();
+      if (body === null) return decodeStream(streams.use().streamFromBytes(new Uint8Array(0)));
       checkUsable(body, "textStream");
       return decodeStream(streamOf(body));
     },

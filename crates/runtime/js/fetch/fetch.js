@@ -13,22 +13,24 @@ const {
 const { op_body_bytes, op_body_cancel, op_fetch_abort, op_fetch_head, op_fetch_start } = require("ops");
 const webidl = require("webidl");
 const { currentRequest } = require("request_scope");
-const { abortReason, addAbortAlgorithm, isAborted, removeAbortAlgorithm } = require("dom/abort");
 const { copyList, hasHeader } = require("fetch/headers");
 const { BODY_BYTES, BODY_NATIVE, InnerBody, bodyForNative, discardBody, failBody, onBodyEnd } = require("fetch/inner_body");
 const { Request, bodyOf, headerListOf, methodOf, settingsOf, signalToMind, urlOf } = require("fetch/request");
 const { bodyOf: responseBodyOf, responseFromNative } = require("fetch/response");
-const { readDataUrl } = require("fetch/data_url");
-const { bytesMatch } = require("fetch/integrity");
+
+const aborts = lazy("dom/abort");
+const dataUrls = lazy("fetch/data_url");
+const integrities = lazy("fetch/integrity");
 
 function fetch(input, init = undefined) {
   try {
     webidl.requiredArguments(arguments.length, 1, "Failed to execute 'fetch'");
     const request = new Request(input, init);
     const signal = signalToMind(request);
-    if (signal !== null && isAborted(signal)) {
-      discardBody(bodyOf(request), abortReason(signal));
-      return PromiseReject(abortReason(signal));
+    if (signal !== null && aborts.use().isAborted(signal)) {
+      const reason = aborts.use().abortReason(signal);
+      discardBody(bodyOf(request), reason);
+      return PromiseReject(reason);
     }
     const url = urlOf(request);
     const scheme = StringPrototypeSlice(url, 0, StringPrototypeIndexOf(url, ":"));
@@ -67,6 +69,7 @@ function fetchHttp(request, url, signal) {
 
 /** The response, unless `signal` aborts it; its body too. */
 function minding(signal, id, head) {
+  const { abortReason, addAbortAlgorithm, removeAbortAlgorithm } = aborts.use();
   return new Promise((resolve, reject) => {
     let body = null;
     const onAbort = () => {
@@ -102,16 +105,18 @@ function networkError(error) {
 /** The same head with all of the body as bytes; throws if they are others than `integrity` says. */
 function checkIntegrity(head, integrity) {
   return PromisePrototypeThen(PromiseResolve(head[5] === 0 ? new Uint8Array(0) : op_body_bytes(head[5])), (bytes) => {
-    if (!bytesMatch(bytes, integrity)) throw new TypeError(`'${head[3]}' does not have the integrity '${integrity}'`);
+    if (!integrities.use().bytesMatch(bytes, integrity)) throw new TypeError(`'${head[3]}' does not have the integrity '${integrity}'`);
     return [head[0], head[1], head[2], head[3], head[4], new InnerBody(BODY_BYTES, bytes)];
   });
 }
 
 function fetchData(request, url) {
-  const data = readDataUrl(url);
+  const data = dataUrls.use().readDataUrl(url);
   if (data === null) throw new TypeError("fetch failed: Invalid data: URL");
   const { integrity } = settingsOf(request);
-  if (integrity !== "" && !bytesMatch(data.bytes, integrity)) throw new TypeError("fetch failed: The integrity is another");
+  if (integrity !== "" && !integrities.use().bytesMatch(data.bytes, integrity)) {
+    throw new TypeError("fetch failed: The integrity is another");
+  }
   discardBody(bodyOf(request), undefined);
   const body = methodOf(request) === "HEAD" ? 0 : new InnerBody(BODY_BYTES, data.bytes);
   return PromiseResolve(responseFromNative([200, "OK", ["content-type", data.type], url, false, body]));

@@ -12,6 +12,7 @@ const {
 } = require("primordials");
 const webidl = require("webidl");
 const { trimHttpWhitespace } = require("infra/bytes");
+const { registerPlatformClass } = require("platform_classes");
 
 const toByteString = webidl.converters.ByteString;
 const toByteStrings = webidl.createSequenceConverter(toByteString);
@@ -257,6 +258,7 @@ class Headers {
 }
 webidl.mixinPairIterable(Headers, "Headers", sortedHeaders);
 webidl.configureInterface(Headers);
+registerPlatformClass(Headers, [], flatHeaders);
 
 const iterate = Headers.prototype[SymbolIterator];
 

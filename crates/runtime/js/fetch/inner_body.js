@@ -8,15 +8,14 @@ const { ArrayBufferIsView, TypeError, Uint8Array, markPromiseAsHandled } = requi
 const { op_body_cancel, op_pipe_new, op_text_encode } = require("ops");
 const webidl = require("webidl");
 const { copyBytes } = require("infra/bytes");
-const {
-  cancelStream, createNativeReadable, errorStream, isDisturbed, isLocked, isReadableStream, pumpToPipe, readAllBytes,
-  streamFromBytes, takeNative, teeForClone,
-} = require("streams/native");
-const { isURLSearchParams, serializeParams } = require("url/search_params");
-const { blobBytes, blobType, isBlob } = require("file/blob");
-const { isAppFile, openAppFile, refusalOf, streamOfAppFile } = require("file/app_file");
-const { formEntries, isFormData } = require("file/form_data");
-const { newBoundary, serializeMultipart } = require("file/multipart");
+
+const streams = lazy("streams/native");
+const readables = lazy("streams/readable");
+const params = lazy("url/search_params");
+const blobs = lazy("file/blob");
+const appFiles = lazy("file/app_file");
+const forms = lazy("file/form_data");
+const multipart = lazy("file/multipart");
 
 // What op_respond and op_fetch_start call the kinds of a body.
 const BODY_NONE = 0, BODY_BYTES = 1, BODY_TEXT = 2, BODY_NATIVE = 3;
@@ -54,6 +53,13 @@ class InnerBody {
 
 // ---- Making bodies
 
+// What is of a class whose file has not run cannot be there.
+const isReadableStream = (value) => readables.exports !== undefined && readables.exports.isReadableStream(value);
+const isURLSearchParams = (value) => params.exports !== undefined && params.exports.isURLSearchParams(value);
+const isBlob = (value) => blobs.exports !== undefined && blobs.exports.isBlob(value);
+const isAppFile = (value) => appFiles.exports !== undefined && appFiles.exports.isAppFile(value);
+const isFormData = (value) => forms.exports !== undefined && forms.exports.isFormData(value);
+
 /** BodyInit: what stays an object, or else a string. */
 function convertBodyInit(value, prefix, context) {
   if (typeof value === "string") return value;
@@ -78,29 +84,33 @@ function extractBody(source, prefix) {
     return new InnerBody(BODY_TEXT, source);
   }
   if (isReadableStream(source)) {
+    const { isDisturbed, isLocked } = streams.use();
     if (isDisturbed(source) || isLocked(source)) throw new TypeError(`${prefix}: The stream is locked or has been read`);
     extractedType = null;
     return bodyFromStream(source);
   }
   if (isAppFile(source)) {
-    extractedType = blobType(source) === "" ? null : blobType(source);
+    const type = blobs.use().blobType(source);
+    extractedType = type === "" ? null : type;
     return new InnerBody(BODY_FILE, source);
   }
   if (isBlob(source)) {
+    const { blobBytes, blobType } = blobs.use();
     const body = new InnerBody(BODY_BYTES, blobBytes(source));
     body.shared = true;
     extractedType = blobType(source) === "" ? null : blobType(source);
     return body;
   }
   if (isFormData(source)) {
+    const { newBoundary, serializeMultipart } = multipart.use();
     const boundary = newBoundary();
-    const body = new InnerBody(BODY_BYTES, serializeMultipart(formEntries(source), boundary));
+    const body = new InnerBody(BODY_BYTES, serializeMultipart(forms.use().formEntries(source), boundary));
     extractedType = `multipart/form-data; boundary=${boundary}`;
     return body;
   }
   if (isURLSearchParams(source)) {
     extractedType = FORM_TYPE;
-    return new InnerBody(BODY_TEXT, serializeParams(source));
+    return new InnerBody(BODY_TEXT, params.use().serializeParams(source));
   }
   extractedType = null;
   return new InnerBody(BODY_BYTES, copyBytes(source));
@@ -120,21 +130,24 @@ function bodyFromNative(id) {
 // ---- State
 
 function isUsed(body) {
-  return body.used || (body.stream !== null && isDisturbed(body.stream));
+  return body.used || (body.stream !== null && streams.use().isDisturbed(body.stream));
 }
 
 function isUnusable(body) {
-  return body.used || (body.stream !== null && (isDisturbed(body.stream) || isLocked(body.stream)));
+  if (body.used || body.stream === null) return body.used;
+  const { isDisturbed, isLocked } = streams.use();
+  return isDisturbed(body.stream) || isLocked(body.stream);
 }
 
 /** Locks a stream for good, and does not care what is in it. */
 function lockAway(stream) {
-  markPromiseAsHandled(readAllBytes(stream));
+  markPromiseAsHandled(streams.use().readAllBytes(stream));
 }
 
 /** The stream that `.body` is. */
 function streamOf(body) {
   if (body.stream === null) {
+    const { createNativeReadable, errorStream, streamFromBytes } = streams.use();
     if (body.used) {
       body.stream = streamFromBytes(new Uint8Array(0));
       lockAway(body.stream);
@@ -142,7 +155,7 @@ function streamOf(body) {
       body.stream = body.root = createNativeReadable(body.value);
       if (body.failure !== null) errorStream(body.stream, body.failure.reason);
     } else if (body.kind === BODY_FILE) {
-      body.stream = body.root = streamOfAppFile(body.value);
+      body.stream = body.root = appFiles.use().streamOfAppFile(body.value);
     } else {
       body.stream = streamFromBytes(body.kind === BODY_TEXT ? op_text_encode(body.value) : body.value);
     }
@@ -157,7 +170,7 @@ function cloneBody(body) {
     copy.shared = body.shared = true;
     return copy;
   }
-  const branches = teeForClone(streamOf(body));
+  const branches = streams.use().teeForClone(streamOf(body));
   body.kind = BODY_STREAM;
   body.value = undefined;
   body.stream = branches[0];
@@ -177,6 +190,7 @@ function transferBody(body) {
     moved.failure = body.failure;
     return moved;
   }
+  const { cancelStream, takeNative, teeForClone } = streams.use();
   const id = takeNative(stream);
   if (id !== 0) return new InnerBody(BODY_NATIVE, id);
   const branches = teeForClone(stream);
@@ -186,6 +200,7 @@ function transferBody(body) {
 
 /** The native body of a BODY_FILE that nobody has made a stream of, for `request`. Throws where there is no such file. */
 function openFileBody(file, request) {
+  const { openAppFile, refusalOf } = appFiles.use();
   const id = openAppFile(file, request);
   if (id <= 0) throw refusalOf(file, id);
   return id;
@@ -194,7 +209,7 @@ function openFileBody(file, request) {
 /** Nobody will read this body: tells its source so. */
 function discardBody(body, reason) {
   if (body === null || isUnusable(body)) return;
-  if (body.stream !== null) markPromiseAsHandled(cancelStream(body.stream, reason));
+  if (body.stream !== null) markPromiseAsHandled(streams.use().cancelStream(body.stream, reason));
   else if (body.kind === BODY_NATIVE) op_body_cancel(body.value);
   body.used = true;
 }
@@ -203,7 +218,7 @@ function discardBody(body, reason) {
 function failBody(body, reason) {
   if (body.failure !== null) return;
   body.failure = { __proto__: null, reason };
-  if (body.root !== null) errorStream(body.root, reason);
+  if (body.root !== null) streams.use().errorStream(body.root, reason);
 }
 
 function onBodyEnd(body, callback) {
@@ -233,6 +248,7 @@ function bodyForNative(body, request) {
       return [kind, value];
     }
   }
+  const { pumpToPipe, takeNative } = streams.use();
   let id = takeNative(stream);
   if (id === 0) {
     id = op_pipe_new(request);

@@ -11,8 +11,6 @@
 const { ArrayIsArray, ArrayPrototypePush, TypeError } = require("primordials");
 const { op_request_body, op_request_headers, op_request_method, op_request_url } = require("ops");
 const webidl = require("webidl");
-const { createDependentSignal, createSignal, isSignal, signalAbort } = require("dom/abort");
-const { parseHref, parsedHasCredentials } = require("url/url");
 const {
   copyList, flatHeaders, getHeader, hasHeader, headersFromList, headersFromThunk, validateList,
 } = require("fetch/headers");
@@ -20,7 +18,12 @@ const {
   BODY_STREAM, bodyFromNative, cloneBody, extractBody, isUnusable, lastExtractedType, transferBody,
 } = require("fetch/inner_body");
 const { mixinBody } = require("fetch/body");
-const { DEFAULTS, INCOMING, NO_OPTIONS, applySettings, normalizeMethod, toRequestInit } = require("fetch/request_init");
+const { DEFAULTS, INCOMING, NO_OPTIONS } = require("fetch/settings");
+const { registerPlatformClass } = require("platform_classes");
+
+const aborts = lazy("dom/abort");
+const urls = lazy("url/url");
+const inits = lazy("fetch/request_init");
 
 /** First argument of the constructor for incoming requests: the second is the id. */
 const NATIVE = { __proto__: null };
@@ -84,8 +87,9 @@ class Request {
     let from = null;
     if (isRequest(input)) from = input;
     else input = webidl.converters.USVString(input, prefix, "Argument 1");
-    const options = init === undefined ? NO_OPTIONS : toRequestInit(init, prefix, "Argument 2");
+    const options = init === undefined ? NO_OPTIONS : inits.use().toRequestInit(init, prefix, "Argument 2");
     if (from === null) {
+      const { parseHref, parsedHasCredentials } = urls.use();
       const href = parseHref(input);
       if (href === undefined) throw new TypeError(`${prefix}: Invalid URL: '${input}'`);
       if (parsedHasCredentials()) throw new TypeError(`${prefix}: The URL has credentials: '${input}'`);
@@ -96,8 +100,12 @@ class Request {
       self.#method = methodOf(from);
       if (from.#id !== 0 || from.#signal !== undefined || from.#follows !== undefined) self.#follows = from;
     }
-    self.#settings = applySettings(options, from === null ? DEFAULTS : from.#settings, prefix);
-    if (options.method !== undefined) self.#method = normalizeMethod(options.method, prefix);
+    self.#settings = from === null ? DEFAULTS : from.#settings;
+    if (options !== NO_OPTIONS) {
+      const { applySettings, normalizeMethod } = inits.use();
+      self.#settings = applySettings(options, self.#settings, prefix);
+      if (options.method !== undefined) self.#method = normalizeMethod(options.method, prefix);
+    }
     const method = self.#method;
     if (self.#settings.mode === "no-cors" && method !== "GET" && method !== "HEAD" && method !== "POST") {
       throw new TypeError(`${prefix}: '${method}' is not allowed in no-cors mode`);
@@ -251,15 +259,17 @@ class Request {
     signalToMind = (request) =>
       request.#id === 0 && request.#signal === undefined && request.#follows === undefined ? null : signalOf(request);
     abortNativeRequest = (request, reason) => {
-      if (request.#signal !== undefined) signalAbort(request.#signal, reason);
+      if (request.#signal !== undefined) aborts.use().signalAbort(request.#signal, reason);
       else request.#follows = { __proto__: null, reason };
     };
   }
 }
 mixinBody(Request, bodyOf, (request) => getHeader(headerListOf(request), "content-type"));
 webidl.configureInterface(Request);
+registerPlatformClass(Request, ["method", "url", "bodyUsed"]);
 
 function makeSignal(follows) {
+  const { createDependentSignal, createSignal, isSignal, signalAbort } = aborts.use();
   if (isSignal(follows)) return createDependentSignal([follows]);
   if (isRequest(follows)) return createDependentSignal([signalOf(follows)]);
   const signal = createSignal();

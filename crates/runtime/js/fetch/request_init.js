@@ -1,32 +1,16 @@
 // @ts-check
 "use strict";
-// https://fetch.spec.whatwg.org/#requestinit: the options of `new Request` and fetch(), and the settings of a request that
-// are kept for apps to see but (other than `redirect` and `integrity`) mean nothing to fetch().
+// https://fetch.spec.whatwg.org/#requestinit: the options of `new Request` and fetch(), and what settings they make.
 
 const { StringPrototypeToUpperCase, TypeError } = require("primordials");
 const webidl = require("webidl");
 const { isHttpToken } = require("infra/bytes");
-const { isSignal } = require("dom/abort");
 const { parseHref } = require("url/url");
 const { convertHeadersInit } = require("fetch/headers");
 const { convertBodyInit } = require("fetch/inner_body");
 
-/** No RequestInit was given. */
-const NO_OPTIONS = { __proto__: null };
-
-/** What most requests have. */
-const DEFAULTS = {
-  __proto__: null,
-  cache: "default",
-  credentials: "same-origin",
-  integrity: "",
-  keepalive: false,
-  mode: "cors",
-  redirect: "follow",
-  referrer: "about:client",
-  referrerPolicy: "",
-};
-const INCOMING = { __proto__: null, ...DEFAULTS, redirect: "manual" };
+const aborts = lazy("dom/abort");
+const isSignal = (value) => aborts.exports !== undefined && aborts.exports.isSignal(value);
 
 const nullable = webidl.createNullableConverter;
 const { ByteString, DOMString, USVString } = webidl.converters;
@@ -56,7 +40,6 @@ const toRequestInit = webidl.createDictionaryConverter("RequestInit", [
 
 /** The settings that `options` make of `from`. */
 function applySettings(options, from, prefix) {
-  if (options === NO_OPTIONS) return from;
   if (options.window !== undefined && options.window !== null) throw new TypeError(`${prefix}: 'window' must be null`);
   if (options.mode === "navigate") throw new TypeError(`${prefix}: 'navigate' is not a mode to make requests with`);
   let referrer = options.referrer;
@@ -103,4 +86,4 @@ function normalizeMethod(method, prefix) {
   }
 }
 
-module.exports = { DEFAULTS, INCOMING, NO_OPTIONS, toRequestInit, applySettings, normalizeMethod };
+module.exports = { toRequestInit, applySettings, normalizeMethod };

@@ -12,7 +12,6 @@ const {
 } = require("primordials");
 const { op_respond } = require("ops");
 const webidl = require("webidl");
-const { parseHref } = require("url/url");
 const {
   convertHeadersInit, copyList, flatHeaders, getHeader, hasHeader, headersFromList, validateList,
 } = require("fetch/headers");
@@ -21,7 +20,11 @@ const {
   isUnusable, lastExtractedType,
 } = require("fetch/inner_body");
 const { mixinBody } = require("fetch/body");
-const { checkUnused, isWebSocket, socketFromNative, takeSocket } = require("websocket/socket");
+const { registerPlatformClass } = require("platform_classes");
+
+const urls = lazy("url/url");
+const sockets = lazy("websocket/socket");
+const isWebSocket = (value) => sockets.exports !== undefined && sockets.exports.isWebSocket(value);
 
 // What op_respond calls the kinds of headers: none, only the content type of text or JSON, a list.
 const HEADERS_NONE = 0, HEADERS_TEXT = 1, HEADERS_JSON = 2, HEADERS_LIST = 3;
@@ -103,7 +106,7 @@ class Response {
 
     if (webSocket !== null) {
       if (status !== 101) throw new RangeError(`${prefix}: A response with a WebSocket has the status 101, not ${status}`);
-      checkUnused(webSocket, prefix);
+      sockets.use().checkUnused(webSocket, prefix);
       self.#origin = { __proto__: null, type: "default", url: "", redirected: false, guard: "response", webSocket };
     } else if (status < 200 || status > 599) {
       throw new RangeError(`${prefix}: The status ${status} is outside the range [200, 599]`);
@@ -141,7 +144,7 @@ class Response {
     webidl.requiredArguments(arguments.length, 1, prefix);
     url = webidl.converters.USVString(url, prefix, "Argument 1");
     status = toUnsignedShort(status, prefix, "Argument 2");
-    const href = parseHref(url);
+    const href = urls.use().parseHref(url);
     if (href === undefined) throw new TypeError(`${prefix}: Invalid URL: '${url}'`);
     if (status !== 301 && status !== 302 && status !== 303 && status !== 307 && status !== 308) {
       throw new RangeError(`${prefix}: The status ${status} is not one of a redirect`);
@@ -244,6 +247,7 @@ class Response {
       const body = response.#body;
       const { webSocket } = response.#origin;
       if (webSocket !== null) {
+        const { checkUnused, takeSocket } = sockets.use();
         checkUnused(webSocket, "The response cannot be sent");
         op_respond(requestId, status, statusText, kind, headers, BODY_NONE, undefined, takeSocket(webSocket));
         return true;
@@ -273,7 +277,7 @@ class Response {
       response.#statusText = head[1];
       response.#kind = HEADERS_LIST;
       response.#headers = head[2];
-      const webSocket = head[6] > 0 ? socketFromNative(head[6]) : null;
+      const webSocket = head[6] > 0 ? sockets.use().socketFromNative(head[6]) : null;
       response.#origin = { __proto__: null, type: "basic", url: head[3], redirected: head[4], guard: "immutable", webSocket };
       response.#body = typeof head[5] === "number" ? bodyFromNative(head[5]) : head[5];
       return response;
@@ -282,6 +286,10 @@ class Response {
 }
 mixinBody(Response, bodyOf, (response) => getHeader(headerListOf(response), "content-type"));
 webidl.configureInterface(Response);
+registerPlatformClass(Response, ["status", "statusText", "url", "ok", "type", "bodyUsed"]);
+
+/** As it is now: an app may change the prototype. */
+const { clone } = Response.prototype;
 
 function isNullBodyStatus(status) {
   return status === 204 || status === 205 || status === 304 || status === 101;
@@ -296,4 +304,4 @@ function isReasonPhrase(text) {
   return true;
 }
 
-module.exports = { Response, isResponse, bodyOf, headerListOf, respondNative, plainBody, responseFromNative };
+module.exports = { Response, isResponse, bodyOf, headerListOf, respondNative, plainBody, responseFromNative, clone };

@@ -15,10 +15,12 @@ const { op_body_bytes, op_body_text, op_file_look, op_file_open, op_url_parse } 
 const webidl = require("webidl");
 const { currentRequest } = require("request_scope");
 const { DOMException } = require("dom/exception");
-const { createNativeReadable, errorStream, streamFromBytes } = require("streams/native");
-const { decodeStream } = require("file/text_stream");
-const { Blob, INTERNAL, clampIndex, normalizeType } = require("file/blob");
+const { Blob, INTERNAL, blobType, clampIndex, normalizeType } = require("file/blob");
 const { typeOfPath } = require("file/types");
+const { registerPlatformClass } = require("platform_classes");
+
+const streams = lazy("streams/native");
+const textStreams = lazy("file/text_stream");
 
 /** Only this file has it, so only this file makes what it makes. */
 const KEY = { __proto__: null };
@@ -91,7 +93,7 @@ class AppFile extends Blob {
   }
 
   textStream() {
-    return decodeStream(streamOfAppFile(this));
+    return textStreams.use().decodeStream(streamOfAppFile(this));
   }
 
   text() {
@@ -117,6 +119,7 @@ class AppFile extends Blob {
   }
 }
 webidl.configureInterface(AppFile);
+registerPlatformClass(AppFile, ["name", "size", ["type", blobType]]);
 
 const parseJson = (text) => JSONParse(text);
 const bufferOf = (bytes) => TypedArrayPrototypeGetBuffer(bytes);
@@ -136,6 +139,7 @@ function read(file, op, convert) {
 /** A stream that fails at once where there is no file. */
 function streamOfAppFile(file) {
   const body = openAppFile(file, currentRequest());
+  const { createNativeReadable, errorStream, streamFromBytes } = streams.use();
   if (body > 0) return createNativeReadable(body);
   const stream = streamFromBytes(new Uint8Array(0));
   errorStream(stream, refusalOf(file, body));
@@ -172,13 +176,11 @@ function pathOf(path, prefix) {
   return decodeURIComponent(StringPrototypeSlice(href, offsets[5], end));
 }
 
-/** Hearth.file */
-function file(path, options = undefined) {
-  const prefix = "Failed to execute 'file' on 'Hearth'";
-  webidl.requiredArguments(arguments.length, 1, prefix);
+/** Hearth.file, after its arguments were counted. */
+function appFile(path, options, prefix) {
   const inner = pathOf(webidl.converters.USVString(path, prefix, "Argument 1"), prefix);
   const { type } = toOptions(options, prefix, "Argument 2");
   return new AppFile(KEY, inner, 0, TO_THE_END, type === undefined ? typeOfPath(inner) : normalizeType(type));
 }
 
-module.exports = { AppFile, file, isAppFile, openAppFile, refusalOf, streamOfAppFile };
+module.exports = { appFile, isAppFile, openAppFile, refusalOf, streamOfAppFile };

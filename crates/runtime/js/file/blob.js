@@ -11,8 +11,10 @@ const {
 const { op_text_decode, op_text_encode } = require("ops");
 const webidl = require("webidl");
 const { concatBytes, copyBytes } = require("infra/bytes");
-const { streamFromBytes } = require("streams/native");
-const { decodeStream } = require("file/text_stream");
+const { registerPlatformClass } = require("platform_classes");
+
+const streams = lazy("streams/native");
+const textStreams = lazy("file/text_stream");
 
 /** First argument of Blob's constructor within this folder: the second is the list of parts, the third the type. */
 const INTERNAL = { __proto__: null };
@@ -98,11 +100,11 @@ class Blob {
   }
 
   stream() {
-    return streamFromBytes(this.#bytes());
+    return streams.use().streamFromBytes(this.#bytes());
   }
 
   textStream() {
-    return decodeStream(streamFromBytes(this.#bytes()));
+    return textStreams.use().decodeStream(streams.use().streamFromBytes(this.#bytes()));
   }
 
   text() {
@@ -141,6 +143,7 @@ class Blob {
   }
 }
 webidl.configureInterface(Blob);
+registerPlatformClass(Blob, ["size", "type"]);
 
 /** @type {(value: any) => boolean} */
 let isFile;

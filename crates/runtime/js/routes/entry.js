@@ -11,16 +11,15 @@ const {
   SafeMap, StringPrototypeToUpperCase, markPromiseAsHandled,
 } = require("primordials");
 const { isHttpToken } = require("infra/bytes");
-const { isBlob } = require("file/blob");
-const { isAppFile } = require("file/app_file");
-const { readAllBytes } = require("streams/native");
 const { BODY_BYTES, BODY_STREAM, discardBody } = require("fetch/inner_body");
-const { Response, bodyOf, isResponse } = require("fetch/response");
+const { Response, bodyOf, clone, isResponse } = require("fetch/response");
 const { refuse } = require("routes/pattern");
 
-const HANDLER = 0, FIXED = 1, FILE = 2, METHODS = 3, NOTHING = 4;
+const blobs = lazy("file/blob");
+const appFiles = lazy("file/app_file");
+const streams = lazy("streams/native");
 
-const { clone } = Response.prototype;
+const HANDLER = 0, FIXED = 1, FILE = 2, METHODS = 3, NOTHING = 4;
 
 class Entry {
   kind;
@@ -41,8 +40,8 @@ function compileEntry(route, value) {
   if (typeof value === "function") return new Entry(HANDLER, value);
   if (value === false || value === null) return new Entry(NOTHING, undefined);
   if (isResponse(value)) return fixedEntry(route, value);
-  if (isAppFile(value)) return new Entry(FILE, value);
-  if (isBlob(value)) return new Entry(FIXED, new Response(value));
+  if (appFiles.exports !== undefined && appFiles.exports.isAppFile(value)) return new Entry(FILE, value);
+  if (blobs.exports !== undefined && blobs.exports.isBlob(value)) return new Entry(FIXED, new Response(value));
   if (typeof value === "object" && !ArrayIsArray(value)) return methodsEntry(route, value);
   return refuse(route, "must be a Response, a Blob, a function, a map of methods to these, or false");
 }
@@ -84,7 +83,7 @@ function fixedEntry(route, response) {
   if (body === null || body.kind !== BODY_STREAM) return new Entry(FIXED, FunctionPrototypeCall(clone, response));
   discardBody(bodyOf(response), undefined);
   const entry = new Entry(FIXED, copy);
-  entry.extra = PromisePrototypeThen(readAllBytes(body.stream), (bytes) => {
+  entry.extra = PromisePrototypeThen(streams.use().readAllBytes(body.stream), (bytes) => {
     body.kind = BODY_BYTES;
     body.value = bytes;
     body.shared = true;

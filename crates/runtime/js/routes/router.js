@@ -13,12 +13,13 @@ const { currentRequest } = require("request_scope");
 const { Response } = require("fetch/response");
 const { headerListOf, methodOf, urlOf } = require("fetch/request");
 const { getHeader } = require("fetch/headers");
-const { blobType } = require("file/blob");
-const { openAppFile } = require("file/app_file");
-const { createNativeReadable } = require("streams/native");
 const { Table } = require("routes/table");
 const { pathOfUrl } = require("routes/pattern");
 const { FILE, FIXED, HANDLER, METHODS, NOTHING, compileEntry, fixedResponse } = require("routes/entry");
+
+const blobs = lazy("file/blob");
+const appFiles = lazy("file/app_file");
+const streams = lazy("streams/native");
 
 /** A fetch handler for `target`, whose `routes` they are. Throws a TypeError that names the route that is wrong. */
 function createRouter(target, routes, onFetch) {
@@ -69,11 +70,11 @@ function createRouter(target, routes, onFetch) {
 }
 
 function fileResponse(request, file) {
-  const body = openAppFile(file, currentRequest());
+  const body = appFiles.use().openAppFile(file, currentRequest());
   if (body <= 0) return errorResponse(request, 404, "not_found", "there is nothing here", undefined);
-  const type = blobType(file);
+  const type = blobs.use().blobType(file);
   const headers = type === "" ? undefined : { __proto__: null, "content-type": type };
-  return new Response(createNativeReadable(body), { __proto__: null, headers });
+  return new Response(streams.use().createNativeReadable(body), { __proto__: null, headers });
 }
 
 /** As the server's own errors look. */

@@ -3,9 +3,9 @@
 // TextEncoderStream and TextDecoderStream: https://encoding.spec.whatwg.org/#interface-textencoderstream and
 // #interface-textdecoderstream.
 
-const { ObjectGetOwnPropertyDescriptor, StringPrototypeCharCodeAt, StringPrototypeSlice, uncurryThis } = require("primordials");
+const { FunctionPrototypeCall, StringPrototypeCharCodeAt, StringPrototypeSlice } = require("primordials");
 const webidl = require("webidl");
-const { TextDecoder } = require("encoding/text");
+const { TextDecoder, decode, describeDecoder } = require("encoding/text");
 const { Transformer, createTransform } = require("streams/transform");
 const { op_text_encode } = require("ops");
 
@@ -54,7 +54,6 @@ class TextEncoderStream {
 }
 webidl.configureInterface(TextEncoderStream);
 
-const decode = uncurryThis(TextDecoder.prototype.decode);
 const STREAM = { __proto__: null, stream: true };
 const bufferOptions = { __proto__: null, allowShared: true };
 
@@ -67,21 +66,18 @@ class Decoder extends Transformer {
   }
 
   transform(chunk, transform) {
-    const text = decode(this.decoder, converters.BufferSource(chunk, undefined, undefined, bufferOptions), STREAM);
+    const text = FunctionPrototypeCall(decode, this.decoder, converters.BufferSource(chunk, undefined, undefined, bufferOptions), STREAM);
     if (text !== "") transform.enqueue(text);
   }
 
   flush(transform) {
-    const text = decode(this.decoder);
+    const text = FunctionPrototypeCall(decode, this.decoder);
     if (text !== "") transform.enqueue(text);
   }
 }
 
-const describe = (() => {
-  const { prototype } = TextDecoder;
-  const getter = (name) => uncurryThis(/** @type {any} */ (ObjectGetOwnPropertyDescriptor(prototype, name)).get);
-  return { __proto__: null, encoding: getter("encoding"), fatal: getter("fatal"), ignoreBOM: getter("ignoreBOM") };
-})();
+/** @type {(stream: any) => any} Its two ends. */
+let transformOf;
 
 class TextDecoderStream {
   #decoder;
@@ -93,15 +89,15 @@ class TextDecoderStream {
   }
 
   get encoding() {
-    return describe.encoding(this.#decoder);
+    return describeDecoder.encoding(this.#decoder);
   }
 
   get fatal() {
-    return describe.fatal(this.#decoder);
+    return describeDecoder.fatal(this.#decoder);
   }
 
   get ignoreBOM() {
-    return describe.ignoreBOM(this.#decoder);
+    return describeDecoder.ignoreBOM(this.#decoder);
   }
 
   get readable() {
@@ -111,7 +107,11 @@ class TextDecoderStream {
   get writable() {
     return this.#transform.writable;
   }
+
+  static {
+    transformOf = (stream) => stream.#transform;
+  }
 }
 webidl.configureInterface(TextDecoderStream);
 
-module.exports = { TextEncoderStream, TextDecoderStream };
+module.exports = { TextEncoderStream, TextDecoderStream, transformOf };

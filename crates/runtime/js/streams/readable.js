@@ -152,4 +152,9 @@ function teeReadable(state) {
   return [wrapReadable(branch1.state), wrapReadable(branch2.state)];
 }
 
-module.exports = { ReadableStream, convertReadable, isReadableStream, stateOfReadable, teeReadable, wrapReadable };
+/** As it is now: an app may change the prototype. */
+const { pipeThrough } = ReadableStream.prototype;
+
+module.exports = {
+  ReadableStream, convertReadable, isReadableStream, stateOfReadable, teeReadable, wrapReadable, pipeThrough,
+};

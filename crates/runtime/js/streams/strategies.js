@@ -20,9 +20,9 @@ const convertStrategy = webidl.createDictionaryConverter("QueuingStrategy", [
 // One function each for all instances, without a prototype and not constructible, hence arrows.
 const byteLengthSize = (chunk) => chunk.byteLength;
 const countSize = () => 1;
-for (const size of [byteLengthSize, countSize]) {
-  ObjectDefineProperty(size, "name", { __proto__: null, value: "size", configurable: true });
-}
+const SIZE_NAME = { __proto__: null, value: "size", configurable: true };
+ObjectDefineProperty(byteLengthSize, "name", SIZE_NAME);
+ObjectDefineProperty(countSize, "name", SIZE_NAME);
 
 class ByteLengthQueuingStrategy {
   #highWaterMark;

@@ -19,6 +19,7 @@
 const { StringPrototypeCharCodeAt, StringPrototypeSlice, TypeError, Uint32Array } = require("primordials");
 const { op_url_parse, op_url_set } = require("ops");
 const webidl = require("webidl");
+const { registerPlatformClass } = require("platform_classes");
 const { onParamsChange, paramsForUrl, replaceQuery } = require("url/search_params");
 
 const OMITTED = 0xffffffff;
@@ -220,6 +221,7 @@ class URL {
   }
 }
 webidl.configureInterface(URL);
+registerPlatformClass(URL, ["href"]);
 
 function invalid(prefix, url, base) {
   return new TypeError(`${prefix}: Invalid URL: '${url}'${base === undefined ? "" : ` with base '${base}'`}`);

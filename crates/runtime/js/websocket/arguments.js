@@ -12,8 +12,9 @@ const webidl = require("webidl");
 const { converters } = webidl;
 const { DOMException } = require("dom/exception");
 const { asBytes, isHttpToken } = require("infra/bytes");
-const { blobBytes, isBlob } = require("file/blob");
 const { parseHref } = require("url/url");
+
+const blobs = lazy("file/blob");
 
 const MOST_REASON = 123;
 
@@ -75,7 +76,7 @@ function convertMessage(data, prefix) {
   // Lone surrogates are replaced when it is encoded.
   if (typeof data === "string") return data;
   if (webidl.isObject(data)) {
-    if (isBlob(data)) return blobBytes(data);
+    if (blobs.exports !== undefined && blobs.exports.isBlob(data)) return blobs.exports.blobBytes(data);
     if (ArrayBufferIsView(data) || webidl.isArrayBuffer(data)) return asBytes(converters.BufferSource(data, prefix, "Argument 1"));
   }
   return converters.USVString(data, prefix, "Argument 1");

@@ -22,10 +22,12 @@ const { EventTarget, Event, defineEventHandler, fire } = require("dom/event");
 const { CloseEvent, ErrorEvent, MessageEvent } = require("dom/events");
 const { DOMException } = require("dom/exception");
 const { asBytes } = require("infra/bytes");
-const { blobFromBytes } = require("file/blob");
+const { registerPlatformClass } = require("platform_classes");
 const {
   convertCode, convertMessage, convertProtocols, convertReason, convertUrl, httpUrl, lengthOfMessage, originOf,
 } = require("websocket/arguments");
+
+const blobs = lazy("file/blob");
 
 const CONNECTING = 0, OPEN = 1, CLOSING = 2, CLOSED = 3;
 /** Of events: what came. Text is 0. A connection that was lost ends without an error, as the standard has it. */
@@ -226,7 +228,7 @@ class WebSocket extends EventTarget {
         } else if (socket.#state === OPEN) {
           const blob = kind === BINARY && socket.#binaryType === "blob";
           const init = {
-            __proto__: null, data: blob ? blobFromBytes(asBytes(data), "") : data,
+            __proto__: null, data: blob ? blobs.use().blobFromBytes(asBytes(data), "") : data,
             origin: socket.#client ? originOf(socket.#url) : "",
           };
           fire(socket, new MessageEvent("message", init));
@@ -248,6 +250,7 @@ defineEventHandler(WebSocket.prototype, "onopen");
 defineEventHandler(WebSocket.prototype, "onmessage");
 defineEventHandler(WebSocket.prototype, "onerror");
 defineEventHandler(WebSocket.prototype, "onclose");
+registerPlatformClass(WebSocket, ["url", "readyState", "protocol"]);
 
 function forgetOfRequest(socket, request) {
   const own = byRequest.get(request);

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use hearth_core::pipe::{self, Room};
 use hearth_core::{Body, BodyError, RequestId};
 
-use super::convert::{bytes_of, bytes_value, id_of, string_bytes, string_of};
+use super::convert::{bytes_of, bytes_value, id_of, string_bytes, string_of, text_of};
 use super::{Arguments, Return};
 use crate::bodies::BodyId;
 use crate::op_error::OpError;
@@ -198,8 +198,7 @@ pub(super) fn body_argument<'s>(
     Ok(match kind.int32_value(scope).unwrap_or(0) {
         BODY_BYTES => bytes_of(value)?.into(),
         BODY_TEXT => {
-            let text: v8::Local<v8::String> =
-                value.try_into().map_err(|_| OpError::type_error("internal: a string was expected"))?;
+            let text = text_of(value)?;
             Bytes::from(string_bytes(scope, text)).into()
         }
         BODY_NATIVE => {

@@ -52,10 +52,21 @@ pub(crate) fn string_bytes(scope: &mut v8::PinScope<'_, '_>, text: v8::Local<v8:
     bytes
 }
 
-/// The argument as a Rust string; the JavaScript side has converted it to a string already.
+/// The argument as V8's string; the JavaScript side has converted it to one already.
+pub(crate) fn text_of<'s>(value: v8::Local<'s, v8::Value>) -> Result<v8::Local<'s, v8::String>, OpError> {
+    value.try_into().map_err(|_| OpError::type_error("internal: a string was expected"))
+}
+
+/// The bytes of a string each of whose units is one.
+pub(crate) fn byte_string(scope: &mut v8::PinScope<'_, '_>, text: v8::Local<v8::String>) -> Vec<u8> {
+    let mut bytes = vec![0; text.length()];
+    text.write_one_byte_v2(scope, 0, &mut bytes, v8::WriteFlags::empty());
+    bytes
+}
+
+/// The argument as a Rust string.
 pub(crate) fn string_of(scope: &mut v8::PinScope<'_, '_>, value: v8::Local<v8::Value>) -> Result<String, OpError> {
-    let text: v8::Local<v8::String> =
-        value.try_into().map_err(|_| OpError::type_error("internal: a string was expected"))?;
+    let text = text_of(value)?;
     let bytes = string_bytes(scope, text);
     Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }

@@ -2,7 +2,7 @@
 
 use encoding_rs::{CoderResult, DecoderResult, Encoding};
 
-use super::convert::{bytes_value, id_of, string_bytes, string_of, text_value, with_bytes};
+use super::convert::{byte_string, bytes_value, id_of, string_bytes, string_of, text_of, text_value, with_bytes};
 use super::{Arguments, Return};
 use crate::op_error::OpError;
 use crate::state::State;
@@ -33,8 +33,7 @@ pub(super) fn op_text_encode<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let text: v8::Local<v8::String> =
-        args.get(0).try_into().map_err(|_| OpError::type_error("a string was expected"))?;
+    let text = text_of(args.get(0))?;
     let bytes = string_bytes(scope, text);
     let value = bytes_value(scope, &bytes)?;
     rv.set(value.into());
@@ -47,8 +46,7 @@ pub(super) fn op_text_encode_into<'s>(
     args: &Arguments<'s>,
     _rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let text: v8::Local<v8::String> =
-        args.get(0).try_into().map_err(|_| OpError::type_error("a string was expected"))?;
+    let text = text_of(args.get(0))?;
     let mut read = 0usize;
     let isolate: &v8::Isolate = scope;
     let written = with_bytes(args.get(1), |into| {
@@ -180,14 +178,11 @@ pub(super) fn op_base64_encode<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let text: v8::Local<v8::String> =
-        args.get(0).try_into().map_err(|_| OpError::type_error("a string was expected"))?;
+    let text = text_of(args.get(0))?;
     if !text.contains_only_onebyte() {
         return Ok(());
     }
-    let mut bytes = vec![0; text.length()];
-    text.write_one_byte_v2(scope, 0, &mut bytes, v8::WriteFlags::empty());
-    let encoded = base64_simd::STANDARD.encode_to_string(&bytes);
+    let encoded = base64_simd::STANDARD.encode_to_string(byte_string(scope, text));
     let value = text_value(scope, &encoded)?;
     rv.set(value.into());
     Ok(())
@@ -199,14 +194,11 @@ pub(super) fn op_base64_decode<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let text: v8::Local<v8::String> =
-        args.get(0).try_into().map_err(|_| OpError::type_error("a string was expected"))?;
+    let text = text_of(args.get(0))?;
     if !text.contains_only_onebyte() {
         return Ok(());
     }
-    let mut bytes = vec![0; text.length()];
-    text.write_one_byte_v2(scope, 0, &mut bytes, v8::WriteFlags::empty());
-    if let Some(decoded) = forgiving_base64(bytes) {
+    if let Some(decoded) = forgiving_base64(byte_string(scope, text)) {
         let value = super::convert::header_value(scope, &decoded)?;
         rv.set(value.into());
     }

@@ -3,7 +3,7 @@
 use hearth_json::{Reader, Unusual};
 
 use super::body::{Everything, collect_later, take_all};
-use super::convert::{id_of, string_bytes, with_bytes};
+use super::convert::{id_of, string_bytes, text_of, with_bytes};
 use super::encoding::decode_text;
 use super::{Arguments, Return};
 use crate::op_error::OpError;
@@ -42,8 +42,7 @@ pub(super) fn op_json_text<'s>(
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
     let state = State::current(scope);
-    let text: v8::Local<v8::String> =
-        args.get(0).try_into().map_err(|_| OpError::type_error("internal: a string was expected"))?;
+    let text = text_of(args.get(0))?;
     let bytes = string_bytes(scope, text);
     read(scope, &state, args, rv, &bytes)?;
     Ok(())

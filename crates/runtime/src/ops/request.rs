@@ -3,7 +3,7 @@
 use hearth_core::{Failure, Headers, RequestId, Response};
 
 use super::body::body_argument;
-use super::convert::{header_value, id_of, string_of, text_value};
+use super::convert::{byte_string, header_value, id_of, string_of, text_of, text_value};
 use super::websocket::hand_over;
 use super::{Arguments, Return};
 use crate::op_error::OpError;
@@ -88,8 +88,7 @@ pub(super) fn op_respond<'s>(
     let state = State::current(scope);
     let request = request_of(args)?;
     let status = args.get(1).uint32_value(scope).unwrap_or(500);
-    let reason: v8::Local<v8::String> =
-        args.get(2).try_into().map_err(|_| OpError::type_error("internal: a string was expected"))?;
+    let reason = text_of(args.get(2))?;
     let reason = (reason.length() > 0).then(|| reason.to_rust_string_lossy(scope).into_boxed_str());
     let mut headers = Headers::new();
     match args.get(3).int32_value(scope).unwrap_or(0) {
@@ -120,12 +119,9 @@ fn header_list(
         list.try_into().map_err(|_| OpError::type_error("internal: an array was expected"))?;
     let bytes = |scope: &mut v8::PinScope<'_, '_>, index| -> Result<Vec<u8>, OpError> {
         let text = list.get_index(scope, index).ok_or(OpError::Pending)?;
-        let text: v8::Local<v8::String> =
-            text.try_into().map_err(|_| OpError::type_error("internal: a string was expected"))?;
+        let text = text_of(text)?;
         // Names and values are byte strings, which `js/fetch/headers.js` has checked.
-        let mut bytes = vec![0; text.length()];
-        text.write_one_byte_v2(scope, 0, &mut bytes, v8::WriteFlags::empty());
-        Ok(bytes)
+        Ok(byte_string(scope, text))
     };
     for index in (0..list.length()).step_by(2) {
         let name = bytes(scope, index)?;

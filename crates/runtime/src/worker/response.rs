@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use hearth_core::{BodyError, ByteStream, Failure, LimitExceeded, LimitKind, Request, RequestId, Response};
+use hearth_core::{BodyError, ByteStream, Divisible, Failure, LimitExceeded, LimitKind, Request, RequestId, Response};
 use tokio::sync::oneshot;
 use tokio::time::Sleep;
 
@@ -162,6 +162,10 @@ impl ByteStream for Watched {
 
     fn remaining(&self) -> Option<u64> {
         self.stream.remaining()
+    }
+
+    fn divisible(&mut self) -> Option<&mut dyn Divisible> {
+        self.stream.divisible()
     }
 }
 

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use hearth_core::module::{ImportStyle, ImportType, ModuleCode, ModuleError, ModuleId, ModuleLoader, ModuleSource};
-use hearth_core::{
-    AppName, Body, ByteSize, Headers, Limits, Method, Owner, Pace, Request, RequestId, Response, VersionName,
-};
+use hearth_core::{AppName, Body, ByteSize, Headers, Limits, Method, Owner, Pace, Request, Response, VersionName};
 use hearth_egress::{Client, EgressPolicy};
 use hearth_runtime::{App, CodeCache};
 
@@ -58,12 +56,10 @@ pub fn request(body: &'static [u8]) -> Request {
     let mut headers = Headers::new();
     headers.push(b"host", b"127.0.0.1:8080");
     Request {
-        id: RequestId::next(),
         method: if body.is_empty() { Method::Get } else { Method::Post },
-        url: "http://127.0.0.1:8080/".to_owned(),
         headers,
         body: Body::from(bytes::Bytes::from_static(body)),
-        client: None,
+        ..Request::get("http://127.0.0.1:8080/")
     }
 }
 
