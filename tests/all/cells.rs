@@ -4,6 +4,7 @@
 pub mod scene;
 mod walls;
 
+use hearth_jail::process::Process;
 use serde_json::Value;
 
 use self::scene::{
@@ -266,7 +267,7 @@ fn several_cells_share_the_work() {
 
 #[test]
 fn the_pool_of_several_cells_is_that_of_all_together() {
-    let (_folder, server) = serve("cells-pool", "1", "cells: 2\nisolates: 30\nspares: 1\n");
+    let (_folder, server) = serve("cells-pool", "1", "cells: 2\nisolates: 30\nspares: 1\nmemory_budget: 1gb\n");
     eventually(&server, "two serve", || metric(&server, "hearth_cells_serving") == 2);
     let number = |path: &str| server.report().pointer(path).and_then(Value::as_f64).unwrap();
     // Each of them starts a worker for its first request of an app.
@@ -281,6 +282,7 @@ fn the_pool_of_several_cells_is_that_of_all_together() {
         number("/spares/ready") == 2.0 && number("/created") - number("/destroyed") == number("/live")
     });
     assert_eq!((number("/total"), number("/spares/wanted")), (60.0, 2.0), "{}", server.report());
+    assert_eq!(number("/memory/budget"), f64::from(1 << 30), "memory is the machine's: {}", server.report());
     assert_eq!(number("/cached") + number("/spares/ready"), number("/live"), "{}", server.report());
     let (hits, misses, rate) = (number("/hits"), number("/misses"), number("/hit_rate"));
     assert!(hits >= 20.0 && hits == number("/modes/pooled/hits"), "{}", server.report());
@@ -322,9 +324,6 @@ fn without_control_no_process_is_left() {
     assert_eq!(all.len(), 4, "a main cell, a standby, and one for each owner: {all:?}");
     server.signal("-KILL");
     server.wait();
-    let runs = |process: &u32| {
-        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-        stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
-    };
+    let runs = |process: &u32| Process::read(*process).is_some_and(|process| process.is_alive());
     eventually(&server, "all are gone", || !all.iter().any(runs));
 }

@@ -5,6 +5,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use hearth_jail::process;
+
 use crate::client::{Client, Reply};
 use crate::folder::{Folder, ask, at_host, eventually, until_changed, until_status, until_text};
 use crate::server::{PATIENCE, Server};
@@ -81,12 +83,7 @@ fn compared(reply: &Reply) -> (u16, String, Vec<(String, String)>, String) {
 
 /// The processes that the program started.
 fn cells(server: &Server) -> Vec<u32> {
-    let ids = std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    let parent = |id: &u32| {
-        let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
-        status.lines().find_map(|line| line.strip_prefix("PPid:")).and_then(|id| id.trim().parse().ok())
-    };
-    ids.filter(|id: &u32| parent(id) == Some(server.id())).collect()
+    process::all().filter(|process| process.parent == server.id()).map(|process| process.id).collect()
 }
 
 /// The cell of an owner's own: the one that listens on a Unix socket.

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::client::Reply;
-use crate::server::{Server, apps, scratch, serve, serve_file, serve_with};
+use crate::folder::ask;
+use crate::server::{AMPLE, Server, apps, scratch, serve, serve_file, serve_with};
 
 fn json(reply: &Reply) -> Value {
     assert_eq!(reply.status, 200, "{}", reply.text());
@@ -171,6 +172,31 @@ fn files_are_routes_and_bodies() {
 }
 
 #[test]
+fn parts_of_files_can_be_had() {
+    let server = serve_file(&with_files("kinds-parts"), &[]);
+    let whole = server.get("/typed");
+    assert_eq!((whole.status, whole.header("accept-ranges"), whole.text()), (200, Some("bytes"), "0123456789"));
+    for (path, range, part) in
+        [("/typed", "bytes=2-4", "234"), ("/url", "bytes=-3", "789"), ("/part", "bytes=1-1", "3")]
+    {
+        let reply = ask(&server, "GET", path, &[("range", range)]);
+        assert_eq!((reply.status, reply.text()), (206, part), "{path} {range}");
+        assert_eq!(reply.header("content-length"), Some(part.len().to_string().as_str()));
+    }
+    let last = ask(&server, "GET", "/large", &[("range", "bytes=2999990-")]);
+    assert_eq!((last.status, last.header("content-range")), (206, Some("bytes 2999990-2999999/3000000")));
+    assert!(last.body == large()[2_999_990..]);
+    let beyond = ask(&server, "GET", "/typed", &[("range", "bytes=10-")]);
+    assert_eq!((beyond.status, beyond.header("content-range"), beyond.text()), (416, Some("bytes */10"), ""));
+    let other = ask(&server, "GET", "/typed", &[("range", "bytes=2-4"), ("if-range", "\"another\"")]);
+    assert_eq!((other.status, other.text()), (200, "0123456789"));
+    assert_eq!(ask(&server, "GET", "/fixed", &[("range", "bytes=0-0")]).status, 202);
+    let mut head = server.connect();
+    head.start("HEAD", "/typed", &[("range", "bytes=2-4")]);
+    assert_eq!(head.head().status, 200);
+}
+
+#[test]
 fn a_client_that_reads_slowly_or_leaves_harms_nobody() {
     let server = serve_file(&with_files("kinds-slow"), &["--workers", "1"]);
     let mut slow = server.connect();
@@ -332,7 +358,7 @@ fn hooks_may_be_exports_of_their_own_and_their_errors_are_logged() {
 
 #[test]
 fn a_hook_that_does_not_end_is_cut_off_and_a_kill_is_no_orderly_end() {
-    let mut server = serve_with("kinds/hooks_slow", &["--workers", "1", "--cpu", "500ms"]);
+    let mut server = serve_with("kinds/hooks_slow", &["--workers", "1", "--cpu", "500ms", "--wall", AMPLE]);
     server.get("/loop").assert_error(503, "limit_cpu", &[]);
     assert_eq!(lines(&server, "begins to end"), 0, "it was killed");
     server.expect("/", "answered");

@@ -5,10 +5,10 @@ use std::io::ErrorKind;
 use std::net::TcpListener;
 
 use crate::client::Client;
-use crate::server::{Server, serve, serve_alone, serve_with};
+use crate::server::{AMPLE, Server, serve, serve_alone, serve_with};
 
 /// Long enough that a request which only answers is never stopped by them, however slow the machine.
-const CPU: &str = "500ms";
+const CPU: &str = "300ms";
 const WALL: &str = "5s";
 const RAISE_CPU: &str = "raise it with `cpu` (--cpu)";
 const RAISE_WALL: &str = "raise it with `timeout` (--wall)";
@@ -17,15 +17,15 @@ const RAISE_MEMORY: &str = "raise it with `memory` (--memory)";
 /// One way to use up the CPU. `limits/cpu` has the code.
 fn assert_cpu_limit(way: &str) {
     // Some of them take memory too, and how much of it in that time depends on the machine.
-    let mut server = serve_with("limits/cpu", &["--cpu", CPU, "--wall", "50s", "--memory", "0"]);
+    let mut server = serve_with("limits/cpu", &["--cpu", CPU, "--wall", AMPLE, "--memory", "0"]);
     server.expect("/ok", "fine");
-    server.get(&format!("/{way}")).assert_error(503, "limit_cpu", &["used ", " of 500ms", RAISE_CPU]);
+    server.get(&format!("/{way}")).assert_error(503, "limit_cpu", &["used ", " of 300ms", RAISE_CPU]);
     assert_survived(&mut server);
 }
 
 /// One way to use up the memory. `limits/heap` has the code.
 fn assert_heap_limit(way: &str) {
-    let mut server = serve_with("limits/heap", &["--memory", "64mb", "--cpu", "50s", "--wall", "50s"]);
+    let mut server = serve_with("limits/heap", &["--memory", "64mb", "--cpu", AMPLE, "--wall", AMPLE]);
     server.expect("/ok", "fine");
     server.get(&format!("/{way}")).assert_error(503, "limit_heap", &["used ", "of 64mb", RAISE_MEMORY]);
     assert_survived(&mut server);
@@ -75,7 +75,7 @@ mod heap {
 
 #[test]
 fn what_is_let_go_does_not_count() {
-    let server = serve_with("limits/heap", &["--memory", "64mb", "--cpu", "50s", "--wall", "50s", "--workers", "1"]);
+    let server = serve_with("limits/heap", &["--memory", "64mb", "--cpu", AMPLE, "--wall", AMPLE, "--workers", "1"]);
     server.expect("/within", "200");
     server.expect("/within_20_mb", "20971520");
     server.expect("/within", "200");
@@ -83,7 +83,7 @@ fn what_is_let_go_does_not_count() {
 
 #[test]
 fn what_is_too_deep_is_a_range_error() {
-    let mut server = serve_with("limits/recursion", &["--cpu", "50s", "--wall", "50s", "--memory", "512mb"]);
+    let mut server = serve_with("limits/recursion", &["--cpu", AMPLE, "--wall", AMPLE, "--memory", "512mb"]);
     for way in ["functions", "to_string", "evaluated", "regex"] {
         let reply = server.get(&format!("/{way}"));
         let expected = if way == "regex" { ["SyntaxError", "RangeError"] } else { ["RangeError"; 2] };
@@ -156,7 +156,7 @@ fn a_body_that_does_not_come_runs_into_the_wall_limit() {
 
 #[test]
 fn cpu_is_reported_before_wall() {
-    let server = serve_with("limits/wall", &["--cpu", CPU, "--wall", "50s"]);
+    let server = serve_with("limits/wall", &["--cpu", CPU, "--wall", AMPLE]);
     server.get("/loop").assert_error(503, "limit_cpu", &[RAISE_CPU]);
 }
 
@@ -170,7 +170,7 @@ fn zero_turns_limits_off() {
 
 #[test]
 fn a_loop_in_module_evaluation_is_stopped() {
-    let mut server = serve_with("limits/module_loop", &["--wall", "50s"]);
+    let mut server = serve_with("limits/module_loop", &["--wall", AMPLE]);
     for _ in 0..2 {
         let parts = ["used ", "of 2.0s", RAISE_CPU];
         server.get("/").assert_error(502, "limit_module_cpu", &parts);
@@ -182,18 +182,18 @@ fn a_loop_in_module_evaluation_is_stopped() {
 
 #[test]
 fn memory_counts_in_module_evaluation() {
-    let mut server = serve_with("limits/module_heap", &["--memory", "64mb", "--cpu", "50s", "--wall", "50s"]);
+    let mut server = serve_with("limits/module_heap", &["--memory", "64mb", "--cpu", AMPLE, "--wall", AMPLE]);
     server.get("/").assert_error(503, "limit_heap", &[RAISE_MEMORY]);
     assert!(server.is_running());
 }
 
 #[test]
 fn wait_until_has_its_own_cpu_limit() {
-    let server = serve_with("limits/wait_until", &["--cpu", CPU, "--wall", "50s", "--workers", "1"]);
+    let server = serve_with("limits/wait_until", &["--cpu", CPU, "--wall", AMPLE, "--workers", "1"]);
     server.expect("/ok", "1");
     server.expect("/loop", "2");
     let line = server.wait_log("CPU time of waitUntil limit exceeded");
-    assert!(line.contains("of 500ms") && line.contains(RAISE_CPU), "{line}");
+    assert!(line.contains("of 300ms") && line.contains(RAISE_CPU), "{line}");
     server.expect("/ok", "1");
 }
 
@@ -221,7 +221,7 @@ fn a_silent_stream_is_cut_off() {
 
 #[test]
 fn others_in_the_same_worker_are_told_to_try_again() {
-    let server = serve_with("limits/others", &["--cpu", CPU, "--wall", "50s", "--workers", "1"]);
+    let server = serve_with("limits/others", &["--cpu", CPU, "--wall", AMPLE, "--workers", "1"]);
     let mut waiting = server.connect();
     waiting.start("GET", "/wait", &[]);
     server.expect("/waiting", "waiting");

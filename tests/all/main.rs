@@ -9,6 +9,7 @@ mod program;
 mod server;
 mod stream;
 mod upgrade;
+mod upgrade_known;
 mod upgrade_sandboxes;
 mod visitors;
 

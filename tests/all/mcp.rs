@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use hearth_jail::process::{self, Process};
 use serde_json::{Value, json};
 
 use crate::client::{Client, Reply};
@@ -178,20 +179,12 @@ impl Drop for Talk {
 
 /// All processes that descend from this one.
 fn below(process: u32) -> Vec<u32> {
-    let parents: Vec<(u32, u32)> = std::fs::read_dir("/proc")
-        .unwrap()
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter_map(|id: u32| {
-            let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-            let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
-            Some((id, parent))
-        })
-        .collect();
+    let all: Vec<Process> = process::all().collect();
     let mut found = vec![process];
     let mut at = 0;
     while at < found.len() {
-        let children: Vec<u32> = parents.iter().filter(|(_, parent)| *parent == found[at]).map(|(id, _)| *id).collect();
-        found.extend(children);
+        let parent = found[at];
+        found.extend(all.iter().filter(|process| process.parent == parent).map(|process| process.id));
         at += 1;
     }
     found.remove(0);
@@ -201,12 +194,7 @@ fn below(process: u32) -> Vec<u32> {
 /// Waits until none of these processes runs.
 fn all_gone(processes: &[u32]) {
     let deadline = Instant::now() + PATIENCE;
-    let runs = |id: &&u32| {
-        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-        stat.rsplit_once(')')
-            .is_some_and(|(_, rest)| !matches!(rest.trim_start().as_bytes().first(), Some(b'Z' | b'X')))
-    };
-    while processes.iter().any(|id| runs(&id)) {
+    while processes.iter().any(|id| Process::read(*id).is_some_and(|process| process.is_alive())) {
         assert!(Instant::now() < deadline, "of {processes:?} some still run");
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::client::{Client, Reply};
-use crate::server::{PATIENCE, Server, apps, scratch, serve_folder};
+use crate::server::{AMPLE, PATIENCE, Server, apps, scratch, serve_folder};
 
 const MODES: [&str; 4] = ["pooled", "pinned", "oneshot", "shared"];
 
@@ -80,7 +80,7 @@ fn every_mode_serves_and_keeps_what_it_should() {
 #[test]
 fn every_mode_stops_loops_and_goes_on() {
     for mode in MODES {
-        let server = many(&["--execution", mode, "--cpu", "500ms", "--wall", "50s"]);
+        let server = many(&["--execution", mode, "--cpu", "500ms", "--wall", AMPLE]);
         server.get("/hog/loop").assert_error(503, "limit_cpu", &[]);
         server.get("/never/").assert_error(504, "limit_wall", &["of 1.0s"]);
         server.expect("/hog/", "hog");
@@ -158,7 +158,7 @@ fn whatever_one_owner_does_another_is_served_even_on_one_thread() {
 
 #[test]
 fn a_stuck_turn_holds_its_own_thread_alone() {
-    let server = many(&["--threads", "1", "--cpu", "500ms", "--wall", "50s"]);
+    let server = many(&["--threads", "1", "--cpu", "500ms", "--wall", AMPLE]);
     server.expect("/good/", "good");
     let mut hog = server.connect();
     hog.start("GET", "/hog/search", &[]);
@@ -170,8 +170,7 @@ fn a_stuck_turn_holds_its_own_thread_alone() {
     for _ in 0..20 {
         server.expect("/good/", "good");
     }
-    // Where the machine is busy the turn goes on until that limit, and for longer.
-    assert!(matches!(hog.reply().code(), "limit_cpu" | "limit_wall"));
+    assert_eq!(hog.reply().code(), "limit_cpu");
     server.wait_log("A stuck turn has ended");
     server.expect("/hog/", "hog");
     assert_adds_up(&server);
@@ -273,7 +272,7 @@ fn owners_that_grow_together_are_stopped_before_the_process_is() {
         write_app(&folder, &format!("app{n}"), &code);
     }
     // It is the budget alone that stops anybody.
-    let limits = ["--memory", "64mb", "--cpu", "50s", "--wall", "50s"];
+    let limits = ["--memory", "64mb", "--cpu", AMPLE, "--wall", AMPLE];
     let mut server = serve_folder(&folder, &[&["--memory-budget", "256mb"][..], &limits].concat());
     let clients: Vec<_> = (0..40)
         .map(|n| {
@@ -306,7 +305,7 @@ fn owners_that_grow_together_are_stopped_before_the_process_is() {
 
 #[test]
 fn what_was_destroyed_gives_its_memory_back() {
-    let server = many(&["--memory", "64mb", "--cpu", "50s", "--wall", "50s"]);
+    let server = many(&["--memory", "64mb", "--cpu", AMPLE, "--wall", AMPLE]);
     server.expect("/good/", "good");
     let before = server.memory();
     for _ in 0..8 {

@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use hearth_jail::process::Process;
+
 use crate::client::Client;
 use crate::folder::{Folder, eventually, says};
 use crate::server::Server;
@@ -31,8 +33,7 @@ fn signal(process: u32, signal: &str) {
 
 /// Whether it runs; one that has ended and was not yet asked how does not.
 fn runs(process: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    stat.rsplit_once(')').is_some_and(|(_, rest)| !matches!(rest.trim_start().as_bytes().first(), Some(b'Z' | b'X')))
+    Process::read(process).is_some_and(|process| process.is_alive())
 }
 
 /// A request that is in flight until its client ends it.

@@ -1,5 +1,6 @@
 //! Sandboxes and their clients' sessions, while another program takes the place of the one that runs: they go on.
 
+use hearth_jail::process::{self, Process};
 use serde_json::{Value, json};
 
 use crate::client::{Client, Reply};
@@ -57,12 +58,7 @@ fn tool(address: &str, session: &str, id: u64, name: &str, arguments: Value) -> 
 
 /// All processes that descend from this one, cells apart: the spawner and what is below it.
 fn sandboxed(server: &Server) -> Vec<u32> {
-    let stat = |id: u32| std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-    let all: Vec<(u32, u32)> = std::fs::read_dir("/proc")
-        .unwrap()
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter_map(|id: u32| Some((id, stat(id).rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?)))
-        .collect();
+    let all: Vec<(u32, u32)> = process::all().map(|process| (process.id, process.parent)).collect();
     let is_spawner = |id: u32| {
         let words = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
         words.split(|byte| *byte == 0).any(|word| word == b"spawner")
@@ -79,8 +75,7 @@ fn sandboxed(server: &Server) -> Vec<u32> {
 }
 
 fn runs(process: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
+    Process::read(process).is_some_and(|process| process.is_alive())
 }
 
 #[track_caller]

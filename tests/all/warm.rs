@@ -1,6 +1,6 @@
 //! What a context keeps from request to request, what it does not, and when it is given up.
 
-use crate::server::{serve_alone, serve_with};
+use crate::server::{AMPLE, serve_alone, serve_with};
 
 #[test]
 fn module_state_persists() {
@@ -116,7 +116,7 @@ fn an_unhandled_rejection_replaces_the_worker() {
 
 #[test]
 fn a_limit_replaces_the_worker() {
-    let server = serve_with("warm/limit", &["--workers", "1", "--cpu", "500ms", "--wall", "50s"]);
+    let server = serve_with("warm/limit", &["--workers", "1", "--cpu", "500ms", "--wall", AMPLE]);
     server.expect("/", "1");
     server.get("/loop").assert_error(503, "limit_cpu", &[]);
     server.expect("/", "1");

@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use hearth_jail::process;
+
 use crate::folder::{Folder, eventually, says};
 use crate::random::Random;
 use crate::server::Server;
@@ -146,15 +148,8 @@ impl World {
 
     /// The processes that serve, or wait to.
     pub fn children(&self) -> Vec<u32> {
-        let parent = self.server.id().to_string();
-        let entries = std::fs::read_dir("/proc").unwrap().flatten();
-        let all = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-        all.filter(|process| {
-            let text = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-            let mut fields = text.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
-            !matches!(fields.next(), None | Some("Z" | "X")) && fields.next() == Some(&parent)
-        })
-        .collect()
+        let ours = process::all().filter(|process| process.is_alive() && process.parent == self.server.id());
+        ours.map(|process| process.id).collect()
     }
 
     fn await_standby(&self) {

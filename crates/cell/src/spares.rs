@@ -8,7 +8,7 @@ use hearth_pool::{BackoffRules, Boot, Filler, FillerRules, Fitness};
 use hearth_runtime::{Blank, Lane, Platform, Snapshot};
 
 /// Who has just taken a spare starts an app with it: that comes first.
-const PAUSE: Duration = Duration::from_millis(2);
+const BREATH: Duration = Duration::from_millis(2);
 
 /// Where blanks come from: a spare where there is one that fits, else a new one.
 pub(crate) struct Blanks {
@@ -59,12 +59,15 @@ impl Boot for Maker {
     type Error = NotMade;
 
     async fn boot(&self) -> Result<Blank, NotMade> {
-        tokio::time::sleep(PAUSE).await;
         let (platform, snapshot) = (self.platform, self.snapshot.clone());
         self.lane.make(move || Blank::new(platform, &snapshot, Limits::default().heap)).await.ok_or(NotMade)
     }
 
     fn is_fit(&self, _: &Blank) -> Fitness {
         Fitness::Fit
+    }
+
+    fn breath(&self) -> Duration {
+        BREATH
     }
 }

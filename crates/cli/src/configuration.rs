@@ -123,6 +123,7 @@ pub fn plan(
         threads: pool.terms.threads,
         isolates: pool.isolates,
         spares: pool.spares,
+        cells: operator.cells.map_or(1, usize::from),
         memory_budget: pool.memory_budget,
         max_queued: pool.max_queued,
         queue: pool.terms.queue,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use hearth_cell::Commons;
 use hearth_core::module::InMemory;
-use hearth_core::{AppName, Body, Headers, Method, Request, RequestId};
+use hearth_core::{AppName, Request};
 use hearth_runtime::{Platform, THREAD_STACK, Worker};
 
 use crate::arguments::EvalOptions;
@@ -33,15 +33,7 @@ async fn evaluate(platform: Platform, options: EvalOptions) -> anyhow::Result<()
     let settings = one_app::settings(None, &options.app, &options.env)?;
     let app = one_app::app(&Commons::new()?, AppName::new("eval"), loader, &settings);
     let worker = Worker::start(platform, &hearth_snapshot::snapshot(), app).await?;
-    let request = Request {
-        id: RequestId::next(),
-        method: Method::Get,
-        url: "http://eval/".to_owned(),
-        headers: Headers::new(),
-        body: Body::Empty,
-        client: None,
-    };
-    let response = worker.fetch(request).await?;
+    let response = worker.fetch(Request::get("http://eval/")).await?;
     let status = response.status;
     let text = response.body.collect().await?;
     let text = String::from_utf8_lossy(&text).into_owned();

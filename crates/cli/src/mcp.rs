@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use hearth_config::OperatorConfig;
+use hearth_jail::slices::{Heirs, ask_for_short_slices};
 use hearth_mcp::{FrontConfig, McpListener, serve_stdio};
 use hearth_sandbox::Sandboxes;
 use hearth_store::AdminToken;
@@ -25,7 +26,12 @@ pub fn mcp(options: McpOptions) -> anyhow::Result<()> {
     let operator = configured(&options)?;
     let config = sandboxes::config(&options.sandboxes, operator.sandboxes.as_ref(), &options.data)?;
     let listener = options.http.map(|address| listen(address, &options)).transpose()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        // Agents wait for what it carries. The processes that it starts are like all others.
+        .on_thread_start(|| ask_for_short_slices(Heirs::Ordinary))
+        .enable_all()
+        .build()?;
     let served = runtime.block_on(async {
         // Before anybody is told that we are there: who is told may want us to stop.
         let stop = signals::stop(Terminal::now()).context("cannot watch for signals")?;

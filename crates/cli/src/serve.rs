@@ -8,7 +8,8 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use hearth_config::{Admin, LogFormat, OperatorConfig};
 use hearth_control::sandboxes::{McpPlan, SandboxPlan};
-use hearth_control::{AdminConfig, Configuration, Ended, Inherited, Journal, ServeConfig, Successor};
+use hearth_control::{AdminConfig, Configuration, Ended, Journal, ServeConfig, Successor};
+use hearth_jail::slices::{Heirs, ask_for_short_slices};
 use hearth_journal::{Colours, Format};
 use hearth_link::{CertificatePlan, ListenerPlan};
 use hearth_store::AdminToken;
@@ -81,9 +82,14 @@ fn serve_with(options: ServeOptions, written: Written, journal: Journal, heritag
         sandboxes,
         journal: journal.clone(),
         successor: Some(successor.clone()),
-        inherited: Inherited { cells: heritage.cells, counted: heritage.counted, sandboxes: heritage.sandboxes },
+        inherited: heritage.left,
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        // Agents wait for what it carries. The processes that it starts are like all others.
+        .on_thread_start(|| ask_for_short_slices(Heirs::Ordinary))
+        .enable_all()
+        .build()?;
     let served = runtime.block_on(async {
         // Before anybody is told that we are there: who is told may want us to stop.
         let notifier = Notifier::from_environment();
@@ -115,8 +121,7 @@ fn serve_with(options: ServeOptions, written: Written, journal: Journal, heritag
         if let Ended::Upgrade { listeners, left } = ended {
             notifier.reloading();
             journal.finish();
-            let Inherited { cells, counted, sandboxes } = *left;
-            let left = Heritage { doors: doors.leave(listeners), cells, counted, sandboxes };
+            let left = Heritage { doors: doors.leave(listeners), left: *left };
             return Err(take_our_place(&successor, &left).into());
         }
         alive.abort();

@@ -98,7 +98,8 @@ pub struct PoolDefaults {
     /// Isolates that are kept ready for whoever comes next [default: 2].
     #[arg(long, env = "HEARTH_SPARES", value_name = "N", value_parser = clap::value_parser!(u16).range(0..=256))]
     pub spares: Option<u16>,
-    /// Memory of all workers together [default: three quarters of the machine's; heaps also by what V8's cage holds].
+    /// Memory of all workers together, shared by all cells [default: three quarters of the machine's; heaps also by what V8's
+    /// cage holds].
     #[arg(long, env = "HEARTH_MEMORY_BUDGET", value_name = "SIZE")]
     pub memory_budget: Option<ByteSize>,
     /// Requests of one owner that may wait [default: 100].

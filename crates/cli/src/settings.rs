@@ -37,7 +37,7 @@ impl PoolSettings {
         Self {
             isolates,
             spares: usize::from(flags.spares.or(operator.spares).unwrap_or(2)),
-            memory_budget: flags.memory_budget.or(operator.memory_budget),
+            memory_budget: flags.memory_budget.or(operator.memory_budget).filter(|size| *size > ByteSize(0)),
             max_queued: max_queued.unwrap_or(threads * QUEUED_PER_THREAD).max(1),
             terms: Terms {
                 threads,
@@ -52,7 +52,7 @@ impl PoolSettings {
             threads: self.terms.threads,
             isolates: self.isolates,
             spares: self.spares,
-            budget: Budget::for_machine(self.terms.threads, self.memory_budget),
+            budget: Budget::for_machine(self.terms.threads, 1, self.memory_budget),
             max_queued: self.max_queued,
         }
     }

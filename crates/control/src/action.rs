@@ -5,6 +5,7 @@ use hearth_core::Method;
 use hearth_core::percent::decode;
 
 use crate::admin::path::{Query, encode};
+use crate::control::Known;
 use crate::sandboxes::SandboxAction;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -260,6 +261,21 @@ impl Action {
             Self::Task { .. } | Self::SetSecret { .. } => true,
             Self::Sandbox(action) => action.wants_body(),
             _ => false,
+        }
+    }
+
+    /// What a server must know to carry it out. How it is and how it ends can be asked from the first moment on.
+    pub(crate) fn needs(&self) -> Known {
+        match self {
+            Self::Pool | Self::Workers | Self::Metrics | Self::Prometheus | Self::Crashes => Known::Nothing,
+            Self::Logs { .. } | Self::Events { .. } => Known::Nothing,
+            Self::Reload | Self::Replace | Self::Drain | Self::Upgrade => Known::Nothing,
+            Self::Apps | Self::App { .. } | Self::Upload { .. } | Self::Task { .. } => Known::Apps,
+            Self::Activate { .. } | Self::Rollback { .. } | Self::Delete { .. } => Known::Apps,
+            Self::Secrets { .. } | Self::SetSecret { .. } | Self::DeleteSecret { .. } => Known::Apps,
+            Self::Tokens { .. } | Self::AddToken { .. } | Self::DeleteToken { .. } => Known::Apps,
+            Self::Cordons | Self::Cordon { .. } | Self::Release { .. } => Known::Apps,
+            Self::Sandbox(_) => Known::Everything,
         }
     }
 }

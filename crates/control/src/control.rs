@@ -5,9 +5,11 @@
 //! | `control/refresh.rs` | looking at all there is, and serving it: every change goes through it |
 //! | `control/deploy.rs` | uploads, activation, roll-back, deletion |
 //! | `control/keys.rs` | secrets and tokens |
+//! | `control/known.rs` | what it knows at the beginning |
 //! | `control/reload.rs` | the configuration, read again |
 //! | `control/cordons.rs` | owners with a cell of their own |
 //! | `control/crashes.rs` | cells that were lost |
+//! | `control/remembered.rs` | what the next program should know |
 //! | `control/upgrade.rs` | another program in the place of this one |
 
 use std::path::PathBuf;
@@ -39,13 +41,18 @@ mod cordons;
 mod crashes;
 mod deploy;
 mod keys;
+mod known;
 mod refresh;
 mod reload;
+mod remembered;
 mod upgrade;
 
 pub use cordons::CordonError;
 pub(crate) use cordons::CordonRecord;
 pub(crate) use crashes::Crashes;
+use known::Knowledge;
+pub use known::{Known, Starting};
+pub use remembered::Remembered;
 pub use upgrade::{Successor, UpgradeError};
 
 /// Clones are the same control.
@@ -72,6 +79,7 @@ pub(crate) struct Shared {
     spans: Spans,
     pub(crate) pace: Pace,
     pub(crate) started: Instant,
+    knowledge: Knowledge,
     pub(crate) catalogue: watch::Sender<Arc<Catalogue>>,
     /// What cells were told to serve last. Locked while it changes: one look at all there is after the other.
     told: tokio::sync::Mutex<Option<Vec<VersionSpec>>>,
@@ -119,6 +127,8 @@ pub enum ActionError {
     Configuration(#[from] ConfigurationError),
     #[error(transparent)]
     Upgrade(#[from] UpgradeError),
+    #[error(transparent)]
+    Starting(#[from] Starting),
     #[error(transparent)]
     Sandbox(#[from] ToolError),
     #[error("this server keeps no sandboxes: add `sandboxes:` or `mcp:` to hearth.yaml, and start it again")]
@@ -192,6 +202,7 @@ impl Control {
             spans,
             pace: Pace::default(),
             started: Instant::now(),
+            knowledge: Knowledge::default(),
             catalogue: watch::Sender::new(Arc::default()),
             told: tokio::sync::Mutex::default(),
             ending: watch::Sender::new(None),
@@ -328,6 +339,16 @@ impl Control {
     pub async fn drained(&self) {
         // The sender is as alive as this.
         let _ = self.shared.ending.subscribe().wait_for(Option::is_some).await;
+    }
+
+    /// It knows as much from now on.
+    pub(crate) fn note_known(&self, known: Known) {
+        self.shared.knowledge.note(known);
+    }
+
+    /// Ready when it knows as much.
+    pub(crate) async fn knows(&self, wanted: Known) -> Result<(), Starting> {
+        self.shared.knowledge.wait_for(wanted).await
     }
 
     pub fn is_ready(&self) -> bool {

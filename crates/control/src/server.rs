@@ -17,9 +17,9 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::admin::{Admin, LARGEST_UPLOAD};
-use crate::cells::{Adopted, CellRules, Cells, CellsConfig, Crash, News, Observer};
+use crate::cells::{Adopted, CellRules, Cells, CellsConfig, Crash, HandedOver, News, Observer};
 use crate::configuration::{Configuration, ConfigurationSource, check_certificates};
-use crate::control::{ActionError, Beginning, Control, CordonRecord, Crashes, Ending, Successor};
+use crate::control::{ActionError, Beginning, Control, CordonRecord, Crashes, Ending, Known, Remembered, Successor};
 use crate::crons;
 use crate::event::{Events, What};
 use crate::journal::Journal;
@@ -58,6 +58,7 @@ pub struct Inherited {
     /// Cells that serve until those of the next program do: process and socket.
     pub cells: Vec<(u32, OwnedFd)>,
     pub counted: CellStats,
+    pub remembered: Remembered,
     /// Sandboxes, and the sessions that they belong to.
     pub sandboxes: Bequest,
 }
@@ -105,7 +106,7 @@ pub async fn serve(
     let (sandboxes, successor, inherited) = (config.sandboxes, config.successor, config.inherited);
     check_certificates(&configuration.plan.certificates)?;
     // For the program that takes our place, if one does.
-    let doors = Doors::new(&listeners, admin.as_ref(), sandboxes.as_ref()).map_err(ServeError::Listeners)?;
+    let handles = Handles::new(&listeners, admin.as_ref(), sandboxes.as_ref()).map_err(ServeError::Listeners)?;
     let store = Arc::new(tokio::task::block_in_place(|| Embedded::open(&data))?);
     for note in store.notes() {
         tracing::warn!("{note}");
@@ -113,7 +114,8 @@ pub async fn serve(
     let reach = Reach::new(&roots, store.data(), &store.data().join("apps"));
     configuration.plan.jail.readable = reach.folders();
     let plan = configuration.plan.clone();
-    let (events, crashes, spans) = (Events::default(), Crashes::default(), Spans::default());
+    let (events, spans) = (Events::default(), Spans::default());
+    let crashes = Crashes::after(&inherited.remembered);
     let cordoned = tokio::task::block_in_place(|| store.cordons())?;
     for cordon in &cordoned {
         tracing::warn!(owner = cordon.owner.as_str(), why = cordon.why, "The owner has a cell of its own, as before");
@@ -136,6 +138,7 @@ pub async fn serve(
         adopted: inherited.cells.into_iter().map(|(pid, socket)| Adopted { pid, socket }).collect(),
         counted: inherited.counted,
         cordons: cordoned,
+        stuck: inherited.remembered.stuck,
     };
     let cells = Cells::start(cells, observer);
     let beginning = Beginning {
@@ -147,7 +150,7 @@ pub async fn serve(
         reach,
         journal,
         events,
-        crashes,
+        crashes: crashes.clone(),
         cordons: cordons.clone(),
         spans,
         successor,
@@ -162,11 +165,12 @@ pub async fn serve(
         first = control.refresh() => first.map_err(ServeError::First)?,
         () = &mut stop => {
             control.drain();
-            drop(doors);
+            drop(handles);
             cells.drain().await;
             return Ok(Ended::Stopped);
         }
     }
+    control.note_known(Known::Apps);
     control.warn_of_strangers();
     match sandboxes {
         Some(plan) => {
@@ -180,6 +184,7 @@ pub async fn serve(
         }
         None => {}
     }
+    control.note_known(Known::Everything);
     let tasks = [
         tokio::spawn(crons::run(control.clone())),
         tokio::spawn(keep_fresh(control.clone(), watch)),
@@ -200,13 +205,16 @@ pub async fn serve(
     };
     let ended = if let Some(sandboxes) = left {
         let counted = cells.fresh_stats().await;
-        let left = Inherited { cells: cells.hand_over().await, counted, sandboxes };
-        Ended::Upgrade { listeners: doors.0, left: Box::new(left) }
+        let HandedOver { cells, stuck } = cells.hand_over().await;
+        let mut remembered = Remembered { stuck, ..Remembered::default() };
+        crashes.remember(&mut remembered);
+        let left = Inherited { cells, counted, remembered, sandboxes };
+        Ended::Upgrade { listeners: handles.0, left: Box::new(left) }
     } else {
         control.drain();
         control.events().tell(What::Draining);
         // Nobody shall wait where nobody will come.
-        drop(doors);
+        drop(handles);
         cells.drain().await;
         if ending == Ending::Drain {
             control.end_sandboxes().await;
@@ -226,10 +234,10 @@ pub async fn serve(
     Ok(ended)
 }
 
-/// All that is listened on, once more.
-struct Doors(Vec<TcpListener>);
+/// Of all that is listened on, another each: as long as these are open, connections wait.
+struct Handles(Vec<TcpListener>);
 
-impl Doors {
+impl Handles {
     fn new(
         listeners: &[TcpListener],
         admin: Option<&AdminConfig>,

@@ -23,6 +23,17 @@ pub trait ByteStream: Send {
     fn remaining(&self) -> Option<u64> {
         None
     }
+
+    /// For who wants a part only, where that can be had without reading the rest.
+    fn divisible(&mut self) -> Option<&mut dyn Divisible> {
+        None
+    }
+}
+
+/// Bytes that lie somewhere, and of which nothing was read yet.
+pub trait Divisible {
+    /// Of all that remains, the `length` bytes from `start` come, and nothing else. They are within it.
+    fn keep(&mut self, start: u64, length: u64);
 }
 
 /// Why a body ended before its end.

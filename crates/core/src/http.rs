@@ -41,6 +41,20 @@ pub enum Method {
     Other(Box<str>),
 }
 
+impl Request {
+    /// One that comes from within: no client, no headers, no body.
+    pub fn get(url: impl Into<String>) -> Self {
+        Self {
+            id: RequestId::next(),
+            method: Method::Get,
+            url: url.into(),
+            headers: Headers::new(),
+            body: Body::Empty,
+            client: None,
+        }
+    }
+}
+
 impl Response {
     /// Without a reason phrase of its own.
     pub fn new(status: u16, headers: Headers, body: Body) -> Self {

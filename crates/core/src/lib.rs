@@ -15,11 +15,12 @@ pub mod module;
 pub mod pace;
 pub mod percent;
 pub mod pipe;
+pub mod range;
 pub mod rate;
 pub mod units;
 pub mod websocket;
 
-pub use body::{Body, BodyError, ByteStream};
+pub use body::{Body, BodyError, ByteStream, Divisible};
 pub use cidr::Cidr;
 pub use dispatch::Dispatch;
 pub use failure::{Failure, LimitExceeded};

@@ -15,6 +15,7 @@ use crate::drain::Drain;
 use crate::encoding::Accepts;
 use crate::head::{Head, Version};
 use crate::identity;
+use crate::parts::{Wanted, divide};
 use crate::peer::{Peer, client_group};
 use crate::rates::{Rates, Verdict};
 use crate::reject::Reject;
@@ -43,6 +44,8 @@ pub struct Asked {
     pub is_head: bool,
     pub keep_alive: bool,
     accepts: Accepts,
+    /// Few ask for a part.
+    part: Option<Box<Wanted>>,
     prefers_html: bool,
     /// For who wants to know how it ended, where there is somebody.
     record: Option<Box<Record>>,
@@ -71,6 +74,7 @@ impl<D: Dispatch> Shared<D> {
             is_head: head.method == Method::Head,
             keep_alive: head.keep_alive,
             accepts: head.accepts,
+            part: (head.wants_part && head.method == Method::Get).then(|| Box::new(Wanted::new(&head.headers))),
             prefers_html: head.prefers_html,
             record,
         };
@@ -94,6 +98,7 @@ impl<D: Dispatch> Shared<D> {
             is_head: false,
             keep_alive: false,
             accepts: Accepts::NOTHING,
+            part: None,
             prefers_html: false,
             record,
         }
@@ -125,6 +130,7 @@ impl<D: Dispatch> Shared<D> {
             Ok(Response { status, .. }) => self.rescue(asked, &unsendable(status)),
             Err(failure) => self.rescue(asked, &failure),
         };
+        divide(&mut response, asked.part.as_deref());
         if self.config.compression == Compression::On && asked.version != Version::Http10 {
             let purpose = if asked.is_head { Purpose::Head } else { Purpose::Body };
             compress(&mut response, asked.accepts, purpose);

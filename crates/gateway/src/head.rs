@@ -62,6 +62,8 @@ pub struct Head {
     pub prefers_html: bool,
     /// Which codings of a response the client takes.
     pub accepts: Accepts,
+    /// The client asks for a part.
+    pub wants_part: bool,
     /// There are headers that say who the client is; they are not yet believed or taken out.
     pub names_client: bool,
     pub upgrade: Upgrade,
@@ -150,6 +152,7 @@ pub fn parse(bytes: &[u8], rules: &Rules<'_>) -> Result<Option<Head>, Reject> {
         id: fields.id,
         prefers_html: fields.prefers_html,
         accepts: fields.accepts,
+        wants_part: fields.wants_part,
         names_client: fields.names_client,
         upgrade: if may_upgrade && fields.upgrade && fields.websocket { Upgrade::WebSocket } else { Upgrade::None },
     }))
@@ -167,6 +170,7 @@ pub struct Fields<'a> {
     pub id: Option<Box<IdText>>,
     pub prefers_html: bool,
     pub accepts: Accepts,
+    pub wants_part: bool,
     pub names_client: bool,
     /// The connection is to become something else.
     upgrade: bool,
@@ -189,6 +193,7 @@ impl<'a> Fields<'a> {
         match name.len() {
             2 if is("te") => return Ok(Keep::No),
             4 if is("host") => return self.note_host(value),
+            5 if is("range") => self.wants_part = true,
             6 if is("accept") => self.prefers_html = prefers_html(value),
             6 if is("expect") => self.expects_continue |= value.eq_ignore_ascii_case(b"100-continue"),
             7 if is("trailer") => return Ok(Keep::No),

@@ -15,6 +15,9 @@ pub struct CellPlan {
     pub threads: usize,
     pub isolates: usize,
     pub spares: usize,
+    /// Main cells that share the memory.
+    pub cells: usize,
+    /// Of all of them together.
     pub memory_budget: Option<ByteSize>,
     pub max_queued: usize,
     pub queue: usize,

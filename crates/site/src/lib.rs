@@ -21,7 +21,6 @@ mod media;
 mod memory;
 mod pages;
 mod path;
-mod range;
 mod refused;
 mod representation;
 mod rules;

@@ -1,5 +1,6 @@
 //! What is said of a file to one client: its headers, and which part of it is sent with which status.
 
+use hearth_core::range::{Part, part};
 use hearth_core::{Body, Headers, Method, Response};
 
 use crate::coding::Coding;
@@ -7,7 +8,6 @@ use crate::condition::{Validators, Verdict, judge, range_applies};
 use crate::date;
 use crate::identity::Etag;
 use crate::media::Media;
-use crate::range::{Part, part};
 
 #[derive(Debug)]
 pub struct Representation {
@@ -51,21 +51,20 @@ impl Representation {
             return Plan::Done(response);
         }
         let is_divisible = self.coding.is_none() && range_applies(headers, validators);
-        match if is_divisible { part(headers, self.length) } else { Part::Whole } {
+        let part = if is_divisible { part(headers, self.length) } else { Part::Whole };
+        let mut plan = match part {
             Part::Whole => Plan::Fill { response: self.whole(), start: 0, length: self.length },
             Part::Slice { start, length } => {
-                let mut response = self.whole();
-                response.status = 206;
-                let range = format!("bytes {start}-{}/{}", start + length - 1, self.length);
-                response.headers.push(b"content-range", range.as_bytes());
-                Plan::Fill { response, start, length }
+                Plan::Fill { response: Response { status: 206, ..self.whole() }, start, length }
             }
-            Part::Unsatisfiable => {
-                let mut headers = self.common();
-                headers.push(b"content-range", format!("bytes */{}", self.length).as_bytes());
-                Plan::Done(Response::new(416, headers, Body::Empty))
-            }
+            Part::Unsatisfiable => Plan::Done(Response::new(416, self.common(), Body::Empty)),
+        };
+        if let (Some(range), Plan::Fill { response, .. } | Plan::Done(response)) =
+            (part.content_range(self.length), &mut plan)
+        {
+            response.headers.push(b"content-range", range.as_bytes());
         }
+        plan
     }
 
     fn whole(&self) -> Response {

@@ -3,6 +3,7 @@
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use hearth_jail::process;
 use serde_json::Value;
 
 use crate::client::Reply;
@@ -107,16 +108,8 @@ pub fn signal(process: u32, signal: &str) {
 
 /// All processes that a server has started, and that still run.
 pub fn children(server: &Server) -> Vec<u32> {
-    let parent = server.id().to_string();
-    let stat = |process: &u32| std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    let all =
-        std::fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    all.filter(|process| {
-        let text = stat(process);
-        let mut fields = text.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
-        !matches!(fields.next(), None | Some("Z" | "X")) && fields.next() == Some(&parent)
-    })
-    .collect()
+    let ours = process::all().filter(|process| process.is_alive() && process.parent == server.id());
+    ours.map(|process| process.id).collect()
 }
 
 /// As many cells are there as were made and not lost.

@@ -35,7 +35,7 @@ impl Stage {
     }
 
     pub fn cell(&self, isolates: usize, spares: usize) -> Cell {
-        let budget = Budget::for_machine(self.threads, None);
+        let budget = Budget::for_machine(self.threads, 1, None);
         let config = CellConfig { threads: self.threads, isolates, spares, budget, max_queued: 100 };
         Cell::start(self.platform, &self.snapshot, self.lane.clone(), config)
     }

@@ -3,6 +3,8 @@
 use std::fs;
 use std::time::Duration;
 
+use hearth_jail::process::Process;
+
 /// Of /proc's clocks: the kernel's interface to programs has always been 100 a second.
 const TICKS: f64 = 100.0;
 
@@ -43,10 +45,5 @@ pub fn resident() -> f64 {
 
 /// CPU seconds of all threads so far.
 pub fn cpu() -> f64 {
-    let stat = fs::read_to_string("/proc/self/stat").unwrap();
-    // The name of the program may contain anything, and ends with the last parenthesis. User and system time are the
-    // 14th and 15th fields, the first after the name being the third.
-    let (_, fields) = stat.rsplit_once(')').unwrap();
-    let ticks = fields.split_whitespace().skip(11).take(2).map(|field| field.parse::<f64>().unwrap());
-    ticks.sum::<f64>() / TICKS
+    Process::read(std::process::id()).unwrap().ticks as f64 / TICKS
 }

@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use hearth_core::{Body, BodyError, ByteStream, Failure, Response};
+use hearth_core::{Body, BodyError, ByteStream, Divisible, Failure, Response};
 use hearth_pool::{AcquireError, Lease, Permit, Shelf};
 
 use crate::keeper::Keeper;
@@ -63,5 +63,9 @@ impl ByteStream for Held {
 
     fn remaining(&self) -> Option<u64> {
         self.stream.remaining()
+    }
+
+    fn divisible(&mut self) -> Option<&mut dyn Divisible> {
+        self.stream.divisible()
     }
 }

@@ -5,10 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hearth_core::module::InMemory;
-use hearth_core::{
-    AppName, Body, BodyError, ByteSize, Failure, Headers, LimitKind, Limits, Method, Owner, Request, RequestId,
-    VersionName,
-};
+use hearth_core::{AppName, Body, BodyError, ByteSize, Failure, LimitKind, Limits, Owner, Request, VersionName};
 use hearth_egress::EgressPolicy;
 use hearth_link::{EvalOutcome, EvalRequest};
 use tokio::time::timeout;
@@ -110,15 +107,7 @@ async fn start(
         life: hearth_pool::Life::default(),
         timings: Arc::new(Timings::default()),
     };
-    let request = Request {
-        id: RequestId::next(),
-        method: Method::Get,
-        url: "http://eval/".to_owned(),
-        headers: Headers::new(),
-        body: Body::Empty,
-        client: None,
-    };
-    let response = workshop.cell.host(app, &rules).fetch(request, || {}).await?;
+    let response = workshop.cell.host(app, &rules).fetch(Request::get("http://eval/"), || {}).await?;
     Ok(response.body)
 }
 

@@ -21,7 +21,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hearth_core::ByteSize;
 use hearth_gateway::{Listener, Server};
 use hearth_link::{
     CellEvent, CellPlan, FrameError, FromCell, Idle, PassError, ToCell, Unserved, VersionSpec, frame, passing,
@@ -276,7 +275,7 @@ fn cell_config(plan: &CellPlan) -> CellConfig {
         threads: plan.threads,
         isolates: plan.isolates,
         spares: plan.spares,
-        budget: Budget::for_machine(plan.threads, plan.memory_budget.filter(|size| *size > ByteSize(0))),
+        budget: Budget::for_machine(plan.threads, plan.cells, plan.memory_budget),
         max_queued: plan.max_queued,
     }
 }

@@ -1,5 +1,5 @@
-//! What one program leaves to the next when it is upgraded: the doors, the cells that still serve, and what was counted. The
-//! program takes the place of its process (exec), so it keeps its number, and the cells stay its children.
+//! What one program leaves to the next when it is upgraded: the doors, the cells that still serve, what was counted and what is
+//! known. The program takes the place of its process (exec), so it keeps its number, and the cells stay its children.
 //!
 //! Descriptors go through a socket that the next program finds as its standard input: no numbers need be agreed upon, and
 //! whatever else was open is closed. What they are is said in a file without a name, the first of them; it is written so
@@ -18,7 +18,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use hearth_link::{CellStats, PassError, passing};
+use hearth_control::Inherited;
+use hearth_link::{PassError, passing};
 use hearth_sandbox::Bequest;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -36,10 +37,7 @@ const AT_ONCE: usize = 200;
 #[derive(Default)]
 pub struct Heritage {
     pub doors: Vec<Door>,
-    /// Processes that serve on until the next program does, and the socket to each: they end when it is closed.
-    pub cells: Vec<(u32, OwnedFd)>,
-    pub counted: CellStats,
-    pub sandboxes: Bequest,
+    pub left: Inherited,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +58,9 @@ struct Note {
     cells: Vec<u32>,
     /// Of no use where the two programs count differently.
     counted: Value,
+    /// The same.
+    #[serde(default)]
+    remembered: Value,
     #[serde(default)]
     more: Option<More>,
 }
@@ -102,26 +103,30 @@ impl Heritage {
             Some(more) => take_more(more, &socket, &mut doors)?,
             None => Bequest::default(),
         };
-        Ok(Self { doors, cells, counted: serde_json::from_value(note.counted).unwrap_or_default(), sandboxes })
+        let counted = serde_json::from_value(note.counted).unwrap_or_default();
+        let remembered = serde_json::from_value(note.remembered).unwrap_or_default();
+        Ok(Self { doors, left: Inherited { cells, counted, remembered, sandboxes } })
     }
 
     /// Into a socket that the next program can read it from.
     fn leave(&self) -> Result<UnixStream, HeritageError> {
+        let Inherited { cells, counted, remembered, sandboxes } = &self.left;
         let (clients, apps): (Vec<&Door>, Vec<&Door>) = self.doors.iter().partition(|door| door.kind == Kind::Mcp);
         let names = |doors: &[&Door]| doors.iter().map(|door| (door.kind, door.origin)).collect();
-        let more_note = write(&MoreNote { doors: names(&clients), sandboxes: self.sandboxes.note.clone() })?;
+        let more_note = write(&MoreNote { doors: names(&clients), sandboxes: sandboxes.note.clone() })?;
         let mut more = vec![more_note.as_fd()];
         more.extend(clients.iter().map(|door| door.listener.as_fd()));
-        more.extend(self.sandboxes.descriptors.iter().map(AsFd::as_fd));
+        more.extend(sandboxes.descriptors.iter().map(AsFd::as_fd));
         let note = write(&Note {
             doors: names(&apps),
-            cells: self.cells.iter().map(|(pid, _)| *pid).collect(),
-            counted: serde_json::to_value(&self.counted)?,
-            more: Some(More { version: VERSION, descriptors: more.len(), children: self.sandboxes.children.clone() }),
+            cells: cells.iter().map(|(pid, _)| *pid).collect(),
+            counted: serde_json::to_value(counted)?,
+            remembered: serde_json::to_value(remembered)?,
+            more: Some(More { version: VERSION, descriptors: more.len(), children: sandboxes.children.clone() }),
         })?;
         let mut all = vec![note.as_fd()];
         all.extend(apps.iter().map(|door| door.listener.as_fd()));
-        all.extend(self.cells.iter().map(|(_, socket)| socket.as_fd()));
+        all.extend(cells.iter().map(|(_, socket)| socket.as_fd()));
         let (here, there) = UnixStream::pair()?;
         passing::send(&here, &all)?;
         for some in more.chunks(AT_ONCE) {

@@ -77,13 +77,18 @@ pub(super) fn failed(failure: &ActionError) -> Response {
         ActionError::Cordon(_) => (409, "cordoned_for_good"),
         ActionError::Unserved(_) => (422, "not_served"),
         ActionError::Cell(_) => (503, "no_cell"),
+        ActionError::Starting(_) => (503, "starting"),
         ActionError::Configuration(_) => (422, "bad_configuration"),
         ActionError::Upgrade(_) => (409, "no_upgrade"),
         ActionError::NoSandboxes => (409, "no_sandboxes"),
         ActionError::Sandbox(error) => (sandbox_status(error), error.code()),
         ActionError::Store(_) | ActionError::Io(_) => (500, "internal"),
     };
-    error(status, code, &failure.to_string())
+    let mut response = error(status, code, &failure.to_string());
+    if status == 503 {
+        response.headers.push(b"retry-after", b"1");
+    }
+    response
 }
 
 /// The codes of sandboxes are the same here and over MCP.

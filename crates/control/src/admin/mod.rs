@@ -93,6 +93,9 @@ impl Admin {
             Ok(action) => action,
             Err(why) => return answer::no_action(&why),
         };
+        if let Err(starting) = self.control.knows(action.needs()).await {
+            return answer::failed(&starting.into());
+        }
         if let Action::Upload { name, version, owner } = action {
             let control = self.control.clone();
             return match to_the_end(async move { control.upload(name, version, owner, body).await }).await {

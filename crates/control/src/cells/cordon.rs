@@ -2,7 +2,7 @@
 //! hurts its neighbours more than once. What it served then is remembered; when it has something new, it gets another chance.
 //!
 //! Who is shut away stays so when the program ends, however it does: all of it is in a record that somebody keeps, with how
-//! often its cell went down. Turns that were stuck once are forgotten.
+//! often its cell went down. Turns that were stuck once are known until the server ends, upgrades apart.
 //!
 //! Owners whose manifest or whose operator's configuration asks for it have a cell of their own from the start, and for as
 //! long as that is so.
@@ -69,7 +69,7 @@ impl Why {
 pub(super) struct Cordons {
     pub(super) owners: Owners,
     shut_away: BTreeMap<Owner, Sentence>,
-    stuck: HashMap<Owner, u32>,
+    stuck: BTreeMap<Owner, u32>,
 }
 
 struct Sentence {
@@ -91,8 +91,8 @@ pub(super) struct Fall {
 }
 
 impl Cordons {
-    /// With those that a program before shut away.
-    pub(super) fn new(owners: Owners, records: Vec<Record>) -> Self {
+    /// With those that a program before shut away, and what it knew of turns that were stuck.
+    pub(super) fn new(owners: Owners, records: Vec<Record>, stuck: BTreeMap<Owner, u32>) -> Self {
         let sentence = |record: Record| {
             let Record { owner, why, since, known, losses, until } = record;
             let sentence = Sentence {
@@ -104,7 +104,7 @@ impl Cordons {
             };
             (owner, sentence)
         };
-        Self { owners, shut_away: records.into_iter().map(sentence).collect(), stuck: HashMap::new() }
+        Self { owners, shut_away: records.into_iter().map(sentence).collect(), stuck }
     }
 
     /// All who are shut away, for the program after this one.
@@ -139,6 +139,11 @@ impl Cordons {
         let known = versions.iter().filter(|spec| spec.owner == *owner).map(identity).collect();
         self.shut_away.insert(owner.clone(), Sentence { why, since: now, known, fall: Fall::default() });
         true
+    }
+
+    /// How many turns of each were stuck.
+    pub(super) fn stuck(&self) -> &BTreeMap<Owner, u32> {
+        &self.stuck
     }
 
     /// A turn of it is stuck; says whether that was once too often.

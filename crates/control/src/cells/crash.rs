@@ -1,9 +1,9 @@
 //! How a cell ended that should not have, and who did it.
 
 use hearth_jail::breadcrumbs::{Blamed, Crashed, Running, Trail};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Crash {
     /// Milliseconds since 1970.
     pub time: u64,
@@ -19,7 +19,7 @@ pub struct Crash {
 }
 
 /// Why a cell is lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// It went by itself, or somebody ended it.
@@ -31,7 +31,7 @@ pub enum Cause {
 }
 
 /// Whose code ran on the thread that crashed; or who held so much that nothing was left for whoever asked next.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Culprit {
     pub app: String,
     pub version: String,
@@ -44,7 +44,7 @@ pub struct Culprit {
     pub request_id: Option<String>,
     /// `handling`, `loading`, `streaming`, `wait_until`, `outside`; `holding` where that was all that it did
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub phase: Option<&'static str>,
+    pub phase: Option<String>,
     /// What its owner held of the memory that all heaps share, when that was full.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_bytes: Option<u64>,
@@ -65,7 +65,7 @@ impl Culprit {
                 owner: owner.clone(),
                 request: None,
                 request_id: None,
-                phase: Some(HOLDING),
+                phase: Some(HOLDING.to_owned()),
                 held_bytes: Some(*bytes),
             }),
             Blamed::Nobody => None,
@@ -86,7 +86,7 @@ impl Culprit {
             owner,
             request: Some(request).filter(|request| *request != 0),
             request_id: request_text,
-            phase: doing.map(|doing| doing.as_str()),
+            phase: doing.map(|doing| doing.as_str().to_owned()),
             held_bytes: None,
         })
     }
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(named(vec![running("a", Crashed::No)], None), None, "ended from without");
         let blamed = Blamed::Runner;
         let culprit = Culprit::of(&Trail { running: vec![running("a", Crashed::Yes)], crashed: Some(1), blamed });
-        assert_eq!(culprit.map(|one| (one.request, one.phase)), Some((None, Some("loading"))));
+        assert_eq!(culprit.map(|one| (one.request, one.phase)), Some((None, Some("loading".to_owned()))));
     }
 
     #[test]
@@ -134,7 +134,7 @@ mod tests {
         let [app, version, owner] = ["holds", "2.0.0", "bob"].map(str::to_owned);
         let culprit = Culprit::of(&trail(Blamed::Holder { app, version, owner, bytes: 3 << 30 }));
         let culprit = culprit.map(|one| (one.app, one.owner, one.phase, one.held_bytes));
-        assert_eq!(culprit, Some(("holds".to_owned(), "bob".to_owned(), Some("holding"), Some(3 << 30))));
+        assert_eq!(culprit, Some(("holds".to_owned(), "bob".to_owned(), Some("holding".to_owned()), Some(3 << 30))));
         assert_eq!(Culprit::of(&trail(Blamed::Nobody)), None, "an isolate could not be made");
     }
 }

@@ -30,6 +30,7 @@ mod supervisor;
 mod tally;
 mod words;
 
+use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -69,6 +70,16 @@ pub struct CellsConfig {
     pub counted: CellStats,
     /// Who was shut away before, and is still.
     pub cordons: Vec<hearth_store::Cordon>,
+    /// How many turns of owners who are not were stuck before.
+    pub stuck: BTreeMap<Owner, u32>,
+}
+
+/// What the program that takes our place is left with.
+#[derive(Default)]
+pub struct HandedOver {
+    /// All cells, with the socket to each: they serve on, and end when it is closed.
+    pub cells: Vec<(u32, OwnedFd)>,
+    pub stuck: BTreeMap<Owner, u32>,
 }
 
 /// Hears what cells say unasked. Must not wait.
@@ -234,13 +245,13 @@ impl Cells {
         self.tally.sum()
     }
 
-    /// All cells, with the socket to each, for the program that takes our place: they serve on, and end when their socket is
-    /// closed. Nobody supervises them any more, and nothing can be asked of these cells any more.
-    pub async fn hand_over(&self) -> Vec<(u32, OwnedFd)> {
+    /// Leaves the cells to the program that takes our place. Nobody supervises them any more, and nothing can be asked of
+    /// them any more.
+    pub async fn hand_over(&self) -> HandedOver {
         let (done, handed) = oneshot::channel();
         match self.send(Command::HandOver { done }) {
             Ok(()) => handed.await.unwrap_or_default(),
-            Err(_) => Vec::new(),
+            Err(_) => HandedOver::default(),
         }
     }
 

@@ -6,9 +6,9 @@
 //! did not get to run is nobody's silence.
 
 use std::collections::VecDeque;
-use std::fs;
 use std::time::Duration;
 
+use hearth_jail::process::{self, Process, State};
 use tokio::time::Instant;
 
 /// How often cells are asked.
@@ -112,25 +112,14 @@ impl Pulse {
 
 /// `None` where the process is gone.
 pub(super) fn condition(pid: u32) -> Option<Condition> {
-    let (state, ticks) = stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?;
-    if state == 'T' {
+    let Process { state, ticks, .. } = Process::read(pid)?;
+    if state == State::Stopped {
         return Some(Condition::Stopped);
     }
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
-    let busy = threads.flatten().any(|thread| {
-        let text = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
-        stat(&text).is_some_and(|(state, _)| matches!(state, 'R' | 'D' | 't'))
-    });
-    Some(if busy { Condition::Busy } else { Condition::Asleep { ticks } })
-}
-
-/// The state, and the time used: `12 (name) S 1 … utime stime …`, where the name may have anything in it.
-fn stat(text: &str) -> Option<(char, u64)> {
-    let (_, rest) = text.rsplit_once(')')?;
-    let mut fields = rest.split_whitespace();
-    let state = fields.next()?.chars().next()?;
-    let mut times = fields.skip(10).map(|field| field.parse::<u64>());
-    Some((state, times.next()?.ok()? + times.next()?.ok()?))
+    let is_busy = |thread: Process| matches!(thread.state, State::Running | State::Waiting | State::Traced);
+    let mut threads = process::threads(pid).peekable();
+    threads.peek()?;
+    Some(if threads.any(is_busy) { Condition::Busy } else { Condition::Asleep { ticks } })
 }
 
 #[cfg(test)]
@@ -178,10 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_words_are_understood() {
-        let text = "12 (a) b) T 1 2 3 4 5 6 7 8 9 10 40 2 0 0";
-        assert_eq!(stat(text), Some(('T', 42)));
-        assert_eq!(stat(""), None);
+    fn a_process_that_is_gone_has_no_condition() {
         assert!(condition(std::process::id()).is_some());
         assert_eq!(condition(u32::MAX), None);
     }

@@ -89,7 +89,7 @@ impl Supervisor {
         inbox: mpsc::UnboundedReceiver<Command>,
         tally: Arc<Tally>,
     ) -> Self {
-        let CellsConfig { program, mut plan, rules, listeners, data, adopted, cordons, .. } = config;
+        let CellsConfig { program, mut plan, rules, listeners, data, adopted, cordons, stuck, .. } = config;
         let (starter, ear) = Starter::new(program);
         let (burials, buried) = mpsc::unbounded_channel();
         let (hops, serving) = (Hops::new(&data), tokio::sync::watch::Sender::new(false));
@@ -100,7 +100,7 @@ impl Supervisor {
         Self {
             main: Group::new(Whose::Everybody, plan, listeners, rules.wanted()),
             record: cordons.clone(),
-            cordons: Cordons::new(rules.owners, cordons),
+            cordons: Cordons::new(rules.owners, cordons, stuck),
             rules,
             observer,
             inbox,

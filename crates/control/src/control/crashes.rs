@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::Remembered;
 use crate::cells::Crash;
 
 /// Crashes that are kept.
@@ -17,6 +18,18 @@ pub(crate) struct Crashes {
 }
 
 impl Crashes {
+    /// Goes on from what the program before knew.
+    pub(crate) fn after(before: &Remembered) -> Self {
+        let kept = before.crashes.iter().rev().take(CRASHES).rev().cloned().collect();
+        Self { kept: Arc::new(Mutex::new(kept)), count: Arc::new(AtomicU64::new(before.lost)) }
+    }
+
+    /// For the program after this one.
+    pub(crate) fn remember(&self, remembered: &mut Remembered) {
+        remembered.crashes = self.lock().iter().cloned().collect();
+        remembered.lost = self.count();
+    }
+
     pub(crate) fn note(&self, crash: Crash) {
         let mut kept = self.lock();
         if kept.len() == CRASHES {

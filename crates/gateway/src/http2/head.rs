@@ -84,6 +84,7 @@ pub fn read(parts: &Parts, body: Body, scheme: &str) -> Result<Head, Reject> {
         id: fields.id,
         prefers_html: fields.prefers_html,
         accepts: fields.accepts,
+        wants_part: fields.wants_part,
         names_client: fields.names_client,
         upgrade,
     })

@@ -492,14 +492,7 @@ async fn more_at_once_than_may_wait_to_be_accepted_are_answered() {
         .map(|n| {
             let hop = hop.clone();
             tokio::spawn(async move {
-                let request = Request {
-                    id: hearth_core::RequestId::next(),
-                    method: hearth_core::Method::Get,
-                    url: format!("http://h/{n}"),
-                    headers: Headers::new(),
-                    body: Body::Empty,
-                    client: None,
-                };
+                let request = Request::get(format!("http://h/{n}"));
                 hop.send(request, "x", PATIENCE).await.unwrap().body.collect().await
             })
         })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use hearth_core::{Body, Dispatch, Headers, Method, Request, RequestId, Response};
+use hearth_core::{Body, Dispatch, Headers, Method, Request, Response};
 use hearth_sandbox::fake::FakeDriver;
 use hearth_sandbox::{Drivers, PoolConfig, Pooling, Sandboxes, SandboxesConfig};
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ fn request(method: Method, path: &str, headers: &[(&str, &str)], body: impl Into
         all.push(name.as_bytes(), value.as_bytes());
     }
     let url = format!("http://127.0.0.1:8808{path}");
-    Request { id: RequestId::next(), method, url, headers: all, body: Body::from(body.into()), client: None }
+    Request { method, headers: all, body: Body::from(body.into()), ..Request::get(url) }
 }
 
 fn message(method: &str, id: u64, params: Value) -> Value {

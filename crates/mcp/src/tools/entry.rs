@@ -183,3 +183,40 @@ impl Effect {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What a tool's published schema says, but for its texts.
+    fn takes(name: &str) -> Value {
+        let entry = ENTRIES.iter().find(|entry| entry.tool.name == name).unwrap();
+        let mut schema = Value::Object(entry.tool.input_schema.as_ref().clone());
+        for property in schema["properties"].as_object_mut().unwrap().values_mut() {
+            assert!(property.as_object_mut().unwrap().remove("description").is_some(), "{property} is explained");
+        }
+        schema
+    }
+
+    #[test]
+    fn a_line_that_is_waited_for_and_one_that_is_not_take_the_same() {
+        let wanted = json!({
+            "type": "object",
+            "properties": {
+                "sandbox_id": { "type": "string" },
+                "command": { "type": "string", "minLength": 1 },
+                "timeout_ms": { "type": "integer", "minimum": 1, "maximum": 3_600_000 },
+                "env": { "type": "object", "additionalProperties": { "type": "string" } },
+                "cwd": { "type": "string" },
+                "stdin": { "type": "string" },
+            },
+            "required": ["sandbox_id", "command"],
+            "additionalProperties": false,
+        });
+        assert_eq!(takes("run_command"), wanted);
+        assert_eq!(takes("start_job"), wanted);
+    }
+}

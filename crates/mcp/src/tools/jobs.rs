@@ -1,6 +1,5 @@
 //! Jobs: commands that go on while the agent does something else.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hearth_sandbox::{JobOutput, JobState, Seen, Signal};
@@ -8,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::entry::{Call, Effect, Entry, Given};
-use super::run::{Around, shell};
+use super::run::ShellLine;
 use crate::error::ToolError;
 use crate::output::{signal_name, signal_number, whole_characters};
 use crate::view::{JobView, job_state};
@@ -43,25 +42,6 @@ pub(super) fn entries() -> Vec<Entry> {
         ),
         Entry::new("list_jobs", "List jobs", "Lists the jobs of a sandbox.", Effect::Reads, list_jobs),
     ]
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct StartJob {
-    /// Which sandbox, as create_sandbox returned it.
-    sandbox_id: String,
-    /// A line for the shell.
-    #[schemars(length(min = 1))]
-    command: String,
-    /// How long it may run, in milliseconds; an hour if left out.
-    #[schemars(range(min = 1, max = 3_600_000))]
-    timeout_ms: Option<u64>,
-    /// Environment variables, beside the sandbox's own.
-    env: Option<BTreeMap<String, String>>,
-    /// The folder to run in; /work if left out.
-    cwd: Option<String>,
-    /// What it reads from standard input; nothing if left out.
-    stdin: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -137,9 +117,8 @@ struct JobList {
     jobs: Vec<JobView>,
 }
 
-async fn start_job(call: Call, arguments: StartJob) -> Result<Given<Started>, ToolError> {
-    let StartJob { sandbox_id, command, timeout_ms, env, cwd, stdin } = arguments;
-    let request = shell(command, Around { timeout_ms, env, cwd, stdin })?;
+async fn start_job(call: Call, arguments: ShellLine) -> Result<Given<Started>, ToolError> {
+    let (sandbox_id, request) = arguments.request()?;
     let job = call.sandbox(&sandbox_id)?.start_job(request).await?;
     Ok(Started { job_id: job.to_string() }.into())
 }

@@ -79,15 +79,16 @@ struct ExecuteCode {
     session: Option<String>,
 }
 
+/// A line for the shell: what `run_command` and `start_job` take.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct RunCommand {
+pub(super) struct ShellLine {
     /// Which sandbox, as create_sandbox returned it.
     sandbox_id: String,
     /// A line for the shell.
     #[schemars(length(min = 1))]
     command: String,
-    /// How long it may run, in milliseconds; 60000 if left out.
+    /// How long it may run, in milliseconds; if left out, 60000, and an hour for a job.
     #[schemars(range(min = 1, max = 3_600_000))]
     timeout_ms: Option<u64>,
     /// Environment variables, beside the sandbox's own.
@@ -99,11 +100,11 @@ struct RunCommand {
 }
 
 /// What any run is given, beside what is run.
-pub(super) struct Around {
-    pub(super) timeout_ms: Option<u64>,
-    pub(super) env: Option<BTreeMap<String, String>>,
-    pub(super) cwd: Option<String>,
-    pub(super) stdin: Option<String>,
+struct Around {
+    timeout_ms: Option<u64>,
+    env: Option<BTreeMap<String, String>>,
+    cwd: Option<String>,
+    stdin: Option<String>,
 }
 
 impl Around {
@@ -118,17 +119,20 @@ impl Around {
     }
 }
 
-/// A line for the shell.
-pub(super) fn shell(command: String, around: Around) -> Result<ExecRequest, ToolError> {
-    if command.trim().is_empty() {
-        return Err(ToolError::argument("command", "there is nothing to run"));
+impl ShellLine {
+    /// In which sandbox, and what.
+    pub(super) fn request(self) -> Result<(String, ExecRequest), ToolError> {
+        let Self { sandbox_id, command, timeout_ms, env, cwd, stdin } = self;
+        if command.trim().is_empty() {
+            return Err(ToolError::argument("command", "there is nothing to run"));
+        }
+        let around = Around { timeout_ms, env, cwd, stdin };
+        Ok((sandbox_id, around.over(ExecRequest::shell(command))?))
     }
-    around.over(ExecRequest::shell(command))
 }
 
-async fn run_command(mut call: Call, arguments: RunCommand) -> Result<Given<RunResult>, ToolError> {
-    let RunCommand { sandbox_id, command, timeout_ms, env, cwd, stdin } = arguments;
-    let request = shell(command, Around { timeout_ms, env, cwd, stdin })?;
+async fn run_command(mut call: Call, arguments: ShellLine) -> Result<Given<RunResult>, ToolError> {
+    let (sandbox_id, request) = arguments.request()?;
     let result = run(&mut call, &sandbox_id, request).await?;
     let told = result.told();
     Ok(Given::told(result, told))

@@ -31,7 +31,7 @@ fn who(cordons: &Cordons, versions: &[VersionSpec]) -> Vec<(String, Why)> {
 fn who_crashed_is_shut_away_until_it_has_something_new() {
     let (ann, bob) = (Owner::new("ann"), Owner::new("bob"));
     let mut versions = vec![spec("shop", "ann", "1"), spec("blog", "bob", "1")];
-    let mut cordons = Cordons::new(Owners::Together, Vec::new());
+    let mut cordons = Cordons::new(Owners::Together, Vec::new(), BTreeMap::new());
     assert!(cordons.shut_away(&ann, Why::Crashed, &versions, 5));
     assert!(!cordons.shut_away(&ann, Why::Crashed, &versions, 6));
     assert_eq!(who(&cordons, &versions), [("ann".to_owned(), Why::Crashed)]);
@@ -48,8 +48,10 @@ fn who_crashed_is_shut_away_until_it_has_something_new() {
 fn stuck_once_is_an_accident_and_what_the_operator_shut_away_stays() {
     let owner = Owner::new("ann");
     let mut versions = vec![spec("shop", "ann", "1")];
-    let mut cordons = Cordons::new(Owners::Together, Vec::new());
+    let mut cordons = Cordons::new(Owners::Together, Vec::new(), BTreeMap::new());
     assert!(!cordons.note_stuck(&owner));
+    let mut next = Cordons::new(Owners::Together, cordons.records(), cordons.stuck().clone());
+    assert!(next.note_stuck(&owner), "the program after an upgrade knows of the first");
     assert!(cordons.note_stuck(&owner));
     cordons.shut_away(&owner, Why::Operator, &versions, 0);
     versions[0].identity = "2".to_owned();
@@ -64,7 +66,7 @@ fn who_is_meant_to_be_alone_is_and_pages_run_no_code() {
     versions[0].settings.isolation = Isolation::Process;
     versions[1].settings.isolation = Isolation::Process;
     versions[1].kind = Kind::Site { index: "index.html".into() };
-    let mut cordons = Cordons::new(Owners::Together, Vec::new());
+    let mut cordons = Cordons::new(Owners::Together, Vec::new(), BTreeMap::new());
     assert_eq!(who(&cordons, &versions), [("ann".to_owned(), Why::Manifest)]);
     assert_eq!(cordons.release(&Owner::new("ann"), &versions), Release::Meant(Why::Manifest));
     cordons.owners = Owners::Apart;
@@ -76,12 +78,12 @@ fn who_is_meant_to_be_alone_is_and_pages_run_no_code() {
 fn who_is_shut_away_stays_so_in_the_next_program() {
     let (ann, bob) = (Owner::new("ann"), Owner::new("bob"));
     let mut versions = vec![spec("shop", "ann", "1"), spec("blog", "bob", "1")];
-    let mut before = Cordons::new(Owners::Together, Vec::new());
+    let mut before = Cordons::new(Owners::Together, Vec::new(), BTreeMap::new());
     before.shut_away(&ann, Why::Stuck, &versions, 5);
     before.shut_away(&bob, Why::Operator, &versions, 6);
     let fall = Fall { losses: 3, until: Some(9) };
     before.note_fall(&ann, fall);
-    let mut after = Cordons::new(Owners::Together, before.records());
+    let mut after = Cordons::new(Owners::Together, before.records(), BTreeMap::new());
     assert_eq!(after.all(&versions), before.all(&versions));
     assert_eq!((after.fall(&ann), after.fall(&bob)), (fall, Fall::default()));
     // The first that is known of an app may be that it is being installed.
@@ -95,5 +97,8 @@ fn who_is_shut_away_stays_so_in_the_next_program() {
     assert_eq!(after.records().len(), 1);
     let mut strange = after.records();
     strange[0].why = "unheard of".to_owned();
-    assert_eq!(who(&Cordons::new(Owners::Together, strange), &versions), [("bob".to_owned(), Why::Crashed)]);
+    assert_eq!(
+        who(&Cordons::new(Owners::Together, strange, BTreeMap::new()), &versions),
+        [("bob".to_owned(), Why::Crashed)]
+    );
 }

@@ -130,7 +130,7 @@ impl Supervisor {
                     version,
                     owner,
                     request_id = request_id.as_deref(),
-                    phase,
+                    phase = phase.as_deref(),
                     "The cell is gone, and an app did it: another one takes its place"
                 ),
                 None => tracing::error!(cell, %status, "The cell is gone: another one takes its place"),

@@ -1,7 +1,5 @@
 //! What somebody wants of the cells.
 
-use std::os::fd::OwnedFd;
-
 use hearth_core::{AppName, Owner, VersionName};
 use hearth_link::{Ask, CellPlan, CertificatePlan, EventOutcome, Reply, ToCell, Unserved, VersionSpec};
 use tokio::sync::oneshot;
@@ -14,7 +12,7 @@ use crate::cells::cordon::{Release, Why};
 use crate::cells::member::Member;
 use crate::cells::process::CellId;
 use crate::cells::rules::CellRules;
-use crate::cells::{AskError, CordonView, Reason};
+use crate::cells::{AskError, CordonView, HandedOver, Reason};
 
 pub(in crate::cells) enum Command {
     Serve { versions: Vec<VersionSpec>, done: oneshot::Sender<Vec<Unserved>> },
@@ -25,7 +23,7 @@ pub(in crate::cells) enum Command {
     Cordons { done: oneshot::Sender<Vec<CordonView>> },
     ShutAway { owner: Owner, done: oneshot::Sender<()> },
     Release { owner: Owner, done: oneshot::Sender<Release> },
-    HandOver { done: oneshot::Sender<Vec<(u32, OwnedFd)>> },
+    HandOver { done: oneshot::Sender<HandedOver> },
     Drain { done: oneshot::Sender<()> },
 }
 
@@ -155,11 +153,12 @@ impl Supervisor {
 
     /// All cells, those of programs before that have not come to their end included, for the program that takes our place.
     /// From here on nobody supervises them.
-    fn hand_over(&mut self) -> Vec<(u32, OwnedFd)> {
+    fn hand_over(&mut self) -> HandedOver {
         let groups = std::iter::once(&mut self.main).chain(self.apart.values_mut().map(|cordon| &mut cordon.group));
         let members: Vec<_> = groups.flat_map(|group| std::mem::take(&mut group.members)).collect();
         let older = self.adopted.take().map(Farewell::give_away).unwrap_or_default();
-        members.into_iter().map(|member| member.process.give_away()).chain(older).collect()
+        let cells = members.into_iter().map(|member| member.process.give_away()).chain(older).collect();
+        HandedOver { cells, stuck: self.cordons.stuck().clone() }
     }
 }
 

@@ -1,8 +1,8 @@
-//! The part of a file that a client asks for (RFC 9110, section 14).
+//! The part of a file that a client asks for (RFC 9110, section 14), and how it is told what it gets.
 //! One range of bytes is answered with that part; several at once, other units, and what is no range are ignored, as the
 //! RFC allows: the client gets the whole.
 
-use hearth_core::Headers;
+use crate::headers::Headers;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
@@ -22,6 +22,17 @@ pub fn part(headers: &Headers, size: u64) -> Part {
     match (values.next(), values.next()) {
         (Some(value), None) => parse(value, size).unwrap_or(Part::Whole),
         _ => Part::Whole,
+    }
+}
+
+impl Part {
+    /// What `content-range` says of it, of a file of `size` bytes; the whole has none.
+    pub fn content_range(self, size: u64) -> Option<String> {
+        match self {
+            Part::Whole => None,
+            Part::Slice { start, length } => Some(format!("bytes {start}-{}/{size}", start + length - 1)),
+            Part::Unsatisfiable => Some(format!("bytes */{size}")),
+        }
     }
 }
 
@@ -105,5 +116,9 @@ mod tests {
         assert_eq!(of(&["bytes=0-1", "bytes=2-3"], 10), Part::Whole);
         assert_eq!(of(&["bytes=0-"], 0), Part::Unsatisfiable);
         assert_eq!(of(&["bytes=-1"], 0), Part::Unsatisfiable);
+        let told = |value: &str| of(&[value], 10).content_range(10);
+        assert_eq!(told("bytes=2-5").as_deref(), Some("bytes 2-5/10"));
+        assert_eq!(told("bytes=10-").as_deref(), Some("bytes */10"));
+        assert_eq!(told("items=0-1"), None);
     }
 }
