@@ -22,7 +22,7 @@ const MANY: u64 = 10;
 
 fn main() {
     let rounds = measure::rounds(100);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    let runtime = measure::runtime();
     let spawner = SpawnerCommand { program: env!("CARGO_BIN_EXE_hearth-spawner").into(), arguments: Vec::new() };
     let folder = std::env::temp_dir().join(format!("hearth-bench-{}", std::process::id()));
     measure::print_head();

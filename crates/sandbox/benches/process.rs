@@ -22,7 +22,7 @@ const NODE: Marks = Marks { p50: 1.5, p99: 3.0 };
 
 fn main() {
     let rounds = measure::rounds(300);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    let runtime = measure::runtime();
     // As in a server, where everything is done by tasks.
     let done = runtime.spawn(async move {
         let driver = Arc::new(Process::new(SpawnerCommand {

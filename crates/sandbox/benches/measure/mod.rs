@@ -3,13 +3,21 @@
 use std::future::Future;
 use std::time::{Duration, Instant};
 
+use hearth_jail::slices::{Heirs, ask_for_short_slices};
 use hearth_sandbox::{ExecEvent, ExecRequest, Sandbox};
+use tokio::runtime::Runtime;
 
 /// What a row should be at most, in milliseconds: half of its times, and ninety-nine of a hundred.
 #[derive(Clone, Copy)]
 pub struct Marks {
     pub p50: f64,
     pub p99: f64,
+}
+
+/// Threads like those of a server's control.
+pub fn runtime() -> Runtime {
+    let start = || ask_for_short_slices(Heirs::Ordinary);
+    tokio::runtime::Builder::new_multi_thread().on_thread_start(start).enable_all().build().expect("a runtime")
 }
 
 pub fn print_head() {
