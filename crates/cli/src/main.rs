@@ -26,6 +26,7 @@ mod service;
 mod settings;
 mod signals;
 mod terminal;
+mod threads;
 
 use std::process::ExitCode;
 

@@ -8,14 +8,13 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use hearth_config::OperatorConfig;
-use hearth_jail::slices::{Heirs, ask_for_short_slices};
 use hearth_mcp::{FrontConfig, McpListener, serve_stdio};
 use hearth_sandbox::Sandboxes;
 use hearth_store::AdminToken;
 
 use crate::hangup::Terminal;
 use crate::mcp_options::{McpFrontOptions, McpOptions};
-use crate::{configuration, log, sandboxes, signals};
+use crate::{configuration, log, sandboxes, signals, threads};
 
 /// What the protocol's machinery has to say is of interest to nobody who uses it.
 const QUIET: &str = ",rmcp=error";
@@ -26,12 +25,7 @@ pub fn mcp(options: McpOptions) -> anyhow::Result<()> {
     let operator = configured(&options)?;
     let config = sandboxes::config(&options.sandboxes, operator.sandboxes.as_ref(), &options.data)?;
     let listener = options.http.map(|address| listen(address, &options)).transpose()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        // Agents wait for what it carries. The processes that it starts are like all others.
-        .on_thread_start(|| ask_for_short_slices(Heirs::Ordinary))
-        .enable_all()
-        .build()?;
+    let runtime = threads::start()?;
     let served = runtime.block_on(async {
         // Before anybody is told that we are there: who is told may want us to stop.
         let stop = signals::stop(Terminal::now()).context("cannot watch for signals")?;

@@ -9,7 +9,6 @@ use anyhow::{Context, bail};
 use hearth_config::{Admin, LogFormat, OperatorConfig};
 use hearth_control::sandboxes::{McpPlan, SandboxPlan};
 use hearth_control::{AdminConfig, Configuration, Ended, Journal, ServeConfig, Successor};
-use hearth_jail::slices::{Heirs, ask_for_short_slices};
 use hearth_journal::{Colours, Format};
 use hearth_link::{CertificatePlan, ListenerPlan};
 use hearth_store::AdminToken;
@@ -20,7 +19,7 @@ use crate::hangup::Terminal;
 use crate::log;
 use crate::serve_options::{AdminAt, LogLineFormat, ServeOptions};
 use crate::service::{Doors, Heritage, HeritageError, Kind, Notifier, become_next};
-use crate::signals;
+use crate::{signals, threads};
 
 pub const LISTEN: &str = "127.0.0.1:8080";
 pub const ADMIN: &str = "127.0.0.1:9090";
@@ -84,12 +83,7 @@ fn serve_with(options: ServeOptions, written: Written, journal: Journal, heritag
         successor: Some(successor.clone()),
         inherited: heritage.left,
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        // Agents wait for what it carries. The processes that it starts are like all others.
-        .on_thread_start(|| ask_for_short_slices(Heirs::Ordinary))
-        .enable_all()
-        .build()?;
+    let runtime = threads::start()?;
     let served = runtime.block_on(async {
         // Before anybody is told that we are there: who is told may want us to stop.
         let notifier = Notifier::from_environment();

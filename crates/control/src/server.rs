@@ -206,9 +206,7 @@ pub async fn serve(
     let ended = if let Some(sandboxes) = left {
         let counted = cells.fresh_stats().await;
         let HandedOver { cells, stuck } = cells.hand_over().await;
-        let mut remembered = Remembered { stuck, ..Remembered::default() };
-        crashes.remember(&mut remembered);
-        let left = Inherited { cells, counted, remembered, sandboxes };
+        let left = Inherited { cells, counted, remembered: crashes.remembered(stuck), sandboxes };
         Ended::Upgrade { listeners: handles.0, left: Box::new(left) }
     } else {
         control.drain();

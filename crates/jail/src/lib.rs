@@ -10,6 +10,7 @@
 //! | `seccomp/` | which system calls can be made |
 //! | `memory.rs` | how much memory there is |
 //! | `process.rs` | what the kernel says about a process |
+//! | `slices.rs` | how soon a thread that wakes up gets a core |
 //! | `limits.rs` | what the kernel limits for each process |
 //! | `descriptors.rs` | descriptors that a process was not meant to have |
 //! | `entropy.rs` | the kernel's random numbers, made different |

@@ -22,7 +22,7 @@ const STACK: usize = 64 << 10;
 pub(crate) struct Pulse(Arc<Shared>);
 
 /// One of the lane's threads is at work.
-pub(crate) struct AtWork(Arc<Shared>);
+pub(crate) struct AtWork<'a>(&'a Shared);
 
 struct Shared {
     at_work: AtomicUsize,
@@ -64,13 +64,13 @@ impl Pulse {
     }
 
     /// Until the answer is dropped, one more of the lane's threads is at work.
-    pub(crate) fn at_work(&self) -> AtWork {
+    pub(crate) fn at_work(&self) -> AtWork<'_> {
         if self.0.at_work.fetch_add(1, Ordering::Relaxed) + 1 == self.0.crowd {
             // Under the lock: who has just found too few is asleep by then.
             let _ended = self.0.lock();
             self.0.change.notify_all();
         }
-        AtWork(self.0.clone())
+        AtWork(&self.0)
     }
 }
 
@@ -81,7 +81,7 @@ impl Drop for Pulse {
     }
 }
 
-impl Drop for AtWork {
+impl Drop for AtWork<'_> {
     fn drop(&mut self) {
         self.0.at_work.fetch_sub(1, Ordering::Relaxed);
     }

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use hearth_jail::slices::{Heirs, ask_for_short_slices};
 use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::task::JoinHandle;
 
 use crate::platform::THREAD_STACK;
 use crate::pulse::Pulse;
@@ -35,6 +36,7 @@ const LANE_KEEP: Duration = Duration::from_secs(30);
 /// Of the lane's threads: a tenth of the others' weight where all cores are busy. With a third of it, one in a thousand of the
 /// others' wake-ups came at a moment when the kernel owed the lane some time, and then waited for its clock to tick.
 const LANE_NICE: libc::c_int = 10;
+
 /// All of them. Dropping it ends them, as soon as what they run lets them.
 pub struct Threads {
     main: Option<Runtime>,
@@ -162,11 +164,7 @@ impl Drop for Threads {
 
 impl Lane {
     pub(crate) fn run(&self, work: impl FnOnce() + Send + 'static) {
-        let pulse = self.pulse.clone();
-        self.threads.spawn_blocking(move || {
-            let _at_work = pulse.at_work();
-            work();
-        });
+        self.start(work);
     }
 
     /// Destroys something that nobody should wait for, by calling `destroy` elsewhere.
@@ -177,12 +175,15 @@ impl Lane {
 
     /// Runs `work` on a thread of low priority, and waits for what it brings. `None` when it panicked or all is ending.
     pub async fn make<R: Send + 'static>(&self, work: impl FnOnce() -> R + Send + 'static) -> Option<R> {
+        self.start(work).await.ok()
+    }
+
+    fn start<R: Send + 'static>(&self, work: impl FnOnce() -> R + Send + 'static) -> JoinHandle<R> {
         let pulse = self.pulse.clone();
-        let work = move || {
+        self.threads.spawn_blocking(move || {
             let _at_work = pulse.at_work();
             work()
-        };
-        self.threads.spawn_blocking(work).await.ok()
+        })
     }
 }
 

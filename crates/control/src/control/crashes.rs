@@ -1,8 +1,10 @@
 //! Cells that were lost: the last of them, and how many there ever were.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hearth_core::Owner;
 
 use super::Remembered;
 use crate::cells::Crash;
@@ -25,9 +27,8 @@ impl Crashes {
     }
 
     /// For the program after this one.
-    pub(crate) fn remember(&self, remembered: &mut Remembered) {
-        remembered.crashes = self.lock().iter().cloned().collect();
-        remembered.lost = self.count();
+    pub(crate) fn remembered(&self, stuck: BTreeMap<Owner, u32>) -> Remembered {
+        Remembered { crashes: self.lock().iter().cloned().collect(), lost: self.count(), stuck }
     }
 
     pub(crate) fn note(&self, crash: Crash) {

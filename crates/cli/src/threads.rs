@@ -1,0 +1,15 @@
+//! The threads of a process without V8: control's, and those of sandboxes without a server. Two carry all that there is.
+
+use std::io;
+
+use hearth_jail::slices::{Heirs, ask_for_short_slices};
+use tokio::runtime::{Builder, Runtime};
+
+pub fn start() -> io::Result<Runtime> {
+    Builder::new_multi_thread()
+        .worker_threads(2)
+        // Agents wait for what they carry. The processes that they start are like all others.
+        .on_thread_start(|| ask_for_short_slices(Heirs::Ordinary))
+        .enable_all()
+        .build()
+}
