@@ -9,7 +9,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hearth_core::{Dispatch, Failure, Request, Response};
+use hearth_core::{Dispatch, Dispatched, Failure, Request, Response};
 use hearth_pool::{Lease, Life, Permit, Refused, Shelf};
 use hearth_runtime::{EventResult, Handling, ResponseFuture, Scheduled, Task};
 
@@ -150,9 +150,15 @@ fn refusal(refused: Refused) -> Failure {
 /// How far a request came without waiting for anything.
 pub(crate) enum Quick {
     Answered(Result<Response, Failure>),
+    Rest(Rest),
+}
+
+/// What is left to do for a request.
+pub(crate) enum Rest {
+    /// A worker has it.
     Coming(Coming),
-    /// It has to wait, for a place or for a worker.
-    Later(Request),
+    /// All: it has to wait, for a place or for a worker.
+    All(Request),
 }
 
 /// A request that a worker has.
@@ -165,13 +171,13 @@ pub(crate) struct Coming {
 impl AppHost {
     /// Gives a request to a worker, if it can have one now.
     pub(crate) fn handle(&self, request: Request) -> Quick {
-        let Mode::Warm(shelf) = &self.mode else { return Quick::Later(request) };
-        let Some(permit) = self.share.gate.try_enter() else { return Quick::Later(request) };
-        let Some(lease) = shelf.try_acquire() else { return Quick::Later(request) };
+        let Mode::Warm(shelf) = &self.mode else { return Quick::Rest(Rest::All(request)) };
+        let Some(permit) = self.share.gate.try_enter() else { return Quick::Rest(Rest::All(request)) };
+        let Some(lease) = shelf.try_acquire() else { return Quick::Rest(Rest::All(request)) };
         match lease.handle(request) {
             Handling::Answered(Ok(response)) => Quick::Answered(Ok(warm::hold(response, lease, permit))),
             Handling::Answered(failed) => Quick::Answered(failed),
-            Handling::Coming(response) => Quick::Coming(Coming { response, lease, permit }),
+            Handling::Coming(response) => Quick::Rest(Rest::Coming(Coming { response, lease, permit })),
         }
     }
 }
@@ -184,16 +190,15 @@ impl Coming {
 }
 
 impl Dispatch for AppHost {
-    /// Most requests are answered before there is a future to poll.
-    fn dispatch(&self, request: Request) -> impl Future<Output = Result<Response, Failure>> + Send {
-        let quick = self.handle(request);
-        async move {
-            match quick {
-                Quick::Answered(answer) => answer,
-                Quick::Coming(coming) => coming.response().await,
-                // Few wait, and what they keep is large.
-                Quick::Later(request) => Box::pin(self.fetch(request, || {})).await,
-            }
+    fn dispatch(&self, request: Request) -> Dispatched<impl Future<Output = Result<Response, Failure>> + Send> {
+        match self.handle(request) {
+            Quick::Answered(answer) => Dispatched::Answered(answer),
+            Quick::Rest(rest) => Dispatched::Coming(async move {
+                match rest {
+                    Rest::Coming(coming) => coming.response().await,
+                    Rest::All(request) => self.fetch(request, || {}).await,
+                }
+            }),
         }
     }
 }

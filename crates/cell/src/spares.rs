@@ -60,7 +60,12 @@ impl Boot for Maker {
 
     async fn boot(&self) -> Result<Blank, NotMade> {
         let (platform, snapshot) = (self.platform, self.snapshot.clone());
-        self.lane.make(move || Blank::new(platform, &snapshot, Limits::default().heap)).await.ok_or(NotMade)
+        let make = move || {
+            let blank = Blank::new(platform, &snapshot, Limits::default().heap);
+            blank.rehearse();
+            blank
+        };
+        self.lane.make(make).await.ok_or(NotMade)
     }
 
     fn is_fit(&self, _: &Blank) -> Fitness {

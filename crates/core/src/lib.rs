@@ -22,7 +22,7 @@ pub mod websocket;
 
 pub use body::{Body, BodyError, ByteStream, Divisible};
 pub use cidr::Cidr;
-pub use dispatch::Dispatch;
+pub use dispatch::{Dispatch, Dispatched};
 pub use failure::{Failure, LimitExceeded};
 pub use headers::Headers;
 pub use http::{Method, Request, Response};

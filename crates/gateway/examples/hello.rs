@@ -1,21 +1,22 @@
 //! The least a request can cost: `Hello, World!` from a handler that is ready at once.
 //! `cargo run --release -p hearth-gateway --example hello [ADDRESS] [THREADS]`
 
+use std::future::Ready;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hearth_core::{Body, Dispatch, Failure, Headers, Request, Response};
+use hearth_core::{Body, Dispatch, Dispatched, Failure, Headers, Request, Response};
 use hearth_gateway::{Config, Server};
 use tokio::net::TcpListener;
 
 struct Hello;
 
 impl Dispatch for Hello {
-    async fn dispatch(&self, _: Request) -> Result<Response, Failure> {
+    fn dispatch(&self, _: Request) -> Dispatched<impl Future<Output = Result<Response, Failure>> + Send> {
         let mut headers = Headers::with_capacity(1, 40);
         headers.push(b"content-type", b"text/plain;charset=UTF-8");
         let body = Body::Full(Bytes::from_static(b"Hello, World!"));
-        Ok(Response::new(200, headers, body))
+        Dispatched::<Ready<_>>::Answered(Ok(Response::new(200, headers, body)))
     }
 }
 

@@ -24,7 +24,7 @@ use crate::asked::Shared;
 use crate::clock::TICK;
 use crate::date::DateCache;
 use crate::drain::Phase;
-use crate::exchange::{HIGH_WATER, Line, Then, exchange, turn_away_unread};
+use crate::exchange::{Begun, HIGH_WATER, Line, Then, exchange, turn_away_unread};
 use crate::head::{self, Head, Rules};
 use crate::http2;
 use crate::peer::{Peer, Trust};
@@ -87,7 +87,10 @@ async fn live<D: Dispatch>(shared: &Arc<Shared<D>>, accepted: Accepted, peer: Pe
     let mut line = Line { peer, wire, tally, date: DateCache::new(), repeats: Repeats::default() };
     let ending = loop {
         let then = match next_head(shared, &mut line).await {
-            Awaited::Head(head) => exchange(shared, &mut line, head).await,
+            Awaited::Head(head) => match exchange(shared, &mut line, head) {
+                Begun::Over(then) => then,
+                Begun::Open(rest) => rest.await,
+            },
             Awaited::Reject(Reject::Version) if begins_http2(&line) => {
                 let Line { peer, wire, tally, .. } = line;
                 let (first, stream) = wire.into_parts();

@@ -6,29 +6,28 @@
 //!             `- body refused (413, 408, 400): the same, and we answer
 //! ```
 //! While the app works or streams, the request's body flows to it, earlier answers are flushed, and the connection is
-//! watched for its end. In the usual case none of this happens: the future is ready at its first poll and the answer
-//! goes into the outbox, to be sent with those of other requests that have arrived already.
+//! watched for its end. In the usual case none of this happens: the app has answered when it was given the request, and the
+//! answer goes into the outbox, to be sent with those of other requests that have arrived already. How answers go out is
+//! in `reply.rs`.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
-use bytes::BytesMut;
-use hearth_core::{Body, Dispatch, Failure, Request, RequestId, Response, SocketEnd};
+use hearth_core::{Body, Dispatch, Dispatched, Failure, Request, RequestId, Response, SocketEnd};
 
 use crate::access::Outcome;
 use crate::asked::{Asked, Shared};
 use crate::body_in::{Incoming, Stop};
-use crate::body_out::{Delimiter, Outgoing, SendError, Step};
-use crate::date::{DateCache, DateText};
-use crate::drain::Phase;
+use crate::date::DateCache;
 use crate::head::{Head, Version};
 use crate::peer::Peer;
 use crate::reject::Reject;
 use crate::repeats::Repeats;
-use crate::response::{Situation, Transfer, Written, write_head};
+use crate::reply::{respond, respond_at_once, situation};
+use crate::response::{Transfer, write_head};
 use crate::stats::Tally;
-use crate::websocket;
+use crate::websocket::{self, Agreement};
 use crate::wire::{Ending, Wire};
 
 /// Bytes that may wait to be sent before the app is held back.
@@ -50,58 +49,91 @@ pub enum Then {
     End(Ending),
 }
 
-enum Streamed {
-    All,
-    Gone,
-    Failed(SendError),
+/// How far a request has come without waiting for anything.
+pub enum Begun<'a> {
+    Over(Then),
+    /// Few are, and what they keep is large: a connection that has no such request does without.
+    Open(Pin<Box<dyn Future<Output = Then> + Send + 'a>>),
 }
 
-/// Serves the request behind `head`, which was just taken from the inbox.
-pub async fn exchange<D: Dispatch>(shared: &Shared<D>, line: &mut Line, mut head: Head) -> Then {
+/// A request that an app has, or had.
+struct Open<'a, D> {
+    shared: &'a Shared<D>,
+    line: &'a mut Line,
+    incoming: Incoming,
+    asked: Asked,
+    /// What makes the connection a WebSocket, where the client wants one.
+    accept: Option<Agreement>,
+}
+
+/// Begins to serve the request behind `head`, which was just taken from the inbox. Most are over when this returns.
+pub fn exchange<'a, D: Dispatch>(shared: &'a Shared<D>, line: &'a mut Line, mut head: Head) -> Begun<'a> {
     line.tally.begin();
     let id = RequestId::next();
     let (asked, client) = shared.ask(&mut head, &line.peer, id);
     let accept = match websocket::asked(&mut head, shared.config.compression) {
         Ok(accept) => accept,
-        Err(reject) => return turn_away(shared, line, &asked, reject),
+        Err(reject) => return Begun::Over(turn_away(shared, line, &asked, reject)),
     };
     let limit = || shared.body_limit(&head.url);
-    let (mut incoming, body) = match Incoming::begin(&head, &mut line.wire.inbox, limit) {
+    let (incoming, body) = match Incoming::begin(&head, &mut line.wire.inbox, limit) {
         Ok(begun) => begun,
-        Err(reject) => return turn_away(shared, line, &asked, reject),
+        Err(reject) => return Begun::Over(turn_away(shared, line, &asked, reject)),
     };
     let request = Request { id, method: head.method, url: head.url, headers: head.headers, body, client: Some(client) };
-    let answer = match shared.admit(client) {
-        Ok(()) => {
-            let mut answer = pin!(shared.dispatch.dispatch(request));
-            poll_fn(|cx| poll_answer(cx, answer.as_mut(), shared, &mut line.wire, &mut incoming)).await
-        }
-        Err(failure) => Ok(Err(failure)),
+    let dispatched = match shared.admit(client) {
+        Ok(()) => shared.dispatch.dispatch(request),
+        Err(failure) => Dispatched::Answered(Err(failure)),
     };
-    match answer {
-        Ok(answer) => {
-            let answer = match accept {
-                None => answer,
-                Some(accept) => match socket_of(answer) {
-                    Ok((response, end)) => {
-                        // Few are, and what it keeps is large.
-                        return Box::pin(websocket::serve(shared, line, asked, accept, response, end)).await;
-                    }
-                    Err(answer) => answer,
-                },
-            };
-            let response = shared.answer(&asked, answer);
-            if incoming.is_done() && !matches!(response.body, Body::Stream(_)) {
-                return respond_at_once(shared, line, &incoming, &asked, response);
+    let open = Open { shared, line, incoming, asked, accept };
+    match dispatched {
+        Dispatched::Answered(answer) => open.respond_now(answer),
+        Dispatched::Coming(answer) => Begun::Open(Box::pin(open.wait(answer))),
+    }
+}
+
+impl<'a, D: Dispatch> Open<'a, D> {
+    /// Sends what is all there; what is not goes on by itself.
+    fn respond_now(self, answer: Result<Response, Failure>) -> Begun<'a> {
+        if self.accept.is_some() {
+            return Begun::Open(Box::pin(self.respond(answer)));
+        }
+        let Self { shared, line, incoming, asked, .. } = self;
+        let response = shared.answer(&asked, answer);
+        if incoming.is_done() && !matches!(response.body, Body::Stream(_)) {
+            return Begun::Over(respond_at_once(shared, line, &incoming, &asked, response));
+        }
+        Begun::Open(Box::pin(respond(shared, line, incoming, asked, response)))
+    }
+
+    async fn wait(mut self, answer: impl Future<Output = Result<Response, Failure>>) -> Then {
+        let mut answer = pin!(answer);
+        let (shared, wire, incoming) = (self.shared, &mut self.line.wire, &mut self.incoming);
+        match poll_fn(|cx| poll_answer(cx, answer.as_mut(), shared, wire, incoming)).await {
+            Ok(answer) => self.respond(answer).await,
+            Err(Stop::Gone) => {
+                self.asked.log(None, 0, Outcome::ClientGone);
+                self.line.tally.abort();
+                Then::End(Ending::Drop)
             }
-            respond(shared, line, incoming, asked, response).await
+            Err(Stop::Reject(reject)) => turn_away(shared, self.line, &self.asked, reject),
         }
-        Err(Stop::Gone) => {
-            asked.log(None, 0, Outcome::ClientGone);
-            line.tally.abort();
-            Then::End(Ending::Drop)
-        }
-        Err(Stop::Reject(reject)) => turn_away(shared, line, &asked, reject),
+    }
+
+    async fn respond(self, answer: Result<Response, Failure>) -> Then {
+        let Self { shared, line, incoming, asked, accept } = self;
+        let answer = match accept {
+            None => answer,
+            Some(accept) => match socket_of(answer) {
+                // Few are, and what it keeps is large.
+                Ok((response, end)) => {
+                    return Box::pin(websocket::serve(shared, line, asked, accept, response, end)).await;
+                }
+                Err(answer) => answer,
+            },
+        };
+        let response = shared.answer(&asked, answer);
+        respond(shared, line, incoming, asked, response).await
     }
 }
 
@@ -155,153 +187,4 @@ fn turn_away<D>(shared: &Shared<D>, line: &mut Line, asked: &Asked, reject: Reje
     asked.log(Some(response.status), sent, Outcome::Refused(reject.code()));
     line.tally.reject(response.status);
     Then::End(Ending::Linger)
-}
-
-fn situation<'a>(asked: &'a Asked, date: &'a DateText, keep_alive: bool) -> Situation<'a> {
-    Situation { id: &asked.id, date, version: asked.version, is_head: asked.is_head, keep_alive }
-}
-
-/// Writes the head of an answer.
-fn write_answer<D>(
-    shared: &Shared<D>,
-    line: &mut Line,
-    incoming: &Incoming,
-    asked: &Asked,
-    response: &Response,
-) -> Written {
-    let keep_alive = asked.keep_alive
-        && shared.drain.phase() == Phase::Open
-        && (incoming.is_done() || may_keep(incoming, &line.wire.inbox, &response.body));
-    let situation = situation(asked, line.date.at(shared.clock.unix()), keep_alive);
-    let written = write_head(line.wire.outbox.text(), response, &situation);
-    shared.stats.drop_headers(written.headers_dropped);
-    written
-}
-
-/// The usual case: request and answer are all there, and nothing is waited for.
-fn respond_at_once<D>(
-    shared: &Shared<D>,
-    line: &mut Line,
-    incoming: &Incoming,
-    asked: &Asked,
-    response: Response,
-) -> Then {
-    let written = write_answer(shared, line, incoming, asked, &response);
-    let mut sent = 0;
-    if let (Transfer::Whole, Body::Full(bytes)) = (written.transfer, response.body) {
-        sent = bytes.len() as u64;
-        line.wire.outbox.push(bytes);
-    }
-    asked.log(Some(response.status), sent, Outcome::Answered);
-    line.tally.serve(response.status);
-    if written.keep_alive { Then::Next } else { Then::End(Ending::Close) }
-}
-
-async fn respond<D>(
-    shared: &Shared<D>,
-    line: &mut Line,
-    mut incoming: Incoming,
-    asked: Asked,
-    response: Response,
-) -> Then {
-    if let Body::Stream(_) = response.body {
-        incoming.send_continue(&mut line.wire.outbox);
-    }
-    let written = write_answer(shared, line, &incoming, &asked, &response);
-    let (status, mut sent) = (response.status, 0);
-
-    match (written.transfer, response.body) {
-        (Transfer::Whole, Body::Full(bytes)) => {
-            sent = bytes.len() as u64;
-            line.wire.outbox.push(bytes);
-        }
-        (Transfer::Stream(delimiter), body) => {
-            let mut outgoing = Outgoing::new(body, delimiter);
-            let streamed = stream(shared, &mut line.wire, &mut incoming, &mut outgoing).await;
-            sent = outgoing.sent();
-            match streamed {
-                Streamed::All => {}
-                Streamed::Gone => {
-                    asked.log(Some(status), sent, Outcome::ClientGone);
-                    line.tally.abort();
-                    return Then::End(Ending::Drop);
-                }
-                Streamed::Failed(error) => {
-                    tracing::info!(request.id = %asked.id, %error, "Response cut off");
-                    asked.log(Some(status), sent, Outcome::CutOff);
-                    line.tally.abort();
-                    return Then::End(if delimiter == Delimiter::Close { Ending::Reset } else { Ending::Close });
-                }
-            }
-        }
-        _ => {}
-    }
-    asked.log(Some(status), sent, Outcome::Answered);
-    line.tally.serve(status);
-    if !incoming.is_done() {
-        return settle(shared, &mut line.wire, incoming, written.keep_alive).await;
-    }
-    if written.keep_alive { Then::Next } else { Then::End(Ending::Close) }
-}
-
-/// A response that streams may still read the request.
-fn may_keep(incoming: &Incoming, inbox: &BytesMut, body: &Body) -> bool {
-    matches!(body, Body::Stream(_)) || incoming.keeps_connection(inbox)
-}
-
-/// Sends the body while the request's own body still comes. What is left in the outbox is less than its mark.
-async fn stream<D>(shared: &Shared<D>, wire: &mut Wire, incoming: &mut Incoming, outgoing: &mut Outgoing) -> Streamed {
-    let mut ended = false;
-    poll_fn(|cx| {
-        // A request's body that fails now has told the app; the connection ends after the answer.
-        if let Poll::Ready(Stop::Gone) = incoming.poll(cx, wire, &shared.config) {
-            return Poll::Ready(Streamed::Gone);
-        }
-        loop {
-            while !ended && wire.outbox.len() < HIGH_WATER {
-                match outgoing.poll(cx, &mut wire.outbox) {
-                    Poll::Ready(Ok(Step::Piece)) => {}
-                    Poll::Ready(Ok(Step::End)) => ended = true,
-                    Poll::Ready(Err(error)) => return Poll::Ready(Streamed::Failed(error)),
-                    Poll::Pending => break,
-                }
-            }
-            if ended && wire.outbox.len() < HIGH_WATER {
-                return Poll::Ready(Streamed::All);
-            }
-            if wire.outbox.is_empty() {
-                // Nothing but what TLS may hold back.
-                return match wire.poll_flush(cx) {
-                    Poll::Ready(Err(_)) => Poll::Ready(Streamed::Gone),
-                    _ => Poll::Pending,
-                };
-            }
-            match wire.poll_write(cx) {
-                Poll::Ready(Ok(())) => {}
-                Poll::Ready(Err(_)) => return Poll::Ready(Streamed::Gone),
-                Poll::Pending => return Poll::Pending,
-            }
-        }
-    })
-    .await
-}
-
-/// The answer is out before the request's body was in: throws the rest away, if that is not too much.
-async fn settle<D>(shared: &Shared<D>, wire: &mut Wire, mut incoming: Incoming, keep_alive: bool) -> Then {
-    if !keep_alive {
-        return Then::End(Ending::Linger);
-    }
-    let over = poll_fn(|cx| {
-        // First the answer: the client may wait for it before it goes on.
-        if let Poll::Ready(Err(_)) = wire.poll_flush(cx) {
-            return Poll::Ready(Err(Stop::Gone));
-        }
-        incoming.poll_discard(cx, wire, &shared.config)
-    })
-    .await;
-    match over {
-        Ok(()) if incoming.is_done() => Then::Next,
-        Ok(()) | Err(Stop::Reject(_)) => Then::End(Ending::Linger),
-        Err(Stop::Gone) => Then::End(Ending::Drop),
-    }
 }

@@ -19,7 +19,7 @@
 //! | the part that the client wants, of a file that the app gave | `parts.rs` | 416 |
 //! | compression, where the client wants it and the app did not | `compress.rs`, `encoder.rs` | |
 //! | head out: header limits, `date`, `x-request-id`, framing | `response.rs`; `http2/head.rs` | |
-//! | body out, as fast as the client reads | `exchange.rs`, `body_out.rs`; `http2/download.rs` | dropped, reset |
+//! | body out, as fast as the client reads | `reply.rs`, `body_out.rs`; `http2/download.rs` | dropped, reset |
 //! | access log, trace, counts | `access.rs`, `traces.rs`, `stats.rs` | |
 //!
 //! | file | |
@@ -27,7 +27,7 @@
 //! | `config.rs` | what an operator may set, with defaults and their costs |
 //! | `server.rs`, `tls.rs`, `crowd.rs`, `peer.rs` | listeners, the limits of connections, shutdown; who is there |
 //! | `drain.rs`, `stats.rs`, `access.rs` | how the end is told; counts and the access log |
-//! | `connection.rs`, `exchange.rs` | HTTP/1: a connection's life; one request and its answer |
+//! | `connection.rs`, `exchange.rs`, `reply.rs` | HTTP/1: a connection's life; one request; its answer |
 //! | `websocket.rs` | what becomes of a connection whose client and app agree on a WebSocket |
 //! | `http2/` | the same for HTTP/2 |
 //! | `hop.rs`, `hop/` | requests that another process of ours answers |
@@ -66,6 +66,7 @@ mod peer;
 mod rates;
 mod reject;
 mod repeats;
+mod reply;
 mod request_id;
 mod rescue;
 mod response;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use hearth_apps::routes::Resolution;
-use hearth_core::{AppName, Body, ByteSize, Dispatch, Failure, Headers, Request, Response, VersionName};
+use hearth_core::{AppName, Body, ByteSize, Dispatch, Dispatched, Failure, Headers, Request, Response, VersionName};
 use hearth_link::Role;
 use tokio::sync::watch;
 
@@ -88,7 +88,7 @@ impl Front {
             Some(served) => served.answer(request),
             None => {
                 let front = self.clone();
-                Progress::Waits(Box::pin(async move {
+                Progress::Coming(Box::pin(async move {
                     let served = front.wait_for(&errand).await.ok_or(UNKNOWN)?;
                     served.answer(request).answer().await
                 }))
@@ -152,12 +152,11 @@ fn move_base(request: &mut Request, base: Range<usize>) {
 }
 
 impl Dispatch for Front {
-    fn dispatch(&self, request: Request) -> impl Future<Output = Result<Response, Failure>> + Send {
-        let progress = match self.role {
+    fn dispatch(&self, request: Request) -> Dispatched<impl Future<Output = Result<Response, Failure>> + Send> {
+        match self.role {
             Role::Main => self.lead(request),
             Role::Cordon => self.run(request),
-        };
-        progress.answer()
+        }
     }
 
     fn body_limit(&self, url: &str) -> Option<ByteSize> {

@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hearth_core::{ByteSize, Dispatch, Failure, Request, Response};
+use hearth_core::{ByteSize, Dispatch, Dispatched, Failure, Request, Response};
 use hearth_gateway::status_and_code;
 use hearth_link::VersionSpec;
 use hearth_site::{Ask, Site};
@@ -18,7 +18,7 @@ use super::address::Address;
 use super::counters::{Counters, Registry};
 use super::guard::Guard;
 use super::hop::{Elsewhere, Errand};
-use crate::host::{AppHost, Coming, Quick};
+use crate::host::{AppHost, Quick, Rest};
 
 pub struct Served {
     pub(super) spec: VersionSpec,
@@ -40,18 +40,8 @@ pub(super) enum Content {
     Elsewhere(Elsewhere),
 }
 
-/// How far a request came without waiting for anything.
-pub(super) enum Progress {
-    Answered(Result<Response, Failure>),
-    /// Few do, and what they keep is large.
-    Waits(Pin<Box<dyn Future<Output = Result<Response, Failure>> + Send>>),
-}
-
-/// What is left to do for a request.
-enum Rest {
-    All(Request),
-    Coming(Coming),
-}
+/// How far a request came without waiting for anything. Few do wait, and what they keep is large.
+pub(super) type Progress = Dispatched<Pin<Box<dyn Future<Output = Result<Response, Failure>> + Send>>>;
 
 /// Where the app begins, as the client wrote it: `/name@1`. Nothing where the host is the app's.
 pub(super) const BASE: &str = "x-base";
@@ -82,12 +72,11 @@ impl Served {
                     self.count(&answer, began);
                     return Progress::Answered(answer);
                 }
-                Quick::Coming(coming) => Rest::Coming(coming),
-                Quick::Later(request) => Rest::All(request),
+                Quick::Rest(rest) => rest,
             },
             Content::Worker { .. } | Content::Site(_) | Content::Elsewhere(_) => Rest::All(request),
         };
-        Progress::Waits(Box::pin(self.clone().go_on(rest, began)))
+        Progress::Coming(Box::pin(self.clone().go_on(rest, began)))
     }
 
     async fn go_on(self: Arc<Self>, rest: Rest, began: Instant) -> Result<Response, Failure> {
@@ -109,7 +98,7 @@ impl Served {
                         return Ok(response);
                     }
                 }
-                host.dispatch(request).await
+                host.dispatch(request).answer().await
             }
             Content::Elsewhere(elsewhere) => {
                 let errand = Errand { app: self.spec.app.clone(), version: self.spec.version.clone() };
@@ -152,17 +141,6 @@ impl Drop for Content {
         // Nobody can ask for it any more: its workers finish what they have and go.
         if let Self::Worker { host, .. } = self {
             host.retire();
-        }
-    }
-}
-
-// === impl Progress ===
-
-impl Progress {
-    pub(super) async fn answer(self) -> Result<Response, Failure> {
-        match self {
-            Self::Answered(answer) => answer,
-            Self::Waits(answer) => answer.await,
         }
     }
 }

@@ -17,7 +17,7 @@ pub mod path;
 
 use std::sync::Arc;
 
-use hearth_core::{Body, BodyError, ByteSize, Dispatch, Failure, Method, Request, Response};
+use hearth_core::{Body, BodyError, ByteSize, Dispatch, Dispatched, Failure, Method, Request, Response};
 use hearth_sandbox::FILE_LIMIT;
 
 use self::door::{Door, Entrance};
@@ -197,8 +197,8 @@ impl Admin {
 }
 
 impl Dispatch for Admin {
-    async fn dispatch(&self, request: Request) -> Result<Response, Failure> {
-        Ok(self.answer(request).await)
+    fn dispatch(&self, request: Request) -> Dispatched<impl Future<Output = Result<Response, Failure>> + Send> {
+        Dispatched::Coming(async move { Ok(self.answer(request).await) })
     }
 }
 

@@ -112,7 +112,7 @@ async fn handle<D: Dispatch>(
     upload: &mut Upload,
     request: Request,
 ) -> Result<Result<Response, Failure>, Stop> {
-    let mut answer = pin!(shared.dispatch.dispatch(request));
+    let mut answer = pin!(shared.dispatch.dispatch(request).answer());
     poll_fn(|cx| {
         if let Poll::Ready(answer) = answer.as_mut().poll(cx) {
             return Poll::Ready(Ok(answer));

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use hearth_core::{ByteSize, Dispatch, Failure, Headers, Method, Request, Response};
+use hearth_core::{ByteSize, Dispatch, Dispatched, Failure, Headers, Method, Request, Response};
 use hearth_sandbox::{FILE_LIMIT, PoolHealth, Sandboxes};
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -116,8 +116,8 @@ impl McpFront {
 }
 
 impl Dispatch for McpFront {
-    async fn dispatch(&self, request: Request) -> Result<Response, Failure> {
-        Ok(self.answer(request).await)
+    fn dispatch(&self, request: Request) -> Dispatched<impl Future<Output = Result<Response, Failure>> + Send> {
+        Dispatched::Coming(async move { Ok(self.answer(request).await) })
     }
 
     fn body_limit(&self, url: &str) -> Option<ByteSize> {

@@ -70,7 +70,7 @@ struct CreateSandbox {
     env: Option<BTreeMap<String, String>>,
     /// "full" for the host's network, where the operator allows it; none if left out.
     network: Option<Network>,
-    /// Hosts that it may connect to over HTTP and HTTPS, such as pypi.org or *.npmjs.org.
+    /// Hosts that it may connect to over HTTP and HTTPS, such as pypi.org or *.npmjs.org; * is any host.
     allowed_hosts: Option<Vec<String>>,
     /// Destroyed when unused for so many milliseconds; 600000 if left out.
     #[schemars(range(min = 1000))]
