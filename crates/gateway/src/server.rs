@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hearth_core::Dispatch;
-use rustix::net::sockopt;
 use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -191,11 +190,6 @@ async fn accept_tcp(socket: &TcpListener) -> io::Result<(TcpStream, SocketAddr)>
     let (stream, address) = socket.accept().await?;
     // Answers go out in one write each; waiting for more would only delay them. Without it all works, but slower.
     let _ = stream.set_nodelay(true);
-    if address.ip().to_canonical().is_loopback() {
-        // No network lies between, so there is nothing to be measured or paced: what a machine prefers for the world (BBR,
-        // say) would cost a twentieth of a small answer here. This one is part of every kernel and open to everybody.
-        let _ = sockopt::set_tcp_congestion(&stream, "reno");
-    }
     Ok((stream, address))
 }
 
@@ -211,19 +205,5 @@ async fn pause(error: &io::Error) {
     if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted) {
         tracing::warn!(%error, "Accepting failed");
         tokio::time::sleep(ACCEPT_PAUSE).await;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn who_comes_from_this_machine_is_not_paced() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        let (stream, address) = accept_tcp(&listener).await.unwrap();
-        assert_eq!(client.local_addr().unwrap(), address);
-        assert_eq!(sockopt::tcp_congestion(&stream).unwrap(), "reno");
     }
 }
