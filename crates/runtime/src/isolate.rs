@@ -1,13 +1,14 @@
 //! An isolate that any thread may enter, one at a time.
 //!
 //! The `v8` crate's `OwnedIsolate` is entered when it is made and must be dropped in reverse order of creation. An
-//! [`Isolate`] here is entered only while a [`LockedIsolate`] borrows it, and exited before the borrow ends. So isolates
-//! move between threads freely and are dropped in any order, by any thread.
+//! [`Isolate`] here is a thread's current one only while a [`LockedIsolate`] borrows it. So isolates move between threads
+//! freely and are dropped in any order, by any thread.
 //!
 //! V8 has a lock of its own for that (`v8::Locker`), which costs several times as much as a short turn's JavaScript: it
 //! puts away and brings back what a thread was in the middle of. Here nobody is in the middle of anything between two
-//! borrows, which exclude each other anyway. All that then ties an isolate to a thread is the limit of the stack, so it
-//! *moves house*: whoever enters it from another thread than the last sets the limit anew.
+//! borrows, which exclude each other anyway. All that then ties an isolate to a thread is the limit of the stack and its
+//! place on V8's list of entries, so it *moves house*: whoever takes it from another thread than the last sets both anew.
+//! Invariant: there is one entry on that list, of the thread where it lives, from its making to its disposal.
 
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -21,15 +22,17 @@ use crate::cage::Making;
 use crate::heap::{HeapGuard, hard_limit};
 use crate::ledger;
 use crate::platform::{Platform, V8_STACK};
+use crate::presence::{Presence, outside};
 use crate::snapshot::Snapshot;
 use crate::stack::set_stack_here;
 
 pub struct Isolate {
-    /// Exited right after it was made; entered again for its disposal.
     inner: ManuallyDrop<v8::OwnedIsolate>,
     heap: Box<HeapGuard>,
-    /// The thread that entered it last.
+    /// The thread where it lives: the last that was in it.
     home: ThreadNumber,
+    /// That thread's presence in it.
+    presence: Presence,
 }
 
 /// A thread of this process; never 0, never given to another. The standard library's own cannot be kept in an atomic,
@@ -67,9 +70,11 @@ enum First {
     Made,
 }
 
-/// The isolate, entered by this thread. Not `Send`: it is exited where it was entered.
+/// The isolate as this thread's current one. Not `Send`: it is left where it was entered.
 pub struct LockedIsolate<'a> {
     isolate: &'a mut Isolate,
+    /// Where the thread was before.
+    before: Presence,
     _not_send: PhantomData<*mut ()>,
 }
 
@@ -86,29 +91,50 @@ impl Isolate {
             .allow_atomics_wait(false)
             .external_references(crate::bootstrap::external_references())
             .snapshot_blob(snapshot.blob());
-        let mut inner = make(params);
-        inner.set_microtasks_policy(v8::MicrotasksPolicy::Explicit);
-        inner.set_capture_stack_trace_for_uncaught_exceptions(true, 10);
-        crate::callbacks::install(&mut inner);
-        inner.set_slot(snapshot.clone());
-        let heap = HeapGuard::install(&mut inner, heap);
-        // SAFETY: `exit` demands that the isolate is this thread's current one: it was entered when it was made, just above.
-        unsafe { inner.exit() };
-        Self { inner: ManuallyDrop::new(inner), heap, home: this_thread() }
+        outside(|| {
+            // Entered when it is made.
+            let mut inner = make(params);
+            inner.set_microtasks_policy(v8::MicrotasksPolicy::Explicit);
+            inner.set_capture_stack_trace_for_uncaught_exceptions(true, 10);
+            crate::callbacks::install(&mut inner);
+            inner.set_slot(snapshot.clone());
+            let heap = HeapGuard::install(&mut inner, heap);
+            let presence = Presence::of(&inner);
+            Self { inner: ManuallyDrop::new(inner), heap, home: this_thread(), presence }
+        })
     }
 
-    /// Runs `f` with the isolate entered.
+    /// Runs `f` with the isolate as the thread's current one.
     pub fn with_lock<R>(&mut self, f: impl FnOnce(&mut LockedIsolate<'_>) -> R) -> R {
-        let here = this_thread();
-        // SAFETY: `enter` demands that no other thread is in the isolate: `&mut self`, and whoever had it before has left it.
-        // `locked` is dropped, and so exits, before the borrow ends.
-        unsafe { self.inner.enter() };
-        let mut locked = LockedIsolate { isolate: self, _not_send: PhantomData };
-        if locked.isolate.home != here {
-            locked.isolate.home = here;
+        let arrival = self.settle_here();
+        // SAFETY: `begin` demands that it was made on this thread, where the isolate is entered: `settle_here`; and that no
+        // other thread is in the isolate: `&mut self`. `locked` is dropped, and so leaves, before the borrow ends.
+        let before = unsafe { self.presence.begin() };
+        let mut locked = LockedIsolate { isolate: self, before, _not_send: PhantomData };
+        if let Arrival::New = arrival {
             set_stack_here(&locked, V8_STACK);
         }
         f(&mut locked)
+    }
+
+    /// Moves house, if another thread had it last.
+    fn settle_here(&mut self) -> Arrival {
+        let here = this_thread();
+        if self.home == here {
+            return Arrival::Known;
+        }
+        outside(|| {
+            // SAFETY: V8 demands that nobody is in the isolate (`&mut self`, and whoever had it before has left it), and an
+            // entry to take off its list: the one of where it lived. What `exit` restores is what was when that was made:
+            // nothing, since it was made outside, too.
+            unsafe {
+                self.inner.exit();
+                self.inner.enter();
+            }
+            self.presence = Presence::of(&self.inner);
+        });
+        self.home = here;
+        Arrival::New
     }
 
     /// Its part of what the process holds.
@@ -122,14 +148,25 @@ impl Isolate {
     }
 }
 
+/// How a thread comes to an isolate.
+#[derive(Clone, Copy)]
+enum Arrival {
+    Known,
+    New,
+}
+
 impl Drop for Isolate {
     fn drop(&mut self) {
-        // SAFETY: the crate's drop demands that the isolate is the thread's current one and exits it itself; nobody else
-        // has it (`&mut self`). `inner` is not used again.
-        unsafe {
-            self.inner.enter();
-            ManuallyDrop::drop(&mut self.inner);
-        }
+        self.settle_here();
+        outside(|| {
+            // SAFETY: the crate's drop demands that the isolate is the thread's current one, and exits it itself, which takes
+            // the last entry off its list; nobody else has it (`&mut self`). `inner` is not used again, and the thread is
+            // elsewhere before anything else runs.
+            unsafe {
+                self.presence.begin();
+                ManuallyDrop::drop(&mut self.inner);
+            }
+        });
     }
 }
 
@@ -153,8 +190,9 @@ impl LockedIsolate<'_> {
 
 impl Drop for LockedIsolate<'_> {
     fn drop(&mut self) {
-        // SAFETY: the isolate was entered in `with_lock` and every later entry has been left again: scopes nest.
-        unsafe { self.isolate.inner.exit() };
+        // SAFETY: `begin` demands that the thread may still be where it was before `with_lock`: whoever put it there holds
+        // that isolate until after this, since borrows nest.
+        unsafe { self.before.begin() };
     }
 }
 

@@ -29,6 +29,7 @@ mod modules;
 mod op_error;
 mod ops;
 mod platform;
+mod presence;
 mod pulse;
 mod rare;
 mod rejections;

@@ -17,7 +17,7 @@ pub(crate) fn set_stack_here(isolate: &v8::Isolate, size: usize) {
 }
 
 /// The isolate's address as V8's C++ has it.
-fn address(isolate: &v8::Isolate) -> *mut c_void {
+pub(crate) fn address(isolate: &v8::Isolate) -> *mut c_void {
     // SAFETY: `UnsafeRawIsolatePtr` is a transparent wrapper of the raw pointer, which is all that is read of it here.
     unsafe { std::mem::transmute::<v8::UnsafeRawIsolatePtr, *mut c_void>(isolate.as_raw_isolate_ptr()) }
 }

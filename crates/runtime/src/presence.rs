@@ -1,0 +1,72 @@
+//! Being in an isolate, as far as V8 knows: some pointers of the thread's own that say which isolate is its current one.
+//!
+//! V8's own way in and out (`Isolate::Enter`, `Exit`) also writes a list of who is in, with an allocation each time, under
+//! the lock that all of V8's allocations share: a turn of one app waited for another app's memory. Here an isolate is
+//! entered in V8's way once for each thread that it comes to live on, and stays on its list; what comes and goes with each
+//! turn are the pointers alone, by V8's own function for them.
+
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::ptr::null_mut;
+
+use crate::stack::address;
+
+unsafe extern "C" {
+    #[link_name = "_ZN2v88internal7Isolate22SetIsolateThreadLocalsEPS1_PNS1_20PerIsolateThreadDataE"]
+    fn isolate_set_thread_locals(isolate: *mut c_void, data: *mut c_void);
+    #[link_name = "_ZN2v88internal7Isolate30FindPerThreadDataForThisThreadEv"]
+    fn isolate_find_thread_data(isolate: *mut c_void) -> *mut c_void;
+}
+
+/// An isolate, and what it keeps of the thread that it lives on: what V8's pointers are set to. Valid for as long as the
+/// isolate is.
+#[derive(Clone, Copy)]
+pub(crate) struct Presence {
+    isolate: *mut c_void,
+    data: *mut c_void,
+}
+
+/// In no isolate.
+const NOWHERE: Presence = Presence { isolate: null_mut(), data: null_mut() };
+
+thread_local! {
+    /// Always what V8's pointers are.
+    static HERE: Cell<Presence> = const { Cell::new(NOWHERE) };
+}
+
+impl Presence {
+    /// Of this thread in an isolate that it has entered in V8's way.
+    pub(crate) fn of(isolate: &v8::Isolate) -> Self {
+        let isolate = address(isolate);
+        // SAFETY: demands a live isolate, which the borrow shows.
+        Self { isolate, data: unsafe { isolate_find_thread_data(isolate) } }
+    }
+
+    /// Makes the isolate this thread's current one; gives back where the thread was.
+    ///
+    /// # Safety
+    /// It was made on this thread, the isolate lives, is on its own list as entered here, and no other thread is in it,
+    /// until the thread is elsewhere again.
+    pub(crate) unsafe fn begin(self) -> Self {
+        // SAFETY: demands an isolate that lives and its data for this thread, or neither: the caller's word.
+        unsafe { isolate_set_thread_locals(self.isolate, self.data) };
+        HERE.replace(self)
+    }
+}
+
+/// Runs `f` while the thread is in no isolate: for V8's own ways in and out, which come back to where they began.
+pub(crate) fn outside<R>(f: impl FnOnce() -> R) -> R {
+    /// Brings the thread back, however `f` ends.
+    struct Back(Presence);
+
+    impl Drop for Back {
+        fn drop(&mut self) {
+            // SAFETY: the thread was in there before, and whoever put it there has not ended.
+            unsafe { self.0.begin() };
+        }
+    }
+
+    // SAFETY: nowhere is no isolate, so there is nothing to live or to be shared.
+    let _back = Back(unsafe { NOWHERE.begin() });
+    f()
+}
