@@ -12,7 +12,7 @@
 //!  48   the three of them, one after the other
 //! 512 * (1 + n)               record n:
 //!       0   request id + 1 (u64, atomic); 0: the thread runs nothing
-//!       8   the thread's number in the kernel (u64)
+//!       8   the thread's number in the kernel (u64, atomic); 0: the record is nobody's
 //!      16   what it is doing (u64)
 //!      24   lengths: app, version, owner, client's id of the request (four times u16)
 //!      32   the four of them, one after the other
@@ -29,7 +29,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use self::trail::{Blamed, Crashed, Running, Trail, parse, read};
 
@@ -47,14 +47,13 @@ const LONGEST: [usize; 4] = [160, 64, 160, 64];
 const HOLDER_DID_IT: u64 = 1;
 const NOBODY_DID_IT: u64 = 2;
 
-/// The page, mapped. Records are handed out once each and never taken back: threads that run JavaScript are few.
+/// The page, mapped.
 pub struct Breadcrumbs {
     base: NonNull<u8>,
     records: usize,
-    taken: AtomicUsize,
 }
 
-/// One thread's record. Writing to it costs a few nanoseconds.
+/// One thread's record, until it is dropped. Writing to it costs a few nanoseconds.
 pub struct Crumb {
     page: Arc<Breadcrumbs>,
     index: usize,
@@ -150,20 +149,19 @@ impl Breadcrumbs {
             return Err(BreadcrumbError::Map(io::Error::last_os_error()));
         }
         let base = NonNull::new(base.cast::<u8>()).expect("mmap never returns null without MAP_FIXED");
-        let page = Self { base, records: threads, taken: AtomicUsize::new(0) };
+        let page = Self { base, records: threads };
         // SAFETY: the mapping is `length` bytes, at least one record, and nobody else has it yet.
         unsafe { base.copy_from_nonoverlapping(NonNull::from(MAGIC).cast(), MAGIC.len()) };
         page.word(8).store(threads as u64, Ordering::Release);
         Ok(Arc::new(page))
     }
 
-    /// The next free record, for the calling thread; none when there are more threads than the page was made for.
+    /// A free record, for the calling thread; none when there are more threads than the page was made for.
     pub fn claim(self: &Arc<Self>) -> Option<Crumb> {
-        let index = self.taken.fetch_add(1, Ordering::Relaxed);
-        if index >= self.records {
-            return None;
-        }
-        self.word(RECORD * (index + 1) + 8).store(this_thread(), Ordering::Release);
+        let index = (0..self.records).find(|index| {
+            let thread = self.word(RECORD * (index + 1) + 8);
+            thread.compare_exchange(0, this_thread(), Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        })?;
         Some(Crumb { page: self.clone(), index, subject: 0 })
     }
 
@@ -272,6 +270,14 @@ impl Crumb {
     }
 }
 
+impl Drop for Crumb {
+    /// The record is free for another thread.
+    fn drop(&mut self) {
+        self.clear();
+        self.page.word(RECORD * (self.index + 1) + 8).store(0, Ordering::Release);
+    }
+}
+
 // === impl Doing ===
 
 impl Doing {
@@ -336,6 +342,18 @@ mod tests {
         page.note_blame(Blame::Nobody);
         assert_eq!(read(&path).unwrap().blamed, Blamed::Nobody);
         std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn a_thread_that_ends_leaves_its_record_to_another() {
+        let page = Breadcrumbs::private(2).unwrap();
+        let mut stays = page.claim().unwrap();
+        for request in 0..10 {
+            let mut goes = page.claim().expect("the one before has ended");
+            goes.set(request + 1, || who("shop"), request, Doing::Handling);
+            stays.set(100, || who("blog"), request, Doing::Handling);
+            assert!(page.claim().is_none());
+        }
     }
 
     #[test]
