@@ -1,11 +1,16 @@
 //! New processes. Each leads a session of its own, has exactly the descriptors that it is given, and no blocked or ignored
 //! signals. The agent changes its own folder for a moment to start a process elsewhere: it has one thread, and resolves no
 //! relative path in between.
+//!
+//! They let whoever runs go on when they wake up: the agent above all. If the kernel gave its core to the process that it has
+//! just given something, it would not sleep but wait to go on; so nothing would wake it when that process prints, and what was
+//! printed would lie there until the process sleeps or the kernel's clock ticks: milliseconds, even beside an idle core.
 
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::path::Path;
 
+use hearth_jail::slices::push_nobody;
 use nix::errno::Errno;
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn};
 use nix::sys::signal::SigSet;
@@ -49,7 +54,7 @@ impl Program<'_> {
         });
         // There is always a root.
         let _ = chdir("/");
-        spawned
+        spawned.inspect(|pid| push_nobody(pid.as_raw()))
     }
 
     /// The program's path. Asked for in the folder that the process will start in.

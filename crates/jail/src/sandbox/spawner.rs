@@ -17,6 +17,7 @@ use super::template::{Template, Workshop};
 use super::{Failed, Step, channel, enclosure, mounts};
 use crate::landlock::Abi;
 use crate::seccomp::{self, Filter};
+use crate::slices::put_first;
 
 /// The programs that every sandbox brings along.
 #[derive(Clone, Copy, Debug)]
@@ -130,6 +131,11 @@ impl Spawner {
             limits_memory: !self.hierarchies.holds(Controller::Memory),
         };
         let born = bear(plan, &groups, &mut self.users, |parent| init::run(plan, &place, parent))?;
+        // Among the sandbox's own, where the group that they are in has no more for that. Without one it would come before
+        // everybody, with as much to do as its programs make it.
+        if self.hierarchies.holds(Controller::Cpu) {
+            put_first(born.pid);
+        }
         Ok((born, ours))
     }
 

@@ -29,6 +29,24 @@ async fn commands_give_back_what_they_print_and_how_they_ended() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn programs_do_not_have_what_puts_their_agent_first() {
+    let pool = pool().await;
+    let sandbox = sandbox(&pool).await;
+    let nice = |printed: &str| printed.trim().parse::<i32>().unwrap();
+    let own = out(&sh(&sandbox, "cut -d ' ' -f 19 /proc/self/stat").await);
+    assert!(nice(&own) >= 0, "{own}");
+    for (language, code) in [
+        (Language::Python, "import os\nprint(os.getpriority(os.PRIO_PROCESS, 0))"),
+        (Language::JavaScript, "console.log(require('os').getPriority())"),
+    ] {
+        let own = out(&sandbox.execute(language, code).await.unwrap());
+        assert!(nice(&own) >= 0, "{language}: {own}");
+    }
+    drop(sandbox);
+    pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn input_variables_and_folder_are_those_that_were_asked_for() {
     let pool = pool().await;
     let sandbox = sandbox(&pool).await;
