@@ -55,6 +55,7 @@ mod modules;
 mod npm;
 mod operator;
 mod pools;
+mod probation;
 mod processes;
 mod real_programs;
 mod reload;

@@ -87,7 +87,7 @@ fn main() {
             for _ in 0..HOGS {
                 scope.spawn(|| hog(&server, what, &stop));
             }
-            // An app's first long turns run where quick ones do, until it is known.
+            // An app's first long turns have the weight of quick ones, until it is known.
             print(what, "at first", &open_loop(&server, pace, KNOWN_AFTER), Some(&alone));
             print(what, what, &open_loop(&server, pace, length), Some(&alone));
             // A hog may be in a turn of ten seconds, and its answer is of no interest.

@@ -28,6 +28,6 @@ pub use headers::Headers;
 pub use http::{Method, Request, Response};
 pub use ids::{AppName, Owner, RequestId, VersionName};
 pub use limits::{Footprint, LimitKind, Limits};
-pub use pace::Pace;
+pub use pace::{Gait, Pace};
 pub use units::ByteSize;
 pub use websocket::SocketEnd;

@@ -10,7 +10,6 @@ const { queueMicrotask, reportError } = require("dom/report");
 const { Headers } = require("fetch/headers");
 const { Request } = require("fetch/request");
 const { Response } = require("fetch/response");
-const { finishWasm } = require("wasm");
 const { bun } = require("hearth");
 
 const global = globalThis;
@@ -40,23 +39,14 @@ define("Bun", bun);
 defineEnumerable("self", global);
 defineEnumerable("navigator", { __proto__: { [SymbolToStringTag]: "Navigator" }, userAgent: "Hearth" });
 
-/**
- * Takes away what V8 adds to every context, snapshot or not, and apps are not to have: memory that two threads could share,
- * and waiting on it. There is nobody to share with, and a thread that waits serves nobody. A shared buffer that a Wasm
- * module brings along leads nowhere. Runs once in each new context, before it is any app's.
- */
-function finishContext() {
-  if (global.SharedArrayBuffer !== undefined) {
-    ReflectDeleteProperty(global.SharedArrayBuffer.prototype, "constructor");
-    ReflectDeleteProperty(global, "SharedArrayBuffer");
-  }
-  ReflectDeleteProperty(global, "Atomics");
-  if (global.WebAssembly !== undefined) finishWasm(global.WebAssembly);
-}
+// Apps are not to have memory that two threads could share, nor waiting on it. There is nobody to share with, and a thread
+// that waits serves nobody. A flag of V8's keeps SharedArrayBuffer out (src/platform.rs), and a shared buffer that a Wasm
+// module brings along leads nowhere (src/globals.rs).
+ReflectDeleteProperty(global, "Atomics");
 
 /** Puts the `Hearth` object where nothing can replace it. */
 function defineHearth(hearth) {
   ObjectDefineProperty(global, "Hearth", { __proto__: null, value: hearth });
 }
 
-module.exports = { defineHearth, finishContext, scope: global };
+module.exports = { defineHearth, scope: global };

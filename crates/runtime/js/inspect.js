@@ -6,7 +6,7 @@
 
 const {
   ArrayBufferIsView, ArrayIsArray, ArrayPrototypePush, DataViewPrototypeGetByteLength, DataViewPrototypeGetByteOffset,
-  DatePrototypeGetTime, DatePrototypeToISOString, MapIteratorPrototypeNext, MapPrototypeEntries,
+  DatePrototypeGetTime, DatePrototypeToISOString, FunctionPrototypeCall, MapIteratorPrototypeNext, MapPrototypeEntries,
   MapPrototypeGetSize, NumberIsNaN, NumberPrototypeToString, ObjectGetPrototypeOf, ObjectPrototype, ReflectOwnKeys,
   RegExpPrototypeGetGlobal, RegExpPrototypeGetSource, SafeMap, SetIteratorPrototypeNext, SetPrototypeGetSize,
   SetPrototypeValues, StringPrototypeCharCodeAt, StringPrototypePadStart, StringPrototypeRepeat,
@@ -247,9 +247,9 @@ function addHidden(object, key, entries) {
 
 function addPlatformEntries(object, { attributes, pairs }, entries) {
   // The prototype of a class has its getters, but none of its state: they throw.
-  for (let i = 0; i < attributes.length; i++) {
+  for (let i = 0; i < attributes.length; i += 2) {
     try {
-      entries.add(`${attributes[i][0]}: ${entries.format((0, attributes[i][1])(object))}`);
+      entries.add(`${attributes[i]}: ${entries.format(FunctionPrototypeCall(attributes[i + 1], object, object))}`);
     } catch {
       return;
     }

@@ -1,12 +1,15 @@
 // @ts-check
 "use strict";
 // The module system of the built-in files: a file gets at those before it in the list of `src/bootstrap.rs`, and at no
-// other, so cycles cannot exist. The body of `(ops, extras, compile) => ({ define, finish })`.
+// other, so cycles cannot exist. The body of `(extras, compile, supply) => ({ define, finish })`.
 //
 // Most files are lazy: they run when something of theirs is first used, which may be long after an app has changed every
 // built-in there is. Until then a context has nothing of them but their body. What refers to a lazy file has a File, by
 // `lazy(name)`: `use()` gives what it exports, and `exports` is undefined for as long as it has not run, so whoever asks
 // whether an object is of its class need not run it to say no.
+//
+// Of files that have run when the snapshot is made, each context has the exports that some lazy file will ask for, and no
+// more: an object of twenty properties costs V8 twenty descriptions of objects on the way to it.
 
 /** Fields, not assignments: those would call setters that an app has put on Object.prototype. */
 class File {
@@ -30,8 +33,14 @@ class File {
 const files = { __proto__: null };
 
 /** The file, also one that comes later in the list. */
-function lazy(name) {
+function fileOf(name) {
   return (files[name] ??= new File(name));
+}
+
+/** The same for whoever may use all that it exports. */
+function lazy(name) {
+  if (!finished) want(name, ALL);
+  return fileOf(name);
 }
 
 /** What fails (for want of stack, say) can be tried again: nothing is kept of it. */
@@ -47,6 +56,8 @@ function run(file) {
 let finished = false;
 
 function requireBefore(name, number) {
+  // The natives that the file names, and no others.
+  if (name === "ops") return supply(number);
   const file = files[name];
   if (file === undefined || file.number >= number) {
     throw new Error(`${name} is not loaded yet: put it earlier in the list of src/bootstrap.rs`);
@@ -57,46 +68,59 @@ function requireBefore(name, number) {
   return file.use();
 }
 
-lazy("ops").exports = ops;
-lazy("extras").exports = extras;
+fileOf("extras").exports = extras;
 
-/** Names of primordials that lazy files want. */
+const ALL = "*";
+/** What will be wanted of each file later: a name of the file, and in it names of exports. Let go of at the end. */
 let wanted = { __proto__: null };
 let count = 0;
 
+function want(file, name) {
+  (wanted[file] ??= { __proto__: null })[name] = true;
+}
+
 /** `text` is given for lazy files. */
 function define(name, body, text) {
-  const file = lazy(name);
+  const file = fileOf(name);
   file.number = count++;
   file.body = body;
   if (text === undefined) return run(file);
-  const found = text.match(/const \{([^}]*)\}\s*=\s*require\("primordials"\)/);
-  if (found === null) {
-    if (text.includes('require("primordials")')) throw new Error(`${name} must take its primordials by const { ... } =`);
-    return undefined;
-  }
-  for (const part of found[1].split(",")) if (part.trim() !== "") wanted[part.trim()] = true;
+  const others = text.replace(/const \{([^}]*)\}\s*=\s*require\("([^"]+)"\)/g, (_, names, from) => {
+    for (const part of names.split(",")) if (part.trim() !== "") want(from, part.split(":")[0].trim());
+    return "";
+  });
+  for (const [, from] of others.matchAll(/\b(?:require|lazy)\("([^"]+)"\)/g)) want(from, ALL);
   return undefined;
 }
 
-/** All files are defined. Lets go of the primordials that no lazy file will ask for. */
-function finish() {
+/**
+ * All files are defined. Lets go of the exports that no lazy file will ask for.
+ * @param {string[]} globals what Rust will ask for: file, name, file, name...
+ */
+function finish(globals) {
+  for (let i = 0; i < globals.length; i += 2) want(globals[i], globals[i + 1]);
+  if (ALL in wanted.primordials) throw new Error("primordials must be taken by const { ... } =");
+  const nothing = { __proto__: null };
   for (const name in files) {
-    const { number, exports } = files[name];
-    if (number < 0 && exports === undefined) throw new Error(`${name} is not in the list of src/bootstrap.rs`);
+    const file = files[name];
+    if (file.number < 0 && file.exports === undefined) throw new Error(`${name} is not in the list of src/bootstrap.rs`);
+    const names = wanted[name];
+    if (file.exports === undefined || (names !== undefined && ALL in names)) continue;
+    const kept = names === undefined ? nothing : { __proto__: null };
+    for (const key in names) {
+      if (!(key in file.exports)) throw new Error(`${name} does not export ${key}`);
+      kept[key] = file.exports[key];
+    }
+    file.exports = kept;
   }
-  const all = lazy("primordials").exports;
-  const kept = { __proto__: null };
-  for (const name in wanted) {
-    if (!(name in all)) throw new Error(`there is no primordial ${name}`);
-    kept[name] = all[name];
-  }
-  lazy("primordials").exports = kept;
   wanted = undefined;
   finished = true;
+  // V8's own, which nobody here uses.
+  for (const key of ["console", "trace", "isTraceCategoryEnabled"]) delete extras[key];
 }
 
-/** For the globals of src/globals.rs. */
+// For the globals of src/globals.rs.
 extras.load = (file, name) => files[file].use()[name];
+extras.away = { __proto__: null, wasm: undefined };
 
 return { __proto__: null, define, finish };

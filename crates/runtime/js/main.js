@@ -14,11 +14,11 @@ const { op_background_error, op_console, op_event_done, op_request_fail } = requ
 const { currentRequest, frameFor, swapFrame } = require("request_scope");
 const { setReportException } = require("dom/report");
 const { abortNativeRequest, requestFromNative } = require("fetch/request");
-const { isResponse, plainBody, respondNative } = require("fetch/response");
+const { Response, isResponse, plainBody, respondNative } = require("fetch/response");
 const { addPending, dropPending, pendingRequest } = require("events/pending");
 const { callListeners, listens } = require("events/scope");
 const { KEY, ExecutionContext, setWaitUntilReport } = require("events/context");
-const { defineHearth, finishContext } = require("globals");
+const { defineHearth } = require("globals");
 const { makeHearth } = require("hearth");
 const { prepareStackTrace } = require("stack");
 
@@ -32,6 +32,7 @@ const events = lazy("events/extendable");
 const routers = lazy("routes/router");
 const commonJs = lazy("commonjs");
 const asyncHooks = lazy("node/async_hooks");
+const urls = lazy("url/url");
 
 const FETCH = 1, SCHEDULED = 2, TASK = 4;
 // Hooks, not events: src/worker/hooks.rs.
@@ -43,7 +44,7 @@ let env = ObjectFreeze({ __proto__: null });
 
 // ---- loading
 
-/** The context becomes a worker's. What the snapshot cannot hold was done before, by finishContext. */
+/** The context becomes a worker's. */
 function setEnvironment(list, name, version, worker) {
   defineHearth(makeHearth(name, version, worker));
   const values = {};
@@ -53,6 +54,7 @@ function setEnvironment(list, name, version, worker) {
 
 /** Finds the handlers of an evaluated module (or of a script: undefined). Returns which there are, as bits. */
 function setHandlers(namespace) {
+  onFetch = onScheduled = onTask = undefined;
   const main = namespace === undefined ? undefined : namespace.default;
   target = isClass(main) ? ReflectConstruct(main, [undefined, env]) : main;
   if (typeof target === "function" && typeof target.fetch !== "function") {
@@ -337,7 +339,41 @@ function requireCommonJs(id) {
   return commonJs.use().requireCommonJs(id);
 }
 
+// ---- before there is an app
+
+const SPARE = "spare";
+
+/**
+ * Serves a request to nobody, in a context that is no worker's yet, and leaves nothing behind but what V8 has learned by it: the
+ * shapes of the objects that a request makes, which are in the snapshot; and that functions are compiled, which spares have
+ * found out before they are needed.
+ */
+function rehearse(stage) {
+  setHandlers({ default: { fetch: (request) => rehearsal(request, stage) } });
+  dispatchFetch(1);
+  setHandlers(undefined);
+}
+
+function rehearsal(request, stage) {
+  const { headers } = request;
+  if (stage === SPARE) {
+    // Natives have nobody to answer, and throw; what comes before them is done.
+    attempt(() => headers.get("accept"));
+    attempt(() => new (urls.use().URL)("http://host/"));
+  }
+  Response.json(null);
+  return new Response("text");
+}
+
+function attempt(f) {
+  try {
+    f();
+  } catch {
+    // as it must
+  }
+}
+
 module.exports = {
-  dispatchFetch, dispatchScheduled, dispatchTask, dispatchHook, fireTimer, deliverSocket, dropRequest, abortRequest, finishContext,
+  rehearse, dispatchFetch, dispatchScheduled, dispatchTask, dispatchHook, fireTimer, deliverSocket, dropRequest, abortRequest,
   setEnvironment, setHandlers, makeDomException, describeError, prepareStackTrace, requireCommonJs, builtinModule,
 };

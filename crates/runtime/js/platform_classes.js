@@ -3,9 +3,9 @@
 // Which attributes of our own classes inspect.js shows: their state is private. Each class says so in its own file, when
 // that runs, so that what is kept are its own getters and never those that an app has put in their place.
 
-const { ArrayFrom, FunctionPrototypeCall, SafeMap, safeGetOwnPropertyDescriptor } = require("primordials");
+const { ArrayFrom, SafeMap, safeGetOwnPropertyDescriptor } = require("primordials");
 
-/** Prototype to { attributes: [key, read]..., pairs }. */
+/** Prototype to { attributes: [key, read, key, read...], pairs }. */
 const classes = new SafeMap();
 
 /**
@@ -14,16 +14,19 @@ const classes = new SafeMap();
  */
 function registerPlatformClass(Class, attributes, pairs = undefined) {
   const { prototype } = Class;
-  const list = ArrayFrom({ __proto__: null, length: attributes.length }, (_, i) => {
-    const key = attributes[i];
-    if (typeof key !== "string") return key;
-    const { get } = safeGetOwnPropertyDescriptor(prototype, key);
-    return [key, (object) => FunctionPrototypeCall(get, object)];
+  const list = ArrayFrom({ __proto__: null, length: attributes.length * 2 }, (_, i) => {
+    const attribute = attributes[i >> 1];
+    const isRead = i % 2 === 1;
+    if (typeof attribute !== "string") return attribute[isRead ? 1 : 0];
+    return isRead ? safeGetOwnPropertyDescriptor(prototype, attribute).get : attribute;
   });
   classes.set(prototype, { __proto__: null, attributes: list, pairs });
 }
 
-/** What was registered for the class that has this prototype, if it is one of ours. */
+/**
+ * What was registered for the class that has this prototype, if it is one of ours. To `read` is to call it with the object as
+ * `this`, which getters want, and as its argument.
+ */
 function platformClassOf(prototype) {
   return classes.get(prototype);
 }

@@ -36,38 +36,42 @@ const { ownKeys: ReflectOwnKeys } = Reflect;
 const { iterator: SymbolIterator, toStringTag: SymbolToStringTag } = Symbol;
 
 /**
- * Let go of at the end: the functions below that others use keep all variables of this file alive, and with this one each
- * context would have thousands of functions that nobody has taken out of it.
+ * Let go of at the end, as are others that are not constant: the functions below that others use keep all variables of this
+ * file alive, and with this one each context would have thousands of functions that nobody has taken out of it.
  * @type {any}
  */
 let primordials = { __proto__: null };
 
-function nameOf(key) {
+/** @type {any} */
+let nameOf = (key) => {
   if (typeof key === "symbol") {
     // "Symbol.iterator" becomes "SymbolIterator".
     const name = /** @type {string} */ (key.description);
     return `Symbol${name[7].toUpperCase()}${name.slice(8)}`;
   }
   return `${key[0].toUpperCase()}${key.slice(1)}`;
-}
+};
 
-/** What a snapshot lacks (see below) is left out of every other load too, lest a test use what production does not have. */
-const tooNew = new Set([
+/**
+ * What a snapshot lacks (see below) is left out of every other load too, lest a test use what production does not have.
+ * @type {any}
+ */
+let tooNew = new Set([
   "AtomicsPause", "ErrorIsError", "PromiseTry", "RegExpEscape", "DatePrototypeToTemporalInstant",
   "IteratorPrototypeSymbolDispose", "AsyncIteratorPrototypeSymbolAsyncDispose",
   "MapPrototypeGetOrInsert", "MapPrototypeGetOrInsertComputed", "WeakMapPrototypeGetOrInsert",
   "WeakMapPrototypeGetOrInsertComputed", "Uint8ArrayFromBase64", "Uint8ArrayFromHex", "Uint8ArrayPrototypeSetFromBase64",
   "Uint8ArrayPrototypeSetFromHex", "Uint8ArrayPrototypeToBase64", "Uint8ArrayPrototypeToHex",
 ]);
-const isTooNew = (name) => tooNew.has(name);
 
-function put(name, value) {
+/** @type {any} */
+let put = (name, value) => {
   ObjectDefineProperty(primordials, name, { __proto__: null, value, enumerable: true, writable: true, configurable: true });
-}
+};
 
 function copyStatics(source, prefix, bound) {
   for (const key of ReflectOwnKeys(source)) {
-    if (isTooNew(`${prefix}${nameOf(key)}`)) continue;
+    if (tooNew.has(`${prefix}${nameOf(key)}`)) continue;
     if (key === "prototype" || key === "length" || key === "name" || key === "caller" || key === "arguments") continue;
     const desc = /** @type {PropertyDescriptor} */ (ObjectGetOwnPropertyDescriptor(source, key));
     const name = nameOf(key);
@@ -81,7 +85,7 @@ function copyStatics(source, prefix, bound) {
 
 function copyPrototype(source, prefix) {
   for (const key of ReflectOwnKeys(source)) {
-    if (key === "constructor" || isTooNew(`${prefix}${nameOf(key)}`)) continue;
+    if (key === "constructor" || tooNew.has(`${prefix}${nameOf(key)}`)) continue;
     const desc = /** @type {PropertyDescriptor} */ (ObjectGetOwnPropertyDescriptor(source, key));
     const name = nameOf(key);
     if (desc.get !== undefined || desc.set !== undefined) {
@@ -251,4 +255,4 @@ put("createIteratorPrototype", (prototype, tag, parent = IteratorPrototype) => {
 });
 
 module.exports = /** @type {any} */ (ObjectFreeze(primordials));
-primordials = undefined;
+primordials = nameOf = tooNew = put = undefined;

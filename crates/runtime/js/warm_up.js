@@ -13,9 +13,6 @@ function attempt(f) {
   }
 }
 
-// While a snapshot is made V8 has none yet; every worker has.
-globalThis.WebAssembly ??= { Memory: class {}, Module: class {}, Instance: class {} };
-main.finishContext();
 main.setEnvironment(["NAME", "value"], "app", "1.0.0", "worker");
 
 const handlers = [

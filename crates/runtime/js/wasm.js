@@ -1,20 +1,22 @@
 // @ts-check
 "use strict";
-// https://webassembly.github.io/spec/js-api/ and web-api/. V8 has all of it; this changes two things in every new context:
-// shared memory is refused, and compiling asynchronously is done at once behind a promise. V8 would compile on threads of its
-// own, whose time nobody is charged for, and finish in tasks that only an embedder with a message loop runs.
+// https://webassembly.github.io/spec/js-api/ and web-api/. V8 has all of it; this changes two things before an app sees it
+// (src/globals.rs): shared memory is refused, and compiling asynchronously is done at once behind a promise. V8 would compile
+// on threads of its own, whose time nobody is charged for, and finish in tasks that only an embedder with a message loop runs.
 
 const {
   FunctionPrototypeCall, ObjectDefineProperty, PromisePrototypeThen, PromiseReject, PromiseResolve, ReflectConstruct, TypeError,
 } = require("primordials");
 const webidl = require("webidl");
-const { isResponse, Response } = require("fetch/response");
+const { arrayBuffer, isResponse } = require("fetch/response");
+const { away } = require("extras");
 
 const mime = lazy("infra/mime");
 
-const { arrayBuffer } = Response.prototype;
+/** V8's own. */
+const { wasm } = away;
 
-function finishWasm(wasm) {
+function change() {
   const { Memory, Module, Instance } = wasm;
   define(wasm, "Memory", guarded(Memory), true);
   define(Memory.prototype, "constructor", wasm.Memory, true);
@@ -85,4 +87,6 @@ function define(on, name, value, writable) {
   ObjectDefineProperty(on, name, { __proto__: null, value, writable, enumerable: false, configurable: writable });
 }
 
-module.exports = { finishWasm };
+change();
+
+module.exports = { WebAssembly: wasm };

@@ -5,7 +5,10 @@ use std::mem::ManuallyDrop;
 
 use hearth_core::ByteSize;
 
+use crate::bookmarks;
+use crate::bootstrap::text;
 use crate::entry::Entry;
+use crate::globals;
 use crate::heap::hard_limit;
 use crate::isolate::Isolate;
 use crate::platform::Platform;
@@ -32,23 +35,42 @@ impl Blank {
     /// In an isolate of its own, with room for apps of that memory limit or less.
     pub fn new(platform: Platform, snapshot: &Snapshot, heap: ByteSize) -> Self {
         let isolate = SharedIsolate::new(Isolate::new(platform, snapshot, heap));
-        let mut blank = Self::in_isolate(isolate);
+        let mut blank = Self::only(isolate);
         blank.hard_limit = hard_limit(heap);
         blank
     }
 
     /// In an isolate that others of the same owner use too.
     pub(crate) fn in_isolate(isolate: SharedIsolate) -> Self {
+        isolate.with_lock(|isolate| bookmarks::leave(isolate));
+        Self::only(isolate)
+    }
+
+    fn only(isolate: SharedIsolate) -> Self {
         let made = isolate.with_lock(|isolate| {
             v8::scope!(let scope, &mut **isolate);
             let context = v8::Context::new(scope, v8::ContextOptions::default());
             let scope = &mut v8::ContextScope::new(scope, context);
+            globals::put_away(scope);
             let entry = Entry::take(scope);
-            let (finish, undefined) = (v8::Local::new(scope, &entry.finish_context), v8::undefined(scope).into());
-            finish.call(scope, undefined, &[]);
             Made { entry, context: v8::Global::new(scope, context) }
         });
         Self { isolate, made: Some(made), hard_limit: 0 }
+    }
+
+    /// For spares, which have the time: does what a first request would do first, so that functions are ready to be called.
+    pub fn rehearse(&self) {
+        let Some(made) = &self.made else { return };
+        self.isolate.with_lock(|isolate| {
+            v8::scope!(let scope, &mut **isolate);
+            let context = v8::Local::new(scope, &made.context);
+            let scope = &mut v8::ContextScope::new(scope, context);
+            let (rehearse, undefined) = (v8::Local::new(scope, &made.entry.rehearse), v8::undefined(scope).into());
+            let stage = text(scope, "spare").into();
+            v8::tc_scope!(let scope, scope);
+            // It did not throw when the snapshot was made.
+            rehearse.call(scope, undefined, &[stage]);
+        });
     }
 
     /// Whether an app with that memory limit can have it: V8's own limit is set when an isolate is made.

@@ -5,10 +5,12 @@ use std::borrow::Cow;
 
 use v8::script_compiler::{CachedData, CompileOptions, NoCacheReason, Source, compile_function};
 
+use crate::entry::Entry;
 use crate::globals;
 use crate::ops::natives;
 use crate::rare;
 use crate::snapshot::ENTRY;
+use crate::supply;
 
 /// A built-in file: the name that `require` knows, and its text, which must be ASCII. V8 needs the texts for functions that it
 /// has not compiled yet; they lie outside of its heaps, in this program, so that no isolate has a copy of them.
@@ -119,9 +121,9 @@ static FILES: &[File] = files![
     Now "events/scope",
     Now "events/context",
     Rare "events/extendable",
-    Now "wasm",
     Now "hearth",
     Now "globals",
+    Rare "wasm",
     Rare "commonjs",
     Now "stack",
     Now "main",
@@ -143,29 +145,24 @@ pub enum BootstrapError {
 pub(crate) fn external_references() -> Cow<'static, [v8::ExternalReference]> {
     let natives = natives().iter().map(|native| v8::ExternalReference { function: native.callback });
     let text = |file: &File| v8::ExternalReference { pointer: std::ptr::from_ref(file.text).cast_mut().cast() };
-    Cow::Owned(natives.chain(FILES.iter().map(text)).chain([globals::reference(), rare::reference()]).collect())
+    let own = [globals::reference(), rare::reference(), supply::reference()];
+    Cow::Owned(natives.chain(FILES.iter().map(text)).chain(own).collect())
 }
 
-/// Runs all built-in files in a fresh context and returns what `main.js` exports: the functions that Rust calls.
+/// Runs all built-in files in a fresh context and returns the entry points: those of `main.js`'s exports that Rust calls.
 pub(crate) fn run<'s>(
     scope: &mut v8::PinScope<'s, '_>,
     context: v8::Local<'s, v8::Context>,
-) -> Result<v8::Local<'s, v8::Object>, BootstrapError> {
+) -> Result<v8::Local<'s, v8::Array>, BootstrapError> {
     v8::tc_scope!(let scope, scope);
-    let ops = v8::Object::new(scope);
-    for native in natives() {
-        let name = text(scope, native.name);
-        let function = native_function(scope, native.callback);
-        function.set_name(name);
-        ops.set(scope, name.into(), function.into());
-    }
-    let compile = native_function(scope, rare::callback());
+    let [compile, supply] = [rare::callback(), supply::callback()]
+        .map(|native| native_function(scope, native).expect("a function can be made in a fresh context"));
     let extras = context.get_extras_binding_object(scope);
     let undefined = v8::undefined(scope).into();
 
     let code = text(scope, LOADER);
-    let loader = function(scope, "loader", code, &["ops", "extras", "compile"])
-        .and_then(|loader| loader.call(scope, undefined, &[ops.into(), extras.into(), compile.into()]))
+    let loader = function(scope, "loader", code, &["extras", "compile", "supply"])
+        .and_then(|loader| loader.call(scope, undefined, &[extras.into(), compile.into(), supply.into()]))
         .and_then(|made| v8::Local::<v8::Object>::try_from(made).ok());
     let Some(loader) = loader else { return Err(thrown(scope, "loader")) };
     let (define, finish) = (method(scope, loader, "define"), method(scope, loader, "finish"));
@@ -185,11 +182,13 @@ pub(crate) fn run<'s>(
         last = Some(exports);
     }
     let main = last.and_then(|exports| exports.to_object(scope)).ok_or_else(|| thrown(scope, "main"))?;
-    if finish.call(scope, undefined, &[]).is_none() {
+    let globals = globals::list(scope).into();
+    if finish.call(scope, undefined, &[globals]).is_none() {
         return Err(thrown(scope, "loader"));
     }
     globals::install(scope);
-    Ok(main)
+    globals::hide_shared_memory(scope);
+    Ok(Entry::list(scope, main))
 }
 
 /// Makes all files run that have not yet.
@@ -207,6 +206,11 @@ pub(crate) fn use_all(scope: &mut v8::PinScope<'_, '_>) -> Result<(), BootstrapE
     Ok(())
 }
 
+/// The text of a file.
+pub(crate) fn source(number: usize) -> Option<&'static str> {
+    FILES.get(number).map(|file| file.text.as_str())
+}
+
 /// The body of a file: `(require, module, lazy)`.
 pub(crate) fn body<'s>(
     scope: &mut v8::PinScope<'s, '_>,
@@ -218,10 +222,22 @@ pub(crate) fn body<'s>(
     compiled(scope, file.name, text, &["require", "module", "lazy"], code)
 }
 
+/// Has the context that the snapshot will be of serve a request to nobody (`js/main.js`).
+pub(crate) fn rehearse<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    list: v8::Local<'s, v8::Array>,
+) -> Result<(), BootstrapError> {
+    v8::tc_scope!(let scope, scope);
+    let main = Entry::named(scope, list);
+    let (rehearse, undefined) = (method(scope, main, "rehearse"), v8::undefined(scope).into());
+    if rehearse.call(scope, undefined, &[]).is_none() { Err(thrown(scope, "main")) } else { Ok(()) }
+}
+
 /// Calls what a first request calls, in a context made from a snapshot, which is of no use afterwards.
 pub(crate) fn warm_up(scope: &mut v8::PinScope<'_, '_>) -> Result<(), BootstrapError> {
     v8::tc_scope!(let scope, scope);
-    let main = entry(scope).into();
+    let list = entry(scope);
+    let main = Entry::named(scope, list).into();
     let undefined = v8::undefined(scope).into();
     let code = text(scope, WARM_UP);
     let done = function(scope, "warm_up", code, &["main"]).and_then(|run| run.call(scope, undefined, &[main]));
@@ -229,8 +245,8 @@ pub(crate) fn warm_up(scope: &mut v8::PinScope<'_, '_>) -> Result<(), BootstrapE
     if done.is_none() { Err(thrown(scope, "warm_up")) } else { Ok(()) }
 }
 
-/// What `main.js` exports, in a context made from a snapshot; works once per context.
-pub(crate) fn entry<'s>(scope: &mut v8::PinScope<'s, '_>) -> v8::Local<'s, v8::Object> {
+/// The entry points, in a context made from a snapshot; works once per context.
+pub(crate) fn entry<'s>(scope: &mut v8::PinScope<'s, '_>) -> v8::Local<'s, v8::Array> {
     scope.get_context_data_from_snapshot_once(ENTRY).expect("the snapshot was made with the entry points")
 }
 
@@ -241,21 +257,19 @@ fn method<'s>(
 ) -> v8::Local<'s, v8::Function> {
     let name = text(scope, name).into();
     let value = object.get(scope, name).and_then(|value| value.try_into().ok());
-    value.expect("the loader returns an object of functions")
+    value.expect("it is an object of functions")
 }
 
 pub(crate) fn text<'s>(scope: &mut v8::PinScope<'s, '_, ()>, text: &str) -> v8::Local<'s, v8::String> {
     v8::String::new(scope, text).expect("built-in names and texts are short")
 }
 
-fn native_function<'s>(
+/// None where it must end: when its time is up, or its stack.
+pub(crate) fn native_function<'s>(
     scope: &mut v8::PinScope<'s, '_>,
     callback: v8::FunctionCallback,
-) -> v8::Local<'s, v8::Function> {
-    v8::Function::builder_raw(callback)
-        .constructor_behavior(v8::ConstructorBehavior::Throw)
-        .build(scope)
-        .expect("a function can be made in a fresh context")
+) -> Option<v8::Local<'s, v8::Function>> {
+    v8::Function::builder_raw(callback).constructor_behavior(v8::ConstructorBehavior::Throw).build(scope)
 }
 
 fn file_text<'s>(scope: &mut v8::PinScope<'s, '_>, file: &File) -> v8::Local<'s, v8::String> {

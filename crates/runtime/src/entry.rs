@@ -1,4 +1,7 @@
-//! The functions of `main.js` that Rust calls, taken from the snapshot when a context is made.
+//! The functions of `main.js` that Rust calls, taken from the snapshot when a context is made. The snapshot has a list of
+//! them: an object would be twenty descriptions of objects, and twenty names to look up.
+
+use crate::bootstrap::text;
 
 macro_rules! entry {
     ($($(#[$doc:meta])* $field:ident = $name:literal),* $(,)?) => {
@@ -6,17 +9,29 @@ macro_rules! entry {
             $($(#[$doc])* pub(crate) $field: v8::Global<v8::Function>),*
         }
 
+        /// In the order of the list.
+        const NAMES: &[&str] = &[$($name),*];
+
         impl Entry {
             /// Takes them out of the snapshot; works once per context.
             pub(crate) fn take(scope: &mut v8::PinScope<'_, '_>) -> Self {
-                let exports = crate::bootstrap::entry(scope);
-                Self { $($field: function(scope, exports, $name)),* }
+                let list = crate::bootstrap::entry(scope);
+                let mut places = 0..;
+                let mut next = || {
+                    let function = places.next().and_then(|place| list.get_index(scope, place));
+                    let function = function.and_then(|value| v8::Local::<v8::Function>::try_from(value).ok());
+                    v8::Global::new(scope, function.expect("the list was made of as many functions"))
+                };
+                // Fields are made in the order in which they are written.
+                Self { $($field: next()),* }
             }
         }
     };
 }
 
 entry! {
+    /// ("spare" or undefined): before the context is a worker's
+    rehearse = "rehearse",
     /// (request) -> the text of a plain 200, or nothing
     dispatch_fetch = "dispatchFetch",
     dispatch_scheduled = "dispatchScheduled",
@@ -30,8 +45,6 @@ entry! {
     drop_request = "dropRequest",
     /// (request, message)
     abort_request = "abortRequest",
-    /// (): once in a new context, before it is an app's
-    finish_context = "finishContext",
     /// (environment, app, version, worker)
     set_environment = "setEnvironment",
     /// (namespace or undefined) -> which handlers there are
@@ -43,9 +56,36 @@ entry! {
     builtin_module = "builtinModule",
 }
 
-fn function(scope: &mut v8::PinScope<'_, '_>, exports: v8::Local<v8::Object>, name: &str) -> v8::Global<v8::Function> {
-    let key = v8::String::new(scope, name).expect("built-in names are short");
+impl Entry {
+    /// The list, from what `main.js` exports.
+    pub(crate) fn list<'s>(
+        scope: &mut v8::PinScope<'s, '_>,
+        exports: v8::Local<'s, v8::Object>,
+    ) -> v8::Local<'s, v8::Array> {
+        let functions: Vec<_> = NAMES.iter().map(|name| function(scope, exports, name).into()).collect();
+        v8::Array::new_with_elements(scope, &functions)
+    }
+
+    /// An object like the exports, from the list.
+    pub(crate) fn named<'s>(
+        scope: &mut v8::PinScope<'s, '_>,
+        list: v8::Local<'s, v8::Array>,
+    ) -> v8::Local<'s, v8::Object> {
+        let object = v8::Object::new(scope);
+        for (place, name) in (0..).zip(NAMES) {
+            let (key, function) = (text(scope, name), list.get_index(scope, place));
+            object.set(scope, key.into(), function.expect("the list has no getters"));
+        }
+        object
+    }
+}
+
+fn function<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    exports: v8::Local<'s, v8::Object>,
+    name: &str,
+) -> v8::Local<'s, v8::Function> {
+    let key = text(scope, name);
     let value = exports.get(scope, key.into()).and_then(|value| v8::Local::<v8::Function>::try_from(value).ok());
-    let value = value.unwrap_or_else(|| panic!("main.js exports {name}"));
-    v8::Global::new(scope, value)
+    value.unwrap_or_else(|| panic!("main.js exports {name}"))
 }

@@ -69,22 +69,63 @@ pub(crate) fn reference() -> v8::ExternalReference {
     v8::ExternalReference { pointer: getter() as *mut std::ffi::c_void }
 }
 
-/// Defines them all, in a context in which the built-in files are defined.
-pub(crate) fn install(scope: &mut v8::PinScope<'_, '_>) {
-    define(scope, INTERFACES, || v8::PropertyAttribute::DONT_ENUM);
-    define(scope, MEMBERS, || v8::PropertyAttribute::NONE);
+/// The list of them for the loader: file, name, file, name...
+pub(crate) fn list<'s>(scope: &mut v8::PinScope<'s, '_>) -> v8::Local<'s, v8::Array> {
+    let all = INTERFACES.iter().chain(MEMBERS);
+    let pairs = all.flat_map(|(file, names)| names.iter().flat_map(move |name| [*file, *name]));
+    let pairs: Vec<_> = pairs.map(|part| text(scope, part).into()).collect();
+    v8::Array::new_with_elements(scope, &pairs)
 }
 
-fn define(scope: &mut v8::PinScope<'_, '_>, list: &[Exports], attributes: fn() -> v8::PropertyAttribute) {
+/// Defines them all, in a context in which the built-in files are defined.
+pub(crate) fn install(scope: &mut v8::PinScope<'_, '_>) {
+    define_all(scope, INTERFACES, || v8::PropertyAttribute::DONT_ENUM);
+    define_all(scope, MEMBERS, || v8::PropertyAttribute::NONE);
+}
+
+/// Takes from a shared buffer, which a Wasm module can bring along, the way to make another.
+pub(crate) fn hide_shared_memory(scope: &mut v8::PinScope<'_, '_>) {
+    let prototype = v8::SharedArrayBuffer::new(scope, 0).and_then(|buffer| buffer.get_prototype(scope));
+    let prototype = prototype.and_then(|prototype| prototype.to_object(scope));
+    let name = text(scope, "constructor");
+    let hidden = prototype.and_then(|prototype| prototype.delete(scope, name.into()));
+    assert_eq!(hidden, Some(true), "V8 has shared buffers, and what is on their prototype can be deleted");
+}
+
+/// V8 adds WebAssembly to every context after the snapshot has been read. Puts it away, for `wasm.js` to change when an app
+/// first looks.
+pub(crate) fn put_away(scope: &mut v8::PinScope<'_, '_>) {
+    let context = scope.get_current_context();
+    let (global, name) = (context.global(scope), text(scope, "WebAssembly"));
+    let away = text(scope, "away");
+    let away = context.get_extras_binding_object(scope).get(scope, away.into()).and_then(|away| away.to_object(scope));
+    let (wasm, away) = (global.get(scope, name.into()), away.expect("the loader has made a place for it"));
+    let wasm = wasm.expect("nothing of an app's can throw yet");
+    let file = text(scope, "wasm");
+    away.set(scope, file.into(), wasm);
+    define(scope, global, file, name, v8::PropertyAttribute::DONT_ENUM);
+}
+
+fn define_all(scope: &mut v8::PinScope<'_, '_>, list: &[Exports], attributes: fn() -> v8::PropertyAttribute) {
     let global = scope.get_current_context().global(scope);
     for &(file, names) in list {
         let file = text(scope, file);
         for name in names {
             let name = text(scope, name);
-            let how = v8::AccessorConfiguration::new(get).property_attribute(attributes()).data(file.into());
-            global.set_accessor_with_configuration(scope, name.into(), how);
+            define(scope, global, file, name, attributes());
         }
     }
+}
+
+fn define(
+    scope: &mut v8::PinScope<'_, '_>,
+    global: v8::Local<v8::Object>,
+    file: v8::Local<v8::String>,
+    name: v8::Local<v8::String>,
+    attributes: v8::PropertyAttribute,
+) {
+    let how = v8::AccessorConfiguration::new(get).property_attribute(attributes).data(file.into());
+    global.set_accessor_with_configuration(scope, name.into(), how);
 }
 
 fn getter() -> v8::AccessorNameGetterCallback {

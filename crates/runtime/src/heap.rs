@@ -21,6 +21,10 @@ const HARD_MAX: u64 = 1 << 30;
 /// What the near-heap-limit callback grants so that termination can be seen.
 const GRANT: usize = 64 << 20;
 
+/// Array buffers that are worth a look.
+const NOTABLE: u64 = 1 << 20;
+const NEVER: u64 = u64::MAX;
+
 /// Watches one isolate's heap. Its address is V8's callback data: it is boxed, and lives as long as the isolate.
 pub(crate) struct HeapGuard {
     limit: AtomicU64,
@@ -29,6 +33,8 @@ pub(crate) struct HeapGuard {
     /// The same for the process's budget, and what that is.
     over: AtomicU64,
     budget: AtomicU64,
+    /// What buffers held when a start was last looked at; `NEVER`: none was.
+    buffers: AtomicU64,
     entry: Arc<Entry>,
     handle: v8::IsolateHandle,
 }
@@ -46,6 +52,7 @@ impl HeapGuard {
             exceeded: AtomicU64::new(0),
             over: AtomicU64::new(0),
             budget: AtomicU64::new(0),
+            buffers: AtomicU64::new(NEVER),
             entry: Arc::new(Entry::open()),
             handle: isolate.thread_safe_handle(),
         });
@@ -75,6 +82,17 @@ impl HeapGuard {
             Some(LimitExceeded::memory(LimitKind::Budget, all, read(&self.budget)))
         } else {
             None
+        }
+    }
+
+    /// For the start of a context. V8 goes through all contexts that an isolate has had since the last collection when it is
+    /// asked for the whole: where it was asked before, array buffers are enough to look at.
+    pub(crate) fn check_start(&self, isolate: &mut v8::Isolate) {
+        let buffers = u64::try_from(isolate.adjust_amount_of_external_allocated_memory(0)).unwrap_or(0);
+        let before = self.buffers.load(Ordering::Relaxed);
+        if before == NEVER || buffers > before + NOTABLE {
+            self.buffers.store(buffers, Ordering::Relaxed);
+            self.check(isolate);
         }
     }
 

@@ -181,6 +181,12 @@ impl LockedIsolate<'_> {
         &self.isolate.heap
     }
 
+    /// Looks at the memory in use where a context has started.
+    pub(crate) fn check_heap_at_start(&mut self) {
+        let Isolate { inner, heap, .. } = &mut *self.isolate;
+        heap.check_start(inner);
+    }
+
     /// Compares the memory in use with the limit now.
     pub(crate) fn check_heap(&mut self) {
         let Isolate { inner, heap, .. } = &mut *self.isolate;

@@ -2,7 +2,7 @@
 //!
 //! | to understand | read |
 //! |---|---|
-//! | how V8 is started, isolates made, entered and dropped | `platform.rs`, `isolate.rs`, `stack.rs`, `shared_isolate.rs` |
+//! | how V8 is started, isolates made, entered and dropped | `platform.rs`, `isolate.rs`, `presence.rs`, `stack.rs`, `shared_isolate.rs` |
 //! | where the web APIs come from | `bootstrap.rs` (the one list), `globals.rs`, `rare.rs`, `snapshot.rs`, `ops/` (natives), `../js/` |
 //! | how a request runs | `worker/mod.rs` (inbox), `worker/core.rs` (events), `worker/turn.rs` (one entry of JavaScript) |
 //! | what belongs to a request | `state.rs`, `requests.rs`, `bodies.rs`, `sockets.rs`, `timers.rs` |
@@ -13,6 +13,7 @@
 mod app;
 mod blank;
 mod bodies;
+mod bookmarks;
 mod bootstrap;
 mod cage;
 mod callbacks;
@@ -39,8 +40,10 @@ mod snapshot;
 mod sockets;
 mod stack;
 mod state;
+mod supply;
 mod threads;
 mod timers;
+mod trial;
 mod watchdog;
 mod worker;
 

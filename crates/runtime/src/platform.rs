@@ -10,8 +10,10 @@ use crate::threads::lower_priority;
 ///   one under a lock, for tens of milliseconds (p99 of a quick app beside a memory bomb: 10 to 30 ms, without the pool 1 to 2);
 /// - garbage is collected by the thread that makes it: help from V8's own thread, which slow apps keep busy, is waited for, and
 ///   is charged to nobody;
+/// - nobody has shared memory (`js/globals.js`), so V8 need not add it to each context for us to take it away again;
 /// - the stack is kept well below the threads' own, so that deep recursion is a RangeError and never a fault.
-const FLAGS: &str = "--no-turboshaft-loop-unrolling --no-memory-pool --single-threaded-gc --stack-size=864";
+const FLAGS: &str = "--no-turboshaft-loop-unrolling --no-memory-pool --single-threaded-gc --stack-size=864 \
+    --enable-sharedarraybuffer-per-context --no-js-atomics-pause";
 
 /// V8's shared library maps the file beside it and ignores these bytes.
 #[cfg(v8_shared)]

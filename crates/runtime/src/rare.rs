@@ -5,6 +5,7 @@ use v8::MapFnTo;
 use v8::script_compiler::CachedData;
 
 use crate::bootstrap::{self, BootstrapError};
+use crate::globals;
 use crate::snapshot::Snapshot;
 
 /// While codes are made: what was compiled, with the file's number.
@@ -47,6 +48,7 @@ pub(crate) fn codes(snapshot: &Snapshot) -> Result<Vec<(usize, Vec<u8>)>, Bootst
     v8::scope!(let scope, &mut isolate);
     let context = v8::Context::new(scope, v8::ContextOptions::default());
     let scope = &mut v8::ContextScope::new(scope, context);
+    globals::put_away(scope);
     bootstrap::use_all(scope)?;
     let Compiled(list) = scope.remove_slot().expect("it was set above");
     let mut codes = Vec::new();

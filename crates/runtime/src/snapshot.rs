@@ -1,6 +1,6 @@
 //! The start-up snapshot: a heap in which all built-in JavaScript has already run, so that a context made from it needs
 //! no more than memory to be copied. Made in two steps: what has run cold is then warmed up (`js/warm_up.js`), so that the
-//! code of a first request is in it, but nothing of what that request did. The code of rare files (`rare.rs`) comes along with
+//! code of a first request is in it, but nothing of what that request did but the shapes of its objects. The code of rare files (`rare.rs`) comes along with
 //! it, for isolates that will want it.
 
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::rare;
 /// V8 copies code that does not begin at such an address.
 const CODE_ALIGN: usize = 8;
 
-/// The place of `main.js`'s exports among the context's data in the snapshot.
+/// The place of the list of entry points among the context's data in the snapshot.
 pub(crate) const ENTRY: usize = 0;
 
 /// A snapshot, for any number of isolates.
@@ -55,7 +55,10 @@ impl Snapshot {
             bootstrap::warm_up(scope)
         };
         // A new context of the old snapshot: it shares its functions' code with the one above, and nothing else.
-        let result = Self::keep_context(&mut isolate, |scope, _| Ok(bootstrap::entry(scope)));
+        let result = Self::keep_context(&mut isolate, |scope, _| {
+            let entry = bootstrap::entry(scope);
+            bootstrap::rehearse(scope, entry).map(|()| entry)
+        });
         let warm = Self::finish(isolate, warmed.and(result))?;
         let codes = rare::codes(&warm)?;
         Self::parse(Data::Shared(assemble(warm.bytes(), &codes).into())).ok_or(BootstrapError::NoBlob)
@@ -82,7 +85,7 @@ impl Snapshot {
         run: impl for<'s> FnOnce(
             &mut v8::PinScope<'s, '_>,
             v8::Local<'s, v8::Context>,
-        ) -> Result<v8::Local<'s, v8::Object>, BootstrapError>,
+        ) -> Result<v8::Local<'s, v8::Array>, BootstrapError>,
     ) -> Result<(), BootstrapError> {
         v8::scope!(let scope, isolate);
         let context = v8::Context::new(scope, v8::ContextOptions::default());

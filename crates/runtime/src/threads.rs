@@ -4,6 +4,7 @@
 //! - a reserve: more workers of the same runtime, which rest inside a task that blocks. When a turn is long the watchdog
 //!   calls one up: it takes over what waits behind the turn, connections included, and rests again when the turn is over;
 //! - the lane: threads of low priority, made when needed, for the turns of apps that are known to be slow;
+//! - threads like the first, made when needed, for the turns of apps that are not known at all (see [`crate::trial`]);
 //! - a pulse beside the lane, for the kernel's sake (see [`crate::pulse`]);
 //! - one thread that destroys what is no longer needed: disposing of an isolate takes a third of a millisecond.
 
@@ -20,6 +21,7 @@ use tokio::task::JoinHandle;
 
 use crate::platform::THREAD_STACK;
 use crate::pulse::Pulse;
+use crate::trial::Trial;
 
 /// Long turns on workers' own threads that can be made up for at once. Most long turns are in the lane.
 const RESERVE: usize = 8;
@@ -41,15 +43,19 @@ const LANE_NICE: libc::c_int = 10;
 pub struct Threads {
     main: Option<Runtime>,
     lane: Option<Runtime>,
+    /// The threads of the trial.
+    trials: Option<Runtime>,
+    trial: Trial,
     leftovers: mpsc::Sender<Leftover>,
     reserve: Arc<Reserve>,
     pulse: Arc<Pulse>,
 }
 
-/// Where slow apps' turns run.
+/// Where turns run that are apart from quick apps': those of slow apps, and those of apps that are not known yet.
 #[derive(Clone)]
 pub struct Lane {
     threads: Handle,
+    trial: Trial,
     leftovers: mpsc::Sender<Leftover>,
     pulse: Arc<Pulse>,
 }
@@ -121,7 +127,8 @@ impl Threads {
             }
         })?;
         let pulse = Arc::new(Pulse::start(LANE));
-        Ok(Self { main: Some(main), lane: Some(lane), leftovers, reserve, pulse })
+        let (trials, trial) = Trial::start()?;
+        Ok(Self { main: Some(main), lane: Some(lane), trials: Some(trials), trial, leftovers, reserve, pulse })
     }
 
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
@@ -134,7 +141,7 @@ impl Threads {
 
     pub fn lane(&self) -> Lane {
         let threads = self.lane.as_ref().expect("the lane is there until the drop").handle().clone();
-        Lane { threads, leftovers: self.leftovers.clone(), pulse: self.pulse.clone() }
+        Lane { threads, trial: self.trial.clone(), leftovers: self.leftovers.clone(), pulse: self.pulse.clone() }
     }
 
     fn main(&self) -> &Runtime {
@@ -153,9 +160,9 @@ impl Threads {
 impl Drop for Threads {
     fn drop(&mut self) {
         self.reserve.dismiss();
-        if let Some(lane) = self.lane.take() {
+        for apart in [self.lane.take(), self.trials.take()].into_iter().flatten() {
             // A stuck turn must not keep whoever drops this.
-            lane.shutdown_background();
+            apart.shutdown_background();
         }
     }
 }
@@ -165,6 +172,11 @@ impl Drop for Threads {
 impl Lane {
     pub(crate) fn run(&self, work: impl FnOnce() + Send + 'static) {
         self.start(work);
+    }
+
+    /// Where those run that are not known.
+    pub(crate) fn trial(&self) -> &Trial {
+        &self.trial
     }
 
     /// Destroys something that nobody should wait for, by calling `destroy` elsewhere.

@@ -20,12 +20,15 @@ use hearth_jail::breadcrumbs::{Breadcrumbs, Crumb, Doing, Who};
 
 use crate::app::App;
 use crate::threads::{Reserve, reserve_here};
+use crate::worker::Outbox;
 
 /// How often running turns are looked at.
 const TICK: Duration = Duration::from_millis(5);
 /// What a turn is charged for the time before anybody looked at its thread's clock, at most. Time that passes is CPU time
 /// only as long as the thread runs, and a machine that stalls must not cost an app its worker.
 const UNSEEN: Duration = Duration::from_millis(10);
+/// What a turn may use after its answers before they leave without it: less than a tick, so that it is the next look.
+const AFTERMATH: Duration = Duration::from_millis(3);
 /// After this much of nothing to watch the watchdog sleeps until a turn starts.
 const IDLE_TICKS: u32 = 20;
 /// A turn that uses this much CPU time after its termination is stuck, where nobody says otherwise.
@@ -85,6 +88,8 @@ pub(crate) struct Subject {
     serial: u64,
     pub(crate) app: Arc<App>,
     pub(crate) handle: v8::IsolateHandle,
+    /// Where answers wait for the end of a turn.
+    outbox: Arc<Outbox>,
 }
 
 /// A running turn; disarms when finished or dropped.
@@ -111,10 +116,18 @@ struct Armed {
     request: RequestId,
     budget: Budget,
     started: Instant,
-    /// The first look at the thread's CPU clock, and how long the turn had run by then.
-    sample: Option<(Duration, Duration)>,
+    sample: Option<Sample>,
     phase: Phase,
     cover: Cover,
+}
+
+/// The first look at a thread's CPU clock during a turn.
+struct Sample {
+    clock: Duration,
+    /// How long the turn had run by then.
+    before: Duration,
+    /// What it had used when answers were first seen to wait for its end.
+    answered: Option<Duration>,
 }
 
 /// Whether somebody works in place of the turn's thread.
@@ -157,9 +170,9 @@ pub fn set_stuck_observer(observer: StuckObserver) {
 // === impl Subject ===
 
 impl Subject {
-    pub(crate) fn new(app: Arc<App>, handle: v8::IsolateHandle) -> Self {
+    pub(crate) fn new(app: Arc<App>, handle: v8::IsolateHandle, outbox: Arc<Outbox>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        Self { serial: NEXT.fetch_add(1, Ordering::Relaxed), app, handle }
+        Self { serial: NEXT.fetch_add(1, Ordering::Relaxed), app, handle, outbox }
     }
 
     fn who(&self) -> Who<'_> {
@@ -216,7 +229,7 @@ fn disarm() -> Option<Finished> {
         if let Some(crumb) = &mut seat.crumb {
             crumb.clear();
         }
-        if let (Phase::Running, None) = (&armed.phase, armed.sample) {
+        if let (Phase::Running, None) = (&armed.phase, &armed.sample) {
             // The watchdog has not looked at it even once.
             let cpu = armed.started.elapsed().min(UNSEEN);
             if let Cover::Nobody = armed.cover {
@@ -227,7 +240,9 @@ fn disarm() -> Option<Finished> {
         let armed = turn.take()?;
         drop(turn);
         let cpu = match armed.sample {
-            Some((first, before)) => before + cpu_time(seat.slot.clock).unwrap_or(first).saturating_sub(first),
+            Some(Sample { clock, before, .. }) => {
+                before + cpu_time(seat.slot.clock).unwrap_or(clock).saturating_sub(clock)
+            }
             None => armed.started.elapsed().min(UNSEEN),
         };
         if let (Cover::Reserve, Some(reserve)) = (armed.cover, &seat.slot.reserve) {
@@ -348,10 +363,11 @@ impl Armed {
         let passed = self.started.elapsed().min(UNSEEN);
         // The thread may end between two looks; then there is nothing to measure, and nothing left to watch.
         let Some(now) = cpu_time(clock) else { return false };
-        let (first, before) = *self.sample.get_or_insert((now, passed));
-        let cpu = before + now.saturating_sub(first);
+        let sample = self.sample.get_or_insert(Sample { clock: now, before: passed, answered: None });
+        let cpu = sample.before + now.saturating_sub(sample.clock);
         // By what it used, not by what passed: a thread that the machine keeps waiting is no slow app's.
         self.subject.app.pace.note_running(cpu);
+        sample.let_answers_go(&self.subject.outbox, cpu);
         match self.phase {
             Phase::Running => {
                 if let Some(exceeded) = self.budget.exceeded(cpu, Instant::now()) {
@@ -369,6 +385,22 @@ impl Armed {
                 self.subject.handle.terminate_execution();
                 false
             }
+        }
+    }
+}
+
+// === impl Sample ===
+
+impl Sample {
+    /// A turn that goes on after its answers does not keep them. Here, too, what it used counts: one that waits for a core may
+    /// be as good as over.
+    fn let_answers_go(&mut self, outbox: &Outbox, cpu: Duration) {
+        if outbox.is_empty() {
+            return;
+        }
+        let seen = *self.answered.get_or_insert(cpu);
+        if cpu.saturating_sub(seen) >= AFTERMATH {
+            outbox.take().send();
         }
     }
 }

@@ -9,12 +9,13 @@ mod one_module;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use hearth_core::failure::LoadFailure;
 use hearth_core::{ByteSize, Failure};
 use hearth_runtime::{
-    Blank, CodeCache, Health, Hook, Isolate, Place, Platform, Scheduled, SharedIsolate, Snapshot, Task, Worker,
-    WorkerCounts,
+    Blank, CodeCache, Handling, Health, Hook, Isolate, Place, Platform, Scheduled, SharedIsolate, Snapshot, Task,
+    Threads, Worker, WorkerCounts,
 };
 use one_module::{app, get, text};
 
@@ -24,6 +25,8 @@ struct Bench {
     runtime: tokio::runtime::Runtime,
 }
 
+/// Nothing takes this long: what does, hangs.
+const PATIENCE: Duration = Duration::from_secs(120);
 const HELLO: &str = "let n = 0; export default { fetch() { return new Response(`hello ${++n}`); } };";
 
 fn main() {
@@ -37,20 +40,24 @@ fn main() {
         .unwrap();
     let bench = Bench { platform, snapshot, runtime };
     type Case = (&'static str, fn(&Bench));
-    let cases: [Case; 15] = [
+    let cases: [Case; 19] = [
         ("isolates_are_dropped_in_any_order_by_any_thread", isolates_are_dropped_in_any_order_by_any_thread),
         ("an_isolate_moves_between_threads", an_isolate_moves_between_threads),
+        ("a_thread_comes_back_to_the_isolate_it_was_in", a_thread_comes_back_to_the_isolate_it_was_in),
         ("a_worker_moves_house_with_all_it_has", a_worker_moves_house_with_all_it_has),
         ("a_worker_is_used_by_many_threads_at_once", a_worker_is_used_by_many_threads_at_once),
         ("contexts_share_an_isolate_and_nothing_else", contexts_share_an_isolate_and_nothing_else),
         ("the_second_cold_start_does_not_compile_again", the_second_cold_start_does_not_compile_again),
         ("scheduled_and_task_events_come_to_their_results", scheduled_and_task_events_come_to_their_results),
+        ("who_has_its_answer_finds_the_worker_free", who_has_its_answer_finds_the_worker_free),
+        ("the_first_turns_of_an_app_run_apart", the_first_turns_of_an_app_run_apart),
         ("hooks_run_and_are_cut_off", hooks_run_and_are_cut_off),
         ("a_worker_counts_its_requests", a_worker_counts_its_requests),
         ("what_fails_to_load_says_why", what_fails_to_load_says_why),
         ("a_killed_worker_is_gone_and_says_why", a_killed_worker_is_gone_and_says_why),
         ("a_panic_in_an_op_ends_its_worker_alone", a_panic_in_an_op_ends_its_worker_alone),
         ("a_spare_settles_on_the_thread_that_uses_it", a_spare_settles_on_the_thread_that_uses_it),
+        ("a_rehearsal_leaves_nothing_behind", a_rehearsal_leaves_nothing_behind),
         ("lazy_globals_look_like_any_other", lazy::lazy_globals_look_like_any_other),
         ("lazy_files_call_nothing_that_an_app_has_changed", lazy::lazy_files_call_nothing_that_an_app_has_changed),
     ];
@@ -100,6 +107,30 @@ fn an_isolate_moves_between_threads(bench: &Bench) {
         std::thread::spawn(move || collect(&isolate)).join().unwrap();
     }
     collect(&isolate);
+}
+
+/// While it is in one, it makes, uses and drops others, some of which lived elsewhere.
+fn a_thread_comes_back_to_the_isolate_it_was_in(bench: &Bench) {
+    let make = || Isolate::new(bench.platform, &bench.snapshot, ByteSize::mb(64));
+    let make_elsewhere = || std::thread::scope(|scope| scope.spawn(make).join().unwrap());
+    let collect = |isolate: &mut Isolate| isolate.with_lock(|isolate| isolate.low_memory_notification());
+    let (mut outer, mut older) = (make(), make());
+    outer.with_lock(|outer| {
+        let (mut made_here, mut moved, unused) = (make(), make_elsewhere(), make_elsewhere());
+        for isolate in [&mut older, &mut made_here, &mut moved] {
+            collect(isolate);
+            outer.low_memory_notification();
+        }
+        older.with_lock(|_| drop(made_here));
+        drop((unused, older, moved));
+        v8::scope!(let scope, &mut **outer);
+        let context = v8::Context::new(scope, v8::ContextOptions::default());
+        let scope = &mut v8::ContextScope::new(scope, context);
+        let code = v8::String::new(scope, "[6 * 7].map(String).join('')").unwrap();
+        let result = v8::Script::compile(scope, code, None).unwrap().run(scope).unwrap();
+        assert_eq!(result.to_rust_string_lossy(scope), "42");
+    });
+    collect(&mut outer);
 }
 
 /// Collections, exceptions, deep recursion, optimised code and regular expressions are all where V8 looks at its stack.
@@ -181,6 +212,76 @@ fn the_second_cold_start_does_not_compile_again(bench: &Bench) {
     });
     let statistics = cache.statistics();
     assert_eq!((statistics.misses, statistics.hits, statistics.rejected), (1, 2, 0), "{statistics:?}");
+}
+
+/// Answers of turns that are not quite over when they are made, and by which way they go.
+const TRAILING: &str = "
+    const trail = async (hops) => {
+        for (let i = 0; i < hops; i++) await null;
+        for (const end = performance.now() + 1; performance.now() < end;);
+    };
+    export default {
+        async fetch(request, env, ctx) {
+            switch (new URL(request.url).pathname) {
+                case '/plain': break;
+                case '/await': await null; break;
+                case '/timer': await new Promise((done) => setTimeout(done)); break;
+                case '/wait': ctx.waitUntil(trail(50)); return new Response('waits');
+                case '/throw': trail(50); throw new Error('as a test wants it');
+            }
+            trail(50);
+            return new Response('answered');
+        },
+        async task() { trail(50); return 1; },
+    };";
+
+fn who_has_its_answer_finds_the_worker_free(bench: &Bench) {
+    let threads = Threads::start(1).unwrap();
+    let (platform, snapshot, lane) = (bench.platform, bench.snapshot.clone(), threads.lane());
+    bench.run(async move {
+        for place in [Place::Inline, Place::InlineOrLane(lane)] {
+            let app = app(TRAILING, ByteSize(0));
+            // Now it stays in the lane.
+            app.pace.note(Duration::from_secs(1));
+            let blank = Blank::new(platform, &snapshot, app.limits.heap);
+            let worker = Worker::start_from(blank, app, place).await.unwrap();
+            assert!(!worker.is_busy(), "who may use the worker finds it free");
+            for path in ["/plain", "/await", "/timer", "/wait", "/throw"].repeat(8) {
+                let answer = worker.fetch(get(path)).await;
+                assert!(!worker.is_busy(), "{path}");
+                assert_eq!(answer.is_err(), path == "/throw");
+                let task = Task { id: "t".into(), payload: None, attempt: 1, scheduled_time: None };
+                assert!(worker.task(task).await.unwrap().success);
+                assert!(!worker.is_busy(), "a task");
+            }
+        }
+    });
+    threads.shut_down(Duration::ZERO);
+}
+
+fn the_first_turns_of_an_app_run_apart(bench: &Bench) {
+    let threads = Threads::start(1).unwrap();
+    let (platform, snapshot, lane) = (bench.platform, bench.snapshot.clone(), threads.lane());
+    bench.run(async move {
+        let app = app(HELLO, ByteSize::mb(8));
+        let blank = Blank::new(platform, &snapshot, app.limits.heap);
+        let worker = Worker::start_from(blank, app.clone(), Place::InlineOrLane(lane)).await.unwrap();
+        let inline = |worker: &Worker| match worker.handle(get("/")) {
+            Handling::Answered(answer) => Ok(answer.unwrap()),
+            Handling::Coming(response) => Err(response),
+        };
+        let (mut requests, began) = (0, Instant::now());
+        // How many it takes is up to how long they take, on a machine that may have much else to do.
+        while let Err(response) = inline(&worker) {
+            requests += 1;
+            assert_eq!(text(response.await.unwrap()).await, format!("hello {requests}"));
+            worker.at_rest().await;
+            assert_eq!(app.code_cache.statistics().entries, 1, "the first one's code is kept all the same");
+            assert!(began.elapsed() < PATIENCE, "short turns make it known: {:?}", app.pace);
+        }
+        assert!(requests > 0, "nobody is known at first");
+    });
+    threads.shut_down(Duration::ZERO);
 }
 
 fn scheduled_and_task_events_come_to_their_results(bench: &Bench) {
@@ -325,4 +426,23 @@ fn a_spare_settles_on_the_thread_that_uses_it(bench: &Bench) {
             }
         });
     }
+}
+
+fn a_rehearsal_leaves_nothing_behind(bench: &Bench) {
+    let code = "const seen = Object.getOwnPropertyNames(globalThis).concat(typeof URL, typeof WebAssembly.Memory);
+        export const task = 1; export default { name: 'none' }; addEventListener('fetch', (event) => {
+            event.respondWith(new Response(`${event.request.url} ${seen}`)) });";
+    let answers = [false, true].map(|rehearsed| {
+        let blank = Blank::new(bench.platform, &bench.snapshot, ByteSize::mb(64));
+        if rehearsed {
+            (0..3).for_each(|_| blank.rehearse());
+        }
+        let app = app(code, ByteSize(0));
+        bench.run(async move {
+            let worker = Worker::start_from(blank, app, Place::Inline).await.unwrap();
+            text(worker.fetch(get("/")).await.unwrap()).await
+        })
+    });
+    assert_eq!(answers[0], answers[1]);
+    assert!(answers[0].ends_with("function,function"), "{}", answers[0]);
 }

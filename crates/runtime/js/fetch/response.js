@@ -289,7 +289,7 @@ webidl.configureInterface(Response);
 registerPlatformClass(Response, ["status", "statusText", "url", "ok", "type", "bodyUsed"]);
 
 /** As it is now: an app may change the prototype. */
-const { clone } = Response.prototype;
+const { arrayBuffer, clone } = Response.prototype;
 
 function isNullBodyStatus(status) {
   return status === 204 || status === 205 || status === 304 || status === 101;
@@ -304,4 +304,6 @@ function isReasonPhrase(text) {
   return true;
 }
 
-module.exports = { Response, isResponse, bodyOf, headerListOf, respondNative, plainBody, responseFromNative, clone };
+module.exports = {
+  Response, isResponse, bodyOf, headerListOf, respondNative, plainBody, responseFromNative, arrayBuffer, clone,
+};

@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use super::event::Event;
 use super::life::{answer, drain};
 use super::loading::Loading;
+use super::outbox::Letter;
 use super::turn::Killed;
 use super::{Arrival, Link, Shared, WorkerId};
 use crate::app::App;
@@ -75,7 +76,7 @@ unsafe impl Send for Core {}
 impl Core {
     pub(super) fn new(blank: Blank, app: Arc<App>, link: Link, id: WorkerId) -> (Self, Arc<ledger::Entry>) {
         let (isolate, made) = blank.into_parts();
-        let subject = Arc::new(Subject::new(app.clone(), isolate.handle()));
+        let subject = Arc::new(Subject::new(app.clone(), isolate.handle(), link.outbox().clone()));
         let state = State::new(app, link);
         let Made { context, entry } = ManuallyDrop::into_inner(made);
         state.set_entry(entry);
@@ -128,6 +129,8 @@ impl Core {
                     shared.vitals.set_home(isolate.home());
                     for _ in 0..most {
                         let Some(event) = shared.pop() else { break };
+                        // Who hears from the one before and comes again finds the worker at work, as it is.
+                        shared.vitals.outbox.take().send();
                         if let Err(death) = live.handle(isolate, event) {
                             killed = Some(death);
                             return;
@@ -205,7 +208,7 @@ impl Core {
             let removed = live.state.requests.borrow_mut().remove(id);
             if let Some(RequestState { reply, left, .. }) = removed.map(|state| *state) {
                 live.state.cancel(left);
-                drop(answer(reply, if id == culprit { failure.clone() } else { others.clone() }));
+                drop(answer(reply, if id == culprit { failure.clone() } else { others.clone() }, Letter::send));
             }
         }
         drop(alive);

@@ -8,6 +8,7 @@ use super::account::Answered;
 use super::core::{Death, Live};
 use super::event::Event;
 use super::life::{answer, drain};
+use super::outbox::Letter;
 use crate::code_cache::CodeCache;
 use crate::console::Level;
 use crate::isolate::LockedIsolate;
@@ -137,7 +138,7 @@ impl Live {
         let Some(mut over) = removed else { return Ok(()) };
         match (std::mem::replace(&mut over.reply, Reply::Done), failure) {
             (Reply::Kept(Some(answer)), _) => self.kept = Some(answer),
-            (reply, Some(failure)) => self.kept = answer(reply, failure),
+            (reply, Some(failure)) => self.kept = answer(reply, failure, Letter::send),
             (_, None) => {}
         }
         let left = (!over.left.is_nothing()).then(|| std::mem::take(&mut over.left));

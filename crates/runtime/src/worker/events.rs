@@ -24,7 +24,8 @@ impl Live {
         reply: Reply,
     ) -> Result<(), Box<Death>> {
         if !self.handlers.has(Handlers::FETCH) {
-            self.kept = answer(reply, Failure::NoHandler { event: "fetch" });
+            let outbox = self.state.link.outbox();
+            self.kept = answer(reply, Failure::NoHandler { event: "fetch" }, |letter| outbox.put(letter));
             return Ok(());
         }
         let Request { id, method, url, headers, body, .. } = request;
@@ -40,21 +41,19 @@ impl Live {
                 entry.set_body(body_id);
             }
         }
-        let text = self.turn(isolate, id, |scope, state| {
+        self.turn(isolate, id, |scope, state| {
             let dispatch = v8::Local::new(scope, &state.entry().dispatch_fetch);
             let undefined = v8::undefined(scope).into();
-            let id = v8::Number::new(scope, id.raw() as f64).into();
-            let result = dispatch.call(scope, undefined, &[id])?;
+            let number = v8::Number::new(scope, id.raw() as f64).into();
+            let result = dispatch.call(scope, undefined, &[number])?;
             let text = v8::Local::<v8::String>::try_from(result).ok()?;
-            Some(crate::ops::string_bytes(scope, text))
-        })?;
-        if let Some(text) = text {
+            let text = crate::ops::string_bytes(scope, text);
             let mut headers = Headers::with_capacity(1, 40);
             headers.push(b"content-type", b"text/plain;charset=UTF-8");
-            let response = Response::new(200, headers, Body::from(bytes::Bytes::from(text)));
-            respond(&self.state, id, response, None);
-            self.state.settle_answers(self.turn_ended);
-        }
+            // Now, and not after the turn: microtasks come next, and may go on for long.
+            respond(state, id, Response::new(200, headers, Body::from(bytes::Bytes::from(text))), None);
+            Some(())
+        })?;
         self.after(isolate, id)?;
         self.after_others(isolate)?;
         Ok(self.run_tasks(isolate)?)

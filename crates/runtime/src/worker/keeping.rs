@@ -41,7 +41,7 @@ impl Link {
 
 impl Shared {
     fn keep_code(self: &Arc<Self>) -> Try {
-        if !self.may_enter() {
+        if !self.may_step_in() {
             return Try::Again;
         }
         let Ok(mut core) = self.core.try_lock() else { return Try::Again };

@@ -7,6 +7,7 @@ use hearth_core::{Body, Failure, RequestId, Response};
 
 use super::account::Answered;
 use super::event::EventResult;
+use super::outbox::Letter;
 use super::response::Watched;
 use super::sockets::Watch;
 use crate::requests::{Phase, Reply, RequestState, Serving};
@@ -52,8 +53,9 @@ pub(crate) fn respond(state: &State, request: RequestId, mut response: Response,
             // Before anybody can hear of it: who keeps the worker until it is at rest looks at once.
             state.link.set_active(requests.active());
             drop(requests);
-            // Nobody there any more: dropping the body says so to the worker, and a body that is whole needs no word.
-            drop(reply.send(Ok(response)));
+            let goes_on = response.websocket.is_some() || matches!(response.body, Body::Stream(_));
+            let letter = Letter::Response(reply, Ok(response));
+            if goes_on { letter.send() } else { post(state, request, letter) }
         }
         _ => entry.reply = Reply::Kept(Some(Ok(response))),
     }
@@ -71,7 +73,7 @@ pub(crate) fn fail(state: &State, request: RequestId, failure: Failure) {
     }
     drain(state, entry);
     state.link.set_active(active);
-    if let Some(kept) = answer(reply, failure) {
+    if let Some(kept) = answer(reply, failure, |letter| post(state, request, letter)) {
         entry.reply = Reply::Kept(Some(kept));
     }
 }
@@ -84,7 +86,13 @@ pub(crate) fn finish_event(state: &State, request: RequestId, result: EventResul
     drain(state, entry);
     state.link.set_active(requests.active());
     drop(requests);
-    drop(reply.send(Ok(result)));
+    post(state, request, Letter::Event(reply, Ok(result)));
+}
+
+/// An answer leaves when the turn of its request is over. Whose turn it is not may have a caller on the stack, who hands
+/// nothing out: then it leaves at once.
+fn post(state: &State, request: RequestId, letter: Letter) {
+    if state.running() == request { state.link.outbox().put(letter) } else { letter.send() }
 }
 
 /// Only `waitUntil` is left, under fresh limits.
@@ -94,11 +102,11 @@ pub(super) fn drain(state: &State, entry: &mut RequestState) {
     entry.enter(Phase::Draining, wall);
 }
 
-/// Tells whoever waits. Where that is the caller on the stack, the answer comes back to be kept for it.
-pub(super) fn answer(reply: Reply, failure: Failure) -> Option<Result<Response, Failure>> {
+/// Tells whoever waits, by `post`. Where that is the caller on the stack, the answer comes back to be kept for it.
+pub(super) fn answer(reply: Reply, failure: Failure, post: impl FnOnce(Letter)) -> Option<Result<Response, Failure>> {
     match reply {
-        Reply::Fetch(reply) => drop(reply.send(Err(failure))),
-        Reply::Event(reply) => drop(reply.send(Err(failure))),
+        Reply::Fetch(reply) => post(Letter::Response(reply, Err(failure))),
+        Reply::Event(reply) => post(Letter::Event(reply, Err(failure))),
         Reply::Kept(None) => return Some(Err(failure)),
         Reply::Kept(answered) => return answered,
         Reply::Done => {}

@@ -7,6 +7,7 @@ use hearth_core::{Failure, RequestId};
 use tokio::sync::oneshot;
 
 use super::core::{Death, Handlers, Live};
+use super::outbox::Letter;
 use super::turn::{describe, describe_at};
 use crate::isolate::LockedIsolate;
 use crate::modules::{Started, start_entry};
@@ -84,11 +85,6 @@ impl Live {
         })?;
         let Some(settled) = settled else { return Ok(()) };
         let reply = self.loading.take().map(|loading| loading.reply);
-        let reply = |result| {
-            if let Some(reply) = reply {
-                drop(reply.send(result));
-            }
-        };
         if let Some(entry) = self.state.requests.borrow_mut().get(RequestId::OUTSIDE) {
             entry.enter(Phase::Outside, None);
         }
@@ -96,13 +92,17 @@ impl Live {
             Ok(handlers) => {
                 self.handlers = handlers;
                 self.state.link.set_hooks(handlers.0);
-                isolate.check_heap();
-                reply(Ok(()));
+                isolate.check_heap_at_start();
+                if let Some(reply) = reply {
+                    self.state.link.outbox().put(Letter::Loaded(reply));
+                }
                 Ok(())
             }
             Err(failure) => {
                 let failure = Failure::Load(failure);
-                reply(Err(failure.clone()));
+                if let Some(reply) = reply {
+                    drop(reply.send(Err(failure.clone())));
+                }
                 Err(Box::new(Death { request: RequestId::OUTSIDE, failure: failure.clone(), others: failure }))
             }
         }

@@ -19,6 +19,7 @@ mod id;
 mod keeping;
 mod life;
 mod loading;
+mod outbox;
 mod place;
 mod response;
 mod sockets;
@@ -60,6 +61,7 @@ pub use self::response::{Handling, ResponseFuture};
 
 pub(crate) use self::account::Answered;
 pub(crate) use self::life::{fail, finish_event, respond, uncaught};
+pub(crate) use self::outbox::Outbox;
 
 /// Events that one holder handles before it lets others have their turn.
 const BATCH: usize = 128;
@@ -115,6 +117,7 @@ struct Vitals {
     /// Somebody waits for the worker to have nothing to do.
     awaited: AtomicBool,
     at_rest: Notify,
+    outbox: Arc<Outbox>,
 }
 
 /// When a request came, and until when its response must begin.
@@ -396,13 +399,18 @@ impl Shared {
                 Err(TryLockError::WouldBlock) => return,
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             };
-            self.vitals.busy.store(true, Ordering::Relaxed);
-            // A panic in here is a fault of ours that must not spread: the worker goes, the process stays.
-            if catch_unwind(AssertUnwindSafe(|| core.drain(self, BATCH))).is_err() {
-                core.condemn_after_panic(self);
+            // Who was called for what somebody else has done meanwhile does not pass for busy.
+            if self.waiting.load(Ordering::Relaxed) > 0 {
+                self.vitals.busy.store(true, Ordering::Relaxed);
+                // A panic in here is a fault of ours that must not spread: the worker goes, the process stays.
+                if catch_unwind(AssertUnwindSafe(|| core.drain(self, BATCH))).is_err() {
+                    core.condemn_after_panic(self);
+                }
+                self.vitals.busy.store(false, Ordering::Relaxed);
             }
-            self.vitals.busy.store(false, Ordering::Relaxed);
+            let answers = self.vitals.outbox.take();
             drop(core);
+            answers.send();
             if self.is_idle() {
                 return;
             }
@@ -465,6 +473,10 @@ impl Link {
 
     pub(crate) fn account(&self) -> &Account {
         &self.vitals.account
+    }
+
+    pub(crate) fn outbox(&self) -> &Arc<Outbox> {
+        &self.vitals.outbox
     }
 
     fn set_hooks(&self, bits: u32) {

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use hearth_core::Gait;
+
 use super::Shared;
 use super::desk::Desk;
 use crate::isolate::{ThreadNumber, this_thread};
@@ -13,7 +15,7 @@ use crate::threads::Lane;
 pub enum Place {
     /// On whichever thread has something for it.
     Inline,
-    /// The same, but in the lane while the app is slow.
+    /// The same once the app is known to be quick; until then apart from others, in the lane if it is slow.
     InlineOrLane(Lane),
     /// On the thread that starts it, which must run a single-threaded tokio runtime and serve this desk.
     Pinned(Arc<Desk>),
@@ -31,8 +33,16 @@ enum Kind {
     Pinned(ThreadNumber, Arc<Desk>),
 }
 
+/// Where turns run that keep away from quick apps'. Who is further out may enter what belongs further in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Apart {
+    Trial,
+    Lane,
+}
+
 thread_local! {
-    static IN_LANE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+    /// Where this thread is.
+    static APART: std::cell::Cell<Option<Apart>> = const { std::cell::Cell::new(None) };
 }
 
 impl Seat {
@@ -59,8 +69,24 @@ impl Shared {
     pub(super) fn may_enter(&self) -> bool {
         match &self.seat.kind {
             Kind::Inline => true,
-            Kind::InlineOrLane(_) => !self.app.pace.is_slow() || IN_LANE.get(),
+            Kind::InlineOrLane(lane) => self.app.pace.is_quick() || APART.get() >= self.belongs(lane),
             Kind::Pinned(home, _) => *home == this_thread(),
+        }
+    }
+
+    /// The same for a moment's work of ours, which is not the app's doing.
+    pub(super) fn may_step_in(&self) -> bool {
+        match &self.seat.kind {
+            Kind::InlineOrLane(_) => self.app.pace.gait() != Gait::Slow,
+            Kind::Inline | Kind::Pinned(..) => self.may_enter(),
+        }
+    }
+
+    fn belongs(&self, lane: &Lane) -> Option<Apart> {
+        match self.app.pace.gait() {
+            Gait::Quick => None,
+            Gait::Unknown => (!lane.trial().is_full()).then_some(Apart::Trial),
+            Gait::Slow => Some(Apart::Lane),
         }
     }
 
@@ -72,25 +98,32 @@ impl Shared {
         }
         let shared = self.clone();
         match &self.seat.kind {
-            Kind::InlineOrLane(lane) if self.app.pace.is_slow() => {
-                let runtime = self.runtime.clone();
-                lane.run(move || {
-                    let _inside = runtime.enter();
-                    IN_LANE.set(true);
-                    shared.come();
-                    IN_LANE.set(false);
-                });
-            }
-            Kind::Inline | Kind::InlineOrLane(_) => {
-                self.runtime.spawn(async move { shared.come() });
-            }
+            Kind::Inline => shared.come_soon(),
+            Kind::InlineOrLane(lane) => match self.belongs(lane) {
+                None => shared.come_soon(),
+                Some(Apart::Trial) => lane.trial().run(move || shared.come_apart(Apart::Trial)),
+                Some(Apart::Lane) => lane.run(move || shared.come_apart(Apart::Lane)),
+            },
             Kind::Pinned(_, desk) => desk.call(shared),
         }
     }
 
-    /// Whoever was called is here.
+    fn come_soon(self: Arc<Self>) {
+        let runtime = self.runtime.clone();
+        runtime.spawn(async move { self.come() });
+    }
+
+    fn come_apart(self: Arc<Self>, place: Apart) {
+        let runtime = self.runtime.clone();
+        let _inside = runtime.enter();
+        APART.set(Some(place));
+        self.come();
+        APART.set(None);
+    }
+
+    /// Whoever was called is here. What is known of the app may have changed meanwhile, and where it belongs.
     pub(super) fn come(self: &Arc<Self>) {
         self.seat.called.store(false, Ordering::Release);
-        self.run();
+        self.look();
     }
 }

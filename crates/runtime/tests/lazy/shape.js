@@ -7,6 +7,7 @@ const ENUMERABLE = [
 const OTHERS = [
   "DOMException", "Event", "CustomEvent", "AbortSignal", "TextDecoder", "console", "ReadableStream", "TransformStream", "URL",
   "URLSearchParams", "Blob", "File", "FormData", "WebSocket", "WebSocketPair", "FetchEvent", "Headers", "Request", "Response",
+  "WebAssembly",
 ];
 const problems = [];
 
