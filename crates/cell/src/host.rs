@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use hearth_core::{Dispatch, Dispatched, Failure, Request, Response};
 use hearth_pool::{Lease, Life, Permit, Refused, Shelf};
-use hearth_runtime::{EventResult, Handling, ResponseFuture, Scheduled, Task};
+use hearth_runtime::{EventResult, ResponseFuture, Scheduled, Task};
 
 use crate::execution::Execution;
 use crate::keeper::{Keeper, Version};
@@ -147,12 +147,6 @@ fn refusal(refused: Refused) -> Failure {
     }
 }
 
-/// How far a request came without waiting for anything.
-pub(crate) enum Quick {
-    Answered(Result<Response, Failure>),
-    Rest(Rest),
-}
-
 /// What is left to do for a request.
 pub(crate) enum Rest {
     /// A worker has it.
@@ -169,15 +163,15 @@ pub(crate) struct Coming {
 }
 
 impl AppHost {
-    /// Gives a request to a worker, if it can have one now.
-    pub(crate) fn handle(&self, request: Request) -> Quick {
-        let Mode::Warm(shelf) = &self.mode else { return Quick::Rest(Rest::All(request)) };
-        let Some(permit) = self.share.gate.try_enter() else { return Quick::Rest(Rest::All(request)) };
-        let Some(lease) = shelf.try_acquire() else { return Quick::Rest(Rest::All(request)) };
+    /// Gives a request to a worker, if it can have one now. Waits for nothing.
+    pub(crate) fn handle(&self, request: Request) -> Dispatched<Rest> {
+        let Mode::Warm(shelf) = &self.mode else { return Dispatched::Coming(Rest::All(request)) };
+        let Some(permit) = self.share.gate.try_enter() else { return Dispatched::Coming(Rest::All(request)) };
+        let Some(lease) = shelf.try_acquire() else { return Dispatched::Coming(Rest::All(request)) };
         match lease.handle(request) {
-            Handling::Answered(Ok(response)) => Quick::Answered(Ok(warm::hold(response, lease, permit))),
-            Handling::Answered(failed) => Quick::Answered(failed),
-            Handling::Coming(response) => Quick::Rest(Rest::Coming(Coming { response, lease, permit })),
+            Dispatched::Answered(Ok(response)) => Dispatched::Answered(Ok(warm::hold(response, lease, permit))),
+            Dispatched::Answered(failed) => Dispatched::Answered(failed),
+            Dispatched::Coming(response) => Dispatched::Coming(Rest::Coming(Coming { response, lease, permit })),
         }
     }
 }
@@ -192,8 +186,8 @@ impl Coming {
 impl Dispatch for AppHost {
     fn dispatch(&self, request: Request) -> Dispatched<impl Future<Output = Result<Response, Failure>> + Send> {
         match self.handle(request) {
-            Quick::Answered(answer) => Dispatched::Answered(answer),
-            Quick::Rest(rest) => Dispatched::Coming(async move {
+            Dispatched::Answered(answer) => Dispatched::Answered(answer),
+            Dispatched::Coming(rest) => Dispatched::Coming(async move {
                 match rest {
                     Rest::Coming(coming) => coming.response().await,
                     Rest::All(request) => self.fetch(request, || {}).await,

@@ -63,6 +63,5 @@ pub use watchdog::{
     STUCK_GRACE, Stuck, StuckObserver, StuckTurn, set_breadcrumbs, set_stuck_grace, set_stuck_observer,
 };
 pub use worker::{
-    Desk, EventResult, Handling, Health, Hook, Place, ResponseFuture, Scheduled, Task, WeakWorker, Worker,
-    WorkerCounts, WorkerId,
+    Desk, EventResult, Health, Hook, Place, ResponseFuture, Scheduled, Task, WeakWorker, Worker, WorkerCounts, WorkerId,
 };

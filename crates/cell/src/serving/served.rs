@@ -18,7 +18,7 @@ use super::address::Address;
 use super::counters::{Counters, Registry};
 use super::guard::Guard;
 use super::hop::{Elsewhere, Errand};
-use crate::host::{AppHost, Quick, Rest};
+use crate::host::{AppHost, Rest};
 
 pub struct Served {
     pub(super) spec: VersionSpec,
@@ -68,11 +68,11 @@ impl Served {
         }
         let rest = match &*self.content {
             Content::Worker { host, assets: None } => match host.handle(request) {
-                Quick::Answered(answer) => {
+                Dispatched::Answered(answer) => {
                     self.count(&answer, began);
                     return Progress::Answered(answer);
                 }
-                Quick::Rest(rest) => rest,
+                Dispatched::Coming(rest) => rest,
             },
             Content::Worker { .. } | Content::Site(_) | Content::Elsewhere(_) => Rest::All(request),
         };

@@ -34,7 +34,7 @@ use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
 use hearth_core::failure::LoadFailure;
-use hearth_core::{ByteSize, Failure, LimitExceeded, LimitKind, Request, RequestId, Response};
+use hearth_core::{ByteSize, Dispatched, Failure, LimitExceeded, LimitKind, Request, RequestId, Response};
 use tokio::sync::{Notify, oneshot};
 
 use self::account::Account;
@@ -57,7 +57,7 @@ pub use self::event::{EventResult, Scheduled, Task};
 pub use self::hooks::Hook;
 pub use self::id::{WeakWorker, WorkerId};
 pub use self::place::Place;
-pub use self::response::{Handling, ResponseFuture};
+pub use self::response::ResponseFuture;
 
 pub(crate) use self::account::Answered;
 pub(crate) use self::life::{fail, finish_event, respond, uncaught};
@@ -200,13 +200,13 @@ impl Worker {
     }
 
     /// Gives it a request. The handler runs now if nobody has the worker, and may have answered already.
-    pub fn handle(&self, request: Request) -> Handling {
-        Handling::start(&self.shared, request)
+    pub fn handle(&self, request: Request) -> Dispatched<ResponseFuture> {
+        ResponseFuture::start(&self.shared, request)
     }
 
     /// The same, to be awaited; dropping the future cancels the request.
     pub fn fetch(&self, request: Request) -> impl Future<Output = Result<Response, Failure>> + Send + use<> {
-        self.handle(request).response()
+        self.handle(request).answer()
     }
 
     /// Handles a scheduled event.

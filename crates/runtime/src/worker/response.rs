@@ -8,20 +8,15 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use hearth_core::{BodyError, ByteStream, Divisible, Failure, LimitExceeded, LimitKind, Request, RequestId, Response};
+use hearth_core::{
+    BodyError, ByteStream, Dispatched, Divisible, Failure, LimitExceeded, LimitKind, Request, RequestId, Response,
+};
 use tokio::sync::oneshot;
 use tokio::time::Sleep;
 
 use super::core::Answer;
 use super::event::Event;
 use super::{Arrival, Entry, Link, Shared};
-
-/// What came of giving a request to a worker.
-pub enum Handling {
-    /// The handler answered at once.
-    Answered(Result<Response, Failure>),
-    Coming(ResponseFuture),
-}
 
 /// Ready with the response's head. Dropping it earlier cancels the request.
 pub struct ResponseFuture {
@@ -50,41 +45,32 @@ pub(super) struct Watched {
     over: bool,
 }
 
-// === impl Handling ===
+// === impl ResponseFuture ===
 
-impl Handling {
-    pub(super) fn start(shared: &Arc<Shared>, request: Request) -> Self {
+impl ResponseFuture {
+    /// Gives the worker a request. There is a future where the handler has not answered at once.
+    pub(super) fn start(shared: &Arc<Shared>, request: Request) -> Dispatched<Self> {
         let id = request.id;
         let limit = shared.app.limits.wall;
         let now = Instant::now();
         let deadline = (!limit.is_zero()).then(|| now + limit);
         let arrival = Arrival { now, deadline };
         let reply = match shared.fetch_now(request, arrival) {
-            Entry::Handled(Answer::Now(answer)) => return Self::Answered(answer),
+            Entry::Handled(Answer::Now(answer)) => return Dispatched::Answered(answer),
             Entry::Handled(Answer::Later(later)) => later,
             Entry::Refused(request) => {
                 let (reply, mut later) = oneshot::channel();
                 shared.post(Event::Fetch { request: Box::new(request), arrival, reply });
                 if let Some(answer) = shared.seat.look_for(|| later.try_recv().ok()) {
-                    return Self::Answered(answer);
+                    return Dispatched::Answered(answer);
                 }
                 later
             }
         };
         let reply = Awaited::Coming(reply);
-        Self::Coming(ResponseFuture { shared: shared.clone(), request: id, reply, limit, deadline, alarm: None })
-    }
-
-    /// The response's head. Dropping the future earlier cancels the request.
-    pub async fn response(self) -> Result<Response, Failure> {
-        match self {
-            Self::Answered(answer) => answer,
-            Self::Coming(response) => response.await,
-        }
+        Dispatched::Coming(Self { shared: shared.clone(), request: id, reply, limit, deadline, alarm: None })
     }
 }
-
-// === impl ResponseFuture ===
 
 impl Future for ResponseFuture {
     type Output = Result<Response, Failure>;
