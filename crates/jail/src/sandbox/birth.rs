@@ -1,4 +1,4 @@
-//! A process in new namespaces. It is born without rights and waits; its parent maps it to a user, puts it under limits, and
+//! A process in new namespaces. It is born without rights, goes under its limits and waits; its parent maps it to a user and
 //! lets it go. What it reports before it becomes another program comes over a channel that closes when it does.
 
 use std::fs;
@@ -17,6 +17,9 @@ const FIRST_USER: u32 = 1_900_000_000;
 const USERS: u32 = 100_000_000;
 /// A child that has not become another program by then never will; others wait for the spawner.
 const PATIENCE: Duration = Duration::from_secs(30);
+const LIMITS: &str = "limits by control groups";
+/// The kernel's; what `libc` has of that name does not fit into its type.
+const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 /// In the sandbox.
 pub const USER: u32 = 1_000;
 
@@ -55,20 +58,21 @@ pub fn bear(
     if plan.network == Network::Loopback {
         namespaces |= libc::CLONE_NEWNET;
     }
+    let doors = groups.make(plan).step(LIMITS)?;
     // SAFETY: this process has one thread, as `serve` demands, so the child finds all of its memory in a usable state.
-    let Some((pid, pidfd)) = (unsafe { clone(namespaces) }).step("new namespaces")? else {
+    let born = unsafe { clone(namespaces, doors.birth()) }.step("new namespaces").inspect_err(|_| groups.remove())?;
+    let Some((pid, pidfd)) = born else {
         drop(ours);
-        let failed = init(theirs.as_fd());
+        let failed = doors.enter().step(LIMITS).map_or_else(|failed| failed, |()| init(theirs.as_fd()));
         let report = Report::Failed { reason: failed.to_string() };
         // Nobody listens any more: there is nobody to tell.
         let _ = channel::send(theirs.as_fd(), &report, &[]);
         // SAFETY: ends this process at once; nothing of its parent's, of which it is a copy, is run.
         unsafe { libc::_exit(1) };
     };
-    drop(theirs);
+    drop((theirs, doors));
     let born = map(pid, users)
         .step("a user of its own")
-        .and_then(|()| groups.enter(plan, pid).step("limits by control groups"))
         .and_then(|()| channel::send(ours.as_fd(), &"go", &[]).step("a channel"))
         .and_then(|()| listen(&ours));
     match born {
@@ -124,17 +128,21 @@ fn kill(pidfd: &OwnedFd) {
     }
 }
 
-/// Like `fork`, in new namespaces, with a descriptor of the child. `None` in the child.
+/// Like `fork`, in new namespaces and in the group, with a descriptor of the child. `None` in the child.
 ///
 /// # Safety
 /// The process must have one thread only.
-unsafe fn clone(namespaces: libc::c_int) -> io::Result<Option<(i32, OwnedFd)>> {
+unsafe fn clone(namespaces: libc::c_int, group: Option<BorrowedFd<'_>>) -> io::Result<Option<(i32, OwnedFd)>> {
     let mut pidfd: libc::c_int = -1;
     // SAFETY: all zeros is valid: no new stack, no identifiers to be written.
     let mut arguments: libc::clone_args = unsafe { std::mem::zeroed() };
     arguments.flags = (namespaces | libc::CLONE_PIDFD) as u64;
     arguments.pidfd = &raw mut pidfd as u64;
     arguments.exit_signal = libc::SIGCHLD as u64;
+    if let Some(group) = group {
+        arguments.flags |= CLONE_INTO_CGROUP;
+        arguments.cgroup = group.as_raw_fd() as u64;
+    }
     // SAFETY: without a stack of its own and without shared memory the child goes on here with a copy of everything, as after
     // a fork; the kernel writes one descriptor, for which there is room. One thread: as the caller promises.
     let pid = unsafe { libc::syscall(libc::SYS_clone3, &raw mut arguments, size_of::<libc::clone_args>()) };
@@ -145,3 +153,8 @@ unsafe fn clone(namespaces: libc::c_int) -> io::Result<Option<(i32, OwnedFd)>> {
         _ => Err(io::Error::last_os_error()),
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+#[path = "birth/tests.rs"]
+mod tests;

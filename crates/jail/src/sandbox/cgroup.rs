@@ -4,8 +4,9 @@
 //! Folders are named `OWNER.NAME`, where the owner is the spawner's process. What belongs to a process that is no more is
 //! swept by the next server: the kernel keeps the folders, though nothing runs in them.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -50,6 +51,17 @@ pub struct Hierarchies {
 #[derive(Clone, Debug)]
 pub struct Groups {
     all: Vec<(Hierarchy, PathBuf)>,
+}
+
+/// The ways into a sandbox's groups for processes of ours. Whoever moves another process waits until every processor has passed
+/// a certain point (a grace period of RCU), 10 ms and more. A process that is born in its group does not wait, and neither does
+/// a thread that moves itself.
+#[derive(Debug, Default)]
+pub struct Doors {
+    /// The folder of version two's group: processes are born there.
+    birth: Option<File>,
+    /// Where a thread that is to be in a group of version one says so.
+    tasks: Vec<File>,
 }
 
 /// What a sandbox's processes use together; what cannot be told is `None`.
@@ -219,19 +231,32 @@ fn make(folder: &Path) -> io::Result<()> {
 // === impl Groups ===
 
 impl Groups {
-    /// Makes the groups, sets the limits, and puts the process in. What was made is removed again if it fails.
-    pub fn enter(&self, plan: &Plan, pid: i32) -> io::Result<()> {
-        let entered = self.all.iter().try_for_each(|(hierarchy, folder)| {
+    /// Makes the groups with their limits, and opens the ways in. What was made is removed again if it fails.
+    pub fn make(&self, plan: &Plan) -> io::Result<Doors> {
+        let mut doors = Doors::default();
+        let made = self.all.iter().try_for_each(|(hierarchy, folder)| {
             fs::create_dir(folder)?;
             for controller in &hierarchy.controllers {
                 limit(hierarchy.version, *controller, folder, plan)?;
             }
-            fs::write(folder.join("cgroup.procs"), pid.to_string())
+            match hierarchy.version {
+                Version::One => doors.tasks.push(File::options().write(true).open(folder.join("tasks"))?),
+                Version::Two => doors.birth = Some(File::open(folder)?),
+            }
+            Ok(())
         });
-        if entered.is_err() {
-            self.remove();
+        match made {
+            Ok(()) => Ok(doors),
+            Err(error) => {
+                self.remove();
+                Err(error)
+            }
         }
-        entered
+    }
+
+    /// Puts a process of somebody else's into the groups, which were made.
+    pub fn take_in(&self, pid: u32) -> io::Result<()> {
+        self.all.iter().try_for_each(|(_, folder)| fs::write(folder.join("cgroup.procs"), pid.to_string()))
     }
 
     /// Removes what is there; of groups in which something runs, nothing.
@@ -268,6 +293,21 @@ impl Groups {
             }
         }
         usage
+    }
+}
+
+// === impl Doors ===
+
+impl Doors {
+    /// The group that a process is to be born in.
+    pub fn birth(&self) -> Option<BorrowedFd<'_>> {
+        self.birth.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Puts the calling process, which must have one thread only, into the groups that nobody is born in.
+    pub fn enter(&self) -> io::Result<()> {
+        // The kernel's word for whoever writes.
+        self.tasks.iter().try_for_each(|mut tasks| tasks.write_all(b"0"))
     }
 }
 

@@ -15,8 +15,9 @@
 //! | `cgroup.rs` | limits for all processes of a sandbox together |
 //!
 //! ```text
-//! driver --Create--> spawner --clone3--> child: waits
-//!                    maps its user, sets its limits, says go
+//! driver --Create--> spawner: makes its groups
+//!                    spawner --clone3--> child: enters its groups, waits
+//!                    maps its user, says go
 //!                                        child: network, mounts, pivot, limits, capabilities, Landlock, seccomp, exec agent
 //! driver <--Created, [agent, pidfd, listener]-- spawner
 //! ```

@@ -70,15 +70,16 @@ fn version_two_limits_in_one_folder_below_the_servers_own() {
     let found = two.look();
     assert_eq!((found.names(), found.missing.clone()), (["memory", "pids", "cpu"].map(str::to_owned).to_vec(), None));
     let groups = found.groups(NOBODY, "a");
-    groups.enter(&plan(), 77).unwrap();
+    let doors = groups.make(&plan()).unwrap();
     let folder = format!("system/hearth/{FOLDER}/{NOBODY}.a");
-    for (file, value) in
-        [("memory.max", "67108864"), ("pids.max", "50"), ("cpu.max", "150000 100000"), ("cgroup.procs", "77")]
-    {
+    for (file, value) in [("memory.max", "67108864"), ("pids.max", "50"), ("cpu.max", "150000 100000")] {
         assert_eq!(two.read(&format!("{folder}/{file}")), value, "{file}");
     }
     assert!(!two.root.path().join(&folder).join("memory.swap.max").exists(), "not every kernel counts swap");
     assert!(groups.exist());
+    assert!(doors.birth().is_some() && doors.tasks.is_empty(), "processes are born in it");
+    groups.take_in(77).unwrap();
+    assert_eq!(two.read(&format!("{folder}/cgroup.procs")), "77");
 }
 
 #[test]
@@ -86,7 +87,7 @@ fn version_two_is_read_where_it_counts() {
     let two = Two::new("cpu memory pids\n");
     let groups = two.look().groups(NOBODY, "a");
     assert_eq!(groups.usage(), Use::default());
-    groups.enter(&plan(), 77).unwrap();
+    groups.make(&plan()).unwrap();
     let folder = two.root.path().join(format!("system/hearth/{FOLDER}/{NOBODY}.a"));
     for (file, text) in
         [("memory.current", "4096\n"), ("pids.current", "3\n"), ("cpu.stat", "usage_usec 2500000\nuser_usec 1\n")]
@@ -102,7 +103,7 @@ fn a_group_with_processes_of_its_own_leaves_its_sandboxes_to_the_root() {
     let two = Two::new("cpu memory pids\n");
     two.occupy("system/hearth");
     let groups = two.look().groups(NOBODY, "a");
-    groups.enter(&plan(), 77).unwrap();
+    groups.make(&plan()).unwrap();
     assert_eq!(two.read(&format!("{FOLDER}/{NOBODY}.a/memory.max")), "67108864");
 }
 

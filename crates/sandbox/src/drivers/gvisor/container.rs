@@ -65,8 +65,8 @@ impl Container {
         // It holds the other sides of our sockets.
         drop(command);
         let running = Running { child: Mutex::new(Some(child?)), container: self, groups };
-        let pid = running.lock().as_ref().map_or(0, Child::id);
-        running.groups.enter(plan, i32::try_from(pid).unwrap_or_default())?;
+        running.groups.make(plan)?;
+        running.lock().as_ref().map_or(Ok(()), |child| running.groups.take_in(child.id()))?;
         gate.write_all(b"go\n")?;
         Ok((running, ours))
     }
