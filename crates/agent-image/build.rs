@@ -10,6 +10,7 @@ struct Program {
     name: &'static str,
     /// From this folder.
     folder: &'static str,
+    /// What it is built of, from its own folder: also the crates of ours that it uses.
     sources: &'static [&'static str],
     profile: [(&'static str, &'static str); 2],
 }
@@ -18,7 +19,7 @@ const PROGRAMS: [Program; 2] = [
     Program {
         name: "hearth-agent",
         folder: "../agent",
-        sources: &["src", "scripts", "Cargo.toml"],
+        sources: &["src", "scripts", "Cargo.toml", "../jail/src", "../jail/Cargo.toml"],
         // Small, and quick to start.
         profile: [("CARGO_PROFILE_RELEASE_LTO", "fat"), ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")],
     },
