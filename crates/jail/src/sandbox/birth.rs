@@ -63,7 +63,14 @@ pub fn bear(
     let born = unsafe { clone(namespaces, doors.birth()) }.step("new namespaces").inspect_err(|_| groups.remove())?;
     let Some((pid, pidfd)) = born else {
         drop(ours);
-        let failed = doors.enter().step(LIMITS).map_or_else(|failed| failed, |()| init(theirs.as_fd()));
+        let failed = match doors.enter().step(LIMITS) {
+            Ok(()) => init(theirs.as_fd()),
+            Err(failed) => {
+                // Its parent listens when it has said go, and would take an early end for another failure.
+                let _ = channel::receive::<String>(theirs.as_fd());
+                failed
+            }
+        };
         let report = Report::Failed { reason: failed.to_string() };
         // Nobody listens any more: there is nobody to tell.
         let _ = channel::send(theirs.as_fd(), &report, &[]);

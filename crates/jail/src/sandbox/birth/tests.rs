@@ -30,10 +30,10 @@ fn a_child_is_born_in_its_group() {
             unsafe { libc::pause() };
         }
     };
-    let inside = fs::read_to_string(folder.join("cgroup.procs")).unwrap();
+    let inside = fs::read_to_string(folder.join("cgroup.procs"));
     kill(&pidfd);
     // SAFETY: takes numbers, and waits for the child that was just made.
     unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
     fs::remove_dir(&folder).unwrap();
-    assert_eq!(inside, format!("{pid}\n"));
+    assert_eq!(inside.unwrap(), format!("{pid}\n"));
 }
