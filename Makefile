@@ -1,6 +1,6 @@
 # The two that matter: `make run` and `make test`. Each sets up what it needs.
 
-.PHONY: run test lint fmt bench soak chaos setup setup-tests
+.PHONY: run test lint fmt bench release soak chaos setup setup-tests
 
 run: setup
 	cargo run --locked --release --bin hearth -- serve examples --listen 127.0.0.1:8080 --admin 127.0.0.1:9090
@@ -17,6 +17,10 @@ fmt:
 
 bench: setup
 	cargo bench --locked --workspace
+
+# The fastest program, built by what it does under load: target/trained/release/hearth.
+release:
+	tools/release
 
 # Minutes of everything that can be done to a server, in every way of running: SOAK_SECONDS (180), SOAK_SEED.
 soak: setup
