@@ -39,15 +39,25 @@ pub(crate) struct Native {
 pub(crate) type Arguments<'s> = v8::FunctionCallbackArguments<'s>;
 pub(crate) type Return<'s> = v8::ReturnValue<'s>;
 
+/// Whom a native asks.
+#[derive(Clone, Copy)]
+enum Asks {
+    /// Nobody: it can be called while there is no worker, too, so that what follows it is part of rehearsals. Its errors are V8's
+    /// own: those of the DOM are made by a worker's code.
+    Nobody,
+    /// The worker.
+    State,
+}
+
 macro_rules! natives {
-    ($($module:ident :: { $($name:ident),* $(,)? })*) => {
+    ($($asks:ident $module:ident :: { $($name:ident),* $(,)? })*) => {
         /// All natives. Their order is part of the snapshot: it must be the same in the process that makes the
         /// snapshot and in those that load it, which one program guarantees.
         pub(crate) fn natives() -> &'static [Native] {
             static NATIVES: OnceLock<Vec<Native>> = OnceLock::new();
             NATIVES.get_or_init(|| vec![$($({
                 fn guarded<'s, 'i>(scope: &mut v8::PinScope<'s, 'i>, arguments: Arguments<'s>, result: Return<'s>) {
-                    guard(scope, arguments, result, $module::$name)
+                    guard(Asks::$asks, scope, arguments, result, $module::$name)
                 }
                 Native { name: stringify!($name), callback: guarded.map_fn_to() }
             }),*),*])
@@ -56,41 +66,42 @@ macro_rules! natives {
 }
 
 natives! {
-    encoding::{
-        op_encoding_label, op_text_encode, op_text_encode_into, op_text_decode, op_text_decoder_new,
-        op_text_decoder_decode, op_text_decoder_free, op_base64_encode, op_base64_decode,
+    Nobody encoding::{op_encoding_label, op_text_encode, op_text_encode_into, op_text_decode}
+    State encoding::{
+        op_text_decoder_new, op_text_decoder_decode, op_text_decoder_free, op_base64_encode, op_base64_decode,
     }
-    url::{op_url_parse, op_url_set, op_url_form_parse, op_url_form_serialize}
-    crypto::{op_crypto_random, op_crypto_uuid, op_crypto_digest}
-    timers::{op_timer_start, op_timer_cancel, op_now, op_time_origin}
-    console::{op_console}
-    clone::{op_structured_clone}
-    body::{
+    Nobody url::{op_url_parse, op_url_set, op_url_form_parse, op_url_form_serialize}
+    State crypto::{op_crypto_random, op_crypto_uuid, op_crypto_digest}
+    State timers::{op_timer_start, op_timer_cancel, op_now, op_time_origin}
+    State console::{op_console}
+    State clone::{op_structured_clone}
+    State body::{
         op_body_read, op_body_bytes, op_body_text, op_body_cancel, op_body_length,
         op_pipe_new, op_pipe_write, op_pipe_ready, op_pipe_close, op_pipe_fail,
     }
-    json::{op_body_json, op_json_text}
-    file::{op_file_look, op_file_open}
-    fetch::{op_fetch_start, op_fetch_head, op_fetch_abort}
-    request::{
+    State json::{op_body_json, op_json_text}
+    State file::{op_file_look, op_file_open}
+    State fetch::{op_fetch_start, op_fetch_head, op_fetch_abort}
+    State request::{
         op_request_method, op_request_url, op_request_headers, op_request_body,
         op_respond, op_request_fail, op_event_done, op_wait_until, op_background_error,
     }
-    modules::{op_source_position, op_commonjs_load, op_commonjs_resolve}
-    websocket::{
+    State modules::{op_source_position, op_commonjs_load, op_commonjs_resolve}
+    State websocket::{
         op_websocket_pair, op_websocket_accept, op_websocket_send, op_websocket_buffered, op_websocket_close,
         op_websocket_drop, op_websocket_connect, op_websocket_cancel,
     }
 }
 
 fn guard<'s, 'i>(
+    asks: Asks,
     scope: &mut v8::PinScope<'s, 'i>,
     arguments: Arguments<'s>,
     mut result: Return<'s>,
     op: impl FnOnce(&mut v8::PinScope<'s, 'i>, &Arguments<'s>, &mut Return<'s>) -> Result<(), OpError>,
 ) {
-    if !State::is_there(scope) {
-        // While the snapshot is made there is nobody to ask.
+    if let (Asks::State, false) = (asks, State::is_there(scope)) {
+        // While the snapshot is made, and in a spare, there is nobody to ask.
         return OpError::type_error("native functions are for requests").throw(scope);
     }
     // What a panic leaves half-done belongs to a worker that is condemned below.
@@ -98,7 +109,9 @@ fn guard<'s, 'i>(
         Ok(Ok(())) => {}
         Ok(Err(error)) => error.throw(scope),
         Err(_) => {
-            State::current(scope).poison();
+            if let Some(state) = State::try_current(scope) {
+                state.poison();
+            }
             OpError::type_error("internal error in a native function").throw(scope);
         }
     }
