@@ -1,8 +1,11 @@
-//! The making of one thing, in a task of its own, so that a caller that goes away does not take it along. However it ends,
-//! it is settled exactly once: the thing lands on its shelf, or all who counted on it are told why not. A panic drops the
-//! task, and with it the `Creation`, whose `Drop` settles what is not settled.
+//! The making of one thing, in a task of its own, so that a caller that goes away does not take it along; what does not have to
+//! wait for anything may be made by its caller. However it ends, it is settled exactly once: the thing lands on its shelf, or all
+//! who counted on it are told why not. A panic drops the `Creation`, whose `Drop` settles what is not settled.
 
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use tokio::time::Instant;
 
@@ -28,15 +31,35 @@ impl<K: Keep> Creation<K> {
         Self { rack, slot, progress: Progress::UnderWay }
     }
 
+    pub(crate) fn is_for(&self, rack: &Arc<Rack<K>>) -> bool {
+        Arc::ptr_eq(&self.rack, rack)
+    }
+
     pub(crate) fn start(self) {
         let runtime = self.rack.stock.runtime.clone();
-        runtime.spawn(async move {
-            let made = self.rack.keep().create(&self.rack.key).await;
-            match made {
-                Ok(thing) => self.land(thing),
-                Err(error) => self.fail(&AcquireError::Failed(error)),
-            }
-        });
+        runtime.spawn(self.make());
+    }
+
+    /// The same for somebody who can do nothing until it is made: begins here, and is a task as soon as it has to wait. A task of
+    /// its own from the start would have to be found by a thread, which may be another, whose caches are cold.
+    pub(crate) fn start_here(self) {
+        let runtime = self.rack.stock.runtime.clone();
+        let _inside = runtime.enter();
+        let mut making = Box::pin(self.make());
+        // Nobody need be woken: the task looks again at once. A panic is not the caller's.
+        let mut nobody = Context::from_waker(Waker::noop());
+        let begun = catch_unwind(AssertUnwindSafe(|| making.as_mut().poll(&mut nobody)));
+        if let Ok(Poll::Pending) = begun {
+            runtime.spawn(making);
+        }
+    }
+
+    async fn make(self) {
+        let made = self.rack.keep().create(&self.rack.key).await;
+        match made {
+            Ok(thing) => self.land(thing),
+            Err(error) => self.fail(&AcquireError::Failed(error)),
+        }
     }
 
     fn land(mut self, thing: K::Thing) {

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
+use crate::creation::Creation;
 use crate::keep::Keep;
 use crate::lease::Lease;
 use crate::rack::{Answer, Later, Rack};
@@ -67,7 +68,8 @@ pub enum AcquireError<E> {
 
 enum Entry<K: Keep> {
     Now(Lease<K>),
-    InLine(InLine<K>),
+    /// Perhaps with what has to be made for it.
+    InLine(InLine<K>, Option<Creation<K>>),
 }
 
 /// A caller in line. Leaves it when dropped.
@@ -109,7 +111,10 @@ impl<K: Keep> Shelf<K> {
     pub async fn acquire(&self) -> Result<Lease<K>, AcquireError<K::Error>> {
         match self.line_up()? {
             Entry::Now(lease) => Ok(lease),
-            Entry::InLine(mut waiting) => {
+            Entry::InLine(mut waiting, creation) => {
+                if let Some(creation) = creation {
+                    creation.start_here();
+                }
                 (&mut waiting.answer).await.expect("whoever takes somebody out of the line answers it")
             }
         }
@@ -126,16 +131,22 @@ impl<K: Keep> Shelf<K> {
             Some((slot, thing)) => Entry::Now(Lease::new(rack.clone(), slot, thing)),
             None => {
                 let (came, answer) = row.line_up();
-                Entry::InLine(InLine { rack: rack.clone(), came, answer })
+                Entry::InLine(InLine { rack: rack.clone(), came, answer }, None)
             }
         };
         let needs_creation = row.needs_creation();
         drop(row);
         stock.carry_out(later);
-        if needs_creation {
-            stock.provide(rack);
+        if !needs_creation {
+            return Ok(entry);
         }
-        Ok(entry)
+        Ok(match entry {
+            Entry::InLine(waiting, _) => Entry::InLine(waiting, stock.provide_for(rack)),
+            now @ Entry::Now(_) => {
+                stock.provide(rack);
+                now
+            }
+        })
     }
 
     /// Nobody gets anything from this shelf any more, and who waits is told so. Things are destroyed as they become idle. The

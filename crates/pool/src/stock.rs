@@ -65,6 +65,20 @@ impl<K: Keep> Stock<K> {
 
     /// Begins the creations that the rack's callers need, as far as there is room; for the rest, waits for room.
     pub(crate) fn provide(self: &Arc<Self>, rack: &Arc<Rack<K>>) {
+        let later = self.provision(rack);
+        self.carry_out(later);
+    }
+
+    /// The same for a caller in the rack's line, who gets one of the rack's creations, where there are some, to begin it itself.
+    pub(crate) fn provide_for(self: &Arc<Self>, rack: &Arc<Rack<K>>) -> Option<Creation<K>> {
+        let mut later = self.provision(rack);
+        let creations = &mut later.work().creations;
+        let own = creations.iter().position(|creation| creation.is_for(rack)).map(|place| creations.remove(place));
+        self.carry_out(later);
+        own
+    }
+
+    fn provision(self: &Arc<Self>, rack: &Arc<Rack<K>>) -> Later<K> {
         let mut later = Later::new();
         let mut room = self.room();
         let mut row = rack.lock();
@@ -82,7 +96,7 @@ impl<K: Keep> Stock<K> {
             row.serve(rack, Reach::Any, now, &mut later);
         }
         drop(row);
-        self.carry_out(later);
+        later
     }
 
     /// Gives what room there is to those who wait for it.

@@ -145,16 +145,18 @@ impl World {
         }
     }
 
-    /// Everybody looks whether it has an answer.
+    /// Everybody looks whether it has an answer, twice: what a caller makes when it first looks may be for one who came before.
     fn look(&mut self) {
         let mut answered = Vec::new();
-        self.callers.retain_mut(|(_, caller)| match caller.poll() {
-            Some(answer) => {
-                answered.extend(answer.ok());
-                false
-            }
-            None => true,
-        });
+        for _ in 0..2 {
+            self.callers.retain_mut(|(_, caller)| match caller.poll() {
+                Some(answer) => {
+                    answered.extend(answer.ok());
+                    false
+                }
+                None => true,
+            });
+        }
         answered.into_iter().for_each(|lease| self.got(lease));
     }
 
