@@ -119,6 +119,11 @@ impl Cell {
         AppHost { version, share: Arc::new(share), mode, patience: rules.queue_timeout, timings: rules.timings.clone() }
     }
 
+    /// Compiles what an app begins with ahead of its first request. Takes a while, at low priority.
+    pub async fn compile(&self, app: Arc<App>) {
+        self.inner.blanks.compile(app).await;
+    }
+
     /// To be told by the watchdog: an owner with a stuck turn is refused until the turn has ended.
     pub fn note_stuck(&self, turn: &StuckTurn<'_>) {
         self.inner.owners.note(turn);

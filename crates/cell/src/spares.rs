@@ -1,11 +1,12 @@
-//! Spares: isolates with a context that no owner has touched, made in the lane, at low priority, ahead of demand.
+//! Spares: isolates with a context that no owner has touched, made in the lane, at low priority, ahead of demand. What an app
+//! begins with is compiled there, too.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use hearth_core::{ByteSize, Limits};
 use hearth_pool::{BackoffRules, Boot, Filler, FillerRules, Fitness};
-use hearth_runtime::{Blank, Lane, Platform, Snapshot};
+use hearth_runtime::{App, Blank, Lane, Platform, Snapshot, Worker};
 
 /// Who has just taken a spare starts an app with it: that comes first.
 const BREATH: Duration = Duration::from_millis(2);
@@ -15,6 +16,7 @@ pub(crate) struct Blanks {
     filler: Filler<Maker>,
     platform: Platform,
     snapshot: Snapshot,
+    lane: Lane,
 }
 
 pub(crate) struct Maker {
@@ -37,8 +39,8 @@ impl Blanks {
             backoff: BackoffRules { first: Duration::from_millis(100), most: Duration::from_secs(10) },
             max_age: None,
         };
-        let filler = Filler::start(Maker { platform, snapshot: snapshot.clone(), lane }, rules);
-        Arc::new(Self { filler, platform, snapshot: snapshot.clone() })
+        let filler = Filler::start(Maker { platform, snapshot: snapshot.clone(), lane: lane.clone() }, rules);
+        Arc::new(Self { filler, platform, snapshot: snapshot.clone(), lane })
     }
 
     /// A blank for an app with that memory limit.
@@ -47,6 +49,19 @@ impl Blanks {
             Some(spare) if spare.has_room_for(heap) => spare,
             _ => Blank::new(self.platform, &self.snapshot, heap),
         }
+    }
+
+    /// Compiles an app ahead of its first worker. In a blank of its own: spares are for those who wait, and an isolate is for
+    /// one owner.
+    pub(crate) async fn compile(&self, app: Arc<App>) {
+        let (platform, snapshot) = (self.platform, self.snapshot.clone());
+        let compile = move || {
+            if !Worker::is_compiled(&app) {
+                Worker::compile(Blank::new(platform, &snapshot, app.limits.heap), app);
+            }
+        };
+        // Whatever came of it, the first worker will do what is left to do.
+        let _ = self.lane.make(compile).await;
     }
 
     pub(crate) fn filler(&self) -> &Filler<Maker> {

@@ -1,4 +1,5 @@
-//! Compiled code, kept so that the next cold start of the same source does not compile it again.
+//! Compiled code, kept so that the next cold start of the same source does not compile it again: when the source is first known
+//! ([`Worker::compile`](crate::Worker::compile)), and once more when it has served a request, with all that the request used.
 //!
 //! An entry is named by the SHA-256 of its source: V8 itself compares only the source's length, and entries are shared by
 //! all apps of the process, so a name that could be forged would let one app's code run in another. Entries are packed
@@ -41,8 +42,22 @@ struct Entries {
 }
 
 struct Entry {
-    packed: Arc<[u8]>,
+    kept: Kept,
     used: u64,
+}
+
+/// Code as it is kept.
+#[derive(Clone)]
+pub(crate) struct Kept {
+    packed: Arc<[u8]>,
+    pub(crate) tried: Tried,
+}
+
+/// Whether kept code has served a request. V8 compiles most functions when they are first called, so what has not lacks some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tried {
+    No,
+    Yes,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,7 +99,11 @@ impl CodeCache {
         Self { entries: Mutex::default(), capacity: capacity.bytes() }
     }
 
-    pub(crate) fn get(&self, key: CacheKey) -> Option<Arc<[u8]>> {
+    pub(crate) fn has(&self, key: CacheKey) -> bool {
+        self.lock().table.contains_key(&key)
+    }
+
+    pub(crate) fn get(&self, key: CacheKey) -> Option<Kept> {
         let mut entries = self.lock();
         let found = entries.touch(key);
         match &found {
@@ -94,7 +113,7 @@ impl CodeCache {
         found
     }
 
-    pub(crate) fn put(&self, key: CacheKey, code: &[u8]) {
+    pub(crate) fn put(&self, key: CacheKey, code: &[u8], tried: Tried) {
         let packed: Arc<[u8]> = pack(code).into();
         let size = packed.len() as u64;
         if size > self.capacity {
@@ -107,7 +126,7 @@ impl CodeCache {
             entries.remove(oldest);
             entries.statistics.evicted += 1;
         }
-        entries.insert(key, packed);
+        entries.insert(key, Kept { packed, tried });
     }
 
     /// V8 would not have it.
@@ -131,27 +150,36 @@ impl CodeCache {
 // === impl Entries ===
 
 impl Entries {
-    fn touch(&mut self, key: CacheKey) -> Option<Arc<[u8]>> {
+    fn touch(&mut self, key: CacheKey) -> Option<Kept> {
         let entry = self.table.get_mut(&key)?;
         self.by_age.remove(&entry.used);
         self.clock += 1;
         entry.used = self.clock;
         self.by_age.insert(self.clock, key);
-        Some(entry.packed.clone())
+        Some(entry.kept.clone())
     }
 
-    fn insert(&mut self, key: CacheKey, packed: Arc<[u8]>) {
+    fn insert(&mut self, key: CacheKey, kept: Kept) {
         self.clock += 1;
-        self.bytes += packed.len() as u64;
+        self.bytes += kept.packed.len() as u64;
         self.by_age.insert(self.clock, key);
-        self.table.insert(key, Entry { packed, used: self.clock });
+        self.table.insert(key, Entry { kept, used: self.clock });
     }
 
     fn remove(&mut self, key: CacheKey) {
         if let Some(entry) = self.table.remove(&key) {
             self.by_age.remove(&entry.used);
-            self.bytes -= entry.packed.len() as u64;
+            self.bytes -= entry.kept.packed.len() as u64;
         }
+    }
+}
+
+// === impl Kept ===
+
+impl Kept {
+    /// What V8 is given, unless it was damaged.
+    pub(crate) fn code(&self) -> Option<&[u8]> {
+        unpack(&self.packed).ok()
     }
 }
 
@@ -219,13 +247,13 @@ mod tests {
         let cache = CodeCache::new(ByteSize(400));
         let key = |n: u32| CacheKey::new(Shape::Module, &n.to_string());
         for n in 0..3 {
-            cache.put(key(n), &[0; 100]);
+            cache.put(key(n), &[0; 100], Tried::Yes);
         }
         assert!(cache.get(key(0)).is_some());
-        cache.put(key(3), &[0; 100]);
+        cache.put(key(3), &[0; 100], Tried::Yes);
         assert!(cache.get(key(1)).is_none());
         assert!(cache.get(key(0)).is_some());
-        cache.put(key(4), &[0; 1000]);
+        cache.put(key(4), &[0; 1000], Tried::Yes);
         let statistics = cache.statistics();
         assert_eq!((statistics.entries, statistics.evicted), (3, 1));
         assert!(statistics.bytes <= 400);

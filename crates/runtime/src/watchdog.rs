@@ -7,23 +7,29 @@
 //! turn after the one that was meant.
 //!
 //! States of a turn: `Running -> Terminated -> Stuck`; disarming leaves any of them. A turn that outlives a tick is covered
-//! by a thread from the reserve (`threads.rs`) until its end.
+//! by a thread from the reserve (`threads.rs`) until its end; one of an app that nobody knows, sooner.
+//!
+//! Slots remember their latest turns, so that one can ask whether anybody else is at work ([`are_others_at_work`]).
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use hearth_core::{AppName, LimitExceeded, LimitKind, Owner, RequestId};
+use hearth_core::{AppName, Gait, LimitExceeded, LimitKind, Owner, RequestId};
 use hearth_jail::breadcrumbs::{Breadcrumbs, Crumb, Doing, Who};
 
 use crate::app::App;
 use crate::threads::{Reserve, reserve_here};
-use crate::worker::Outbox;
+use crate::worker::{Outbox, WorkerId};
 
 /// How often running turns are looked at.
 const TICK: Duration = Duration::from_millis(5);
+/// The same while a turn of an app that nobody knows runs where others may come to wait behind it.
+const SHORT_TICK: Duration = Duration::from_millis(1);
+/// Whose latest turn began before that is not at work any more.
+const LATELY: Duration = Duration::from_millis(5);
 /// What a turn is charged for the time before anybody looked at its thread's clock, at most. Time that passes is CPU time
 /// only as long as the thread runs, and a machine that stalls must not cost an app its worker.
 const UNSEEN: Duration = Duration::from_millis(10);
@@ -84,8 +90,7 @@ pub type StuckObserver = Arc<dyn Fn(StuckTurn<'_>) + Send + Sync>;
 
 /// Whose turns they are: made once per worker.
 pub(crate) struct Subject {
-    /// Never given twice.
-    serial: u64,
+    worker: WorkerId,
     pub(crate) app: Arc<App>,
     pub(crate) handle: v8::IsolateHandle,
     /// Where answers wait for the end of a turn.
@@ -108,7 +113,15 @@ struct Slot {
     clock: libc::clockid_t,
     /// Who takes over when the thread is held up.
     reserve: Option<Arc<Reserve>>,
-    turn: Mutex<Option<Armed>>,
+    record: Mutex<Record>,
+}
+
+/// What a thread runs, and what it ran.
+#[derive(Default)]
+struct Record {
+    turn: Option<Armed>,
+    /// The latest turn, be it over or not.
+    latest: Option<(WorkerId, Instant)>,
 }
 
 struct Armed {
@@ -128,6 +141,15 @@ struct Sample {
     before: Duration,
     /// What it had used when answers were first seen to wait for its end.
     answered: Option<Duration>,
+}
+
+/// What a look at all turns has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Seen {
+    Nothing,
+    Turns,
+    /// One that nobody can tell the length of, on a thread that has other things to do.
+    Uncovered,
 }
 
 /// Whether somebody works in place of the turn's thread.
@@ -167,12 +189,21 @@ pub fn set_stuck_observer(observer: StuckObserver) {
     *lock(&watchdog().observer) = Some(observer);
 }
 
+/// Whether a worker other than this one is in a turn, or was a moment ago.
+pub(crate) fn are_others_at_work(worker: WorkerId) -> bool {
+    let since = Instant::now().checked_sub(LATELY);
+    lock(&watchdog().slots).iter().any(|slot| {
+        let record = lock(&slot.record);
+        let is_late = |began| since.is_none_or(|since| began >= since);
+        record.latest.is_some_and(|(other, began)| other != worker && (record.turn.is_some() || is_late(began)))
+    })
+}
+
 // === impl Subject ===
 
 impl Subject {
-    pub(crate) fn new(app: Arc<App>, handle: v8::IsolateHandle, outbox: Arc<Outbox>) -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        Self { serial: NEXT.fetch_add(1, Ordering::Relaxed), app, handle, outbox }
+    pub(crate) fn new(worker: WorkerId, app: Arc<App>, handle: v8::IsolateHandle, outbox: Arc<Outbox>) -> Self {
+        Self { worker, app, handle, outbox }
     }
 
     fn who(&self) -> Who<'_> {
@@ -190,9 +221,11 @@ impl Turn {
         SEAT.with_borrow_mut(|seat| {
             let seat = seat.get_or_insert_with(|| dog.seat());
             if let Some(crumb) = &mut seat.crumb {
-                crumb.set(subject.serial, || subject.who(), request.raw(), doing);
+                crumb.set(subject.worker.raw(), || subject.who(), request.raw(), doing);
             }
-            *lock(&seat.slot.turn) = Some(Armed {
+            let mut record = lock(&seat.slot.record);
+            record.latest = Some((subject.worker, now));
+            record.turn = Some(Armed {
                 subject: subject.clone(),
                 request,
                 budget,
@@ -224,8 +257,8 @@ impl Drop for Turn {
 fn disarm() -> Option<Finished> {
     SEAT.with_borrow_mut(|seat| {
         let seat = seat.as_mut()?;
-        let mut turn = lock(&seat.slot.turn);
-        let armed = turn.as_ref()?;
+        let mut record = lock(&seat.slot.record);
+        let armed = record.turn.as_ref()?;
         if let Some(crumb) = &mut seat.crumb {
             crumb.clear();
         }
@@ -233,12 +266,12 @@ fn disarm() -> Option<Finished> {
             // The watchdog has not looked at it even once.
             let cpu = armed.started.elapsed().min(UNSEEN);
             if let Cover::Nobody = armed.cover {
-                *turn = None;
+                record.turn = None;
                 return Some(Finished { cpu, exceeded: None });
             }
         }
-        let armed = turn.take()?;
-        drop(turn);
+        let armed = record.turn.take()?;
+        drop(record);
         let cpu = match armed.sample {
             Some(Sample { clock, before, .. }) => {
                 before + cpu_time(seat.slot.clock).unwrap_or(clock).saturating_sub(clock)
@@ -282,7 +315,7 @@ fn watchdog() -> &'static Watchdog {
 impl Watchdog {
     /// This thread's slot, from now on watched.
     fn seat(&self) -> Seat {
-        let slot = Arc::new(Slot { clock: thread_clock(), reserve: reserve_here(), turn: Mutex::new(None) });
+        let slot = Arc::new(Slot { clock: thread_clock(), reserve: reserve_here(), record: Mutex::default() });
         lock(&self.slots).push(slot.clone());
         let crumb = lock(&self.crumbs).as_ref().and_then(Breadcrumbs::claim);
         Seat { slot, crumb }
@@ -298,39 +331,39 @@ impl Watchdog {
     }
 
     fn watch(&self) {
-        let mut idle = 0;
+        let (mut idle, mut seen) = (0, Seen::Nothing);
         loop {
             if idle < IDLE_TICKS {
-                std::thread::sleep(TICK);
+                std::thread::sleep(if seen == Seen::Uncovered { SHORT_TICK } else { TICK });
             } else {
                 self.asleep.store(true, Ordering::Release);
                 // A turn that started before it could see the flag is caught a little later, not never.
                 std::thread::park_timeout(Duration::from_millis(200));
                 self.asleep.store(false, Ordering::Release);
             }
-            idle = if self.look() { 0 } else { idle.saturating_add(1) };
+            seen = self.look();
+            idle = if seen == Seen::Nothing { idle.saturating_add(1) } else { 0 };
         }
     }
 
-    /// Looks at every slot; says whether anything was running.
-    fn look(&self) -> bool {
+    /// Looks at every slot.
+    fn look(&self) -> Seen {
         let mut slots = lock(&self.slots);
         // A slot that only this list holds belongs to a thread that has ended.
         slots.retain(|slot| Arc::strong_count(slot) > 1);
-        let mut busy = false;
+        let mut seen = Seen::Nothing;
         for slot in slots.iter() {
-            let mut turn = lock(&slot.turn);
-            if let Some(armed) = turn.as_mut() {
-                busy = true;
-                armed.call_cover(slot);
+            let mut record = lock(&slot.record);
+            if let Some(armed) = record.turn.as_mut() {
+                seen = seen.max(armed.call_cover(slot));
                 if armed.look(slot.clock, *self.grace.get().unwrap_or(&STUCK_GRACE)) {
                     let (app, request) = (armed.subject.app.clone(), armed.request);
-                    drop(turn);
+                    drop(record);
                     self.tell(&app, request, Stuck::Begins);
                 }
             }
         }
-        busy
+        seen
     }
 
     fn tell(&self, app: &App, request: RequestId, state: Stuck) {
@@ -347,15 +380,16 @@ impl Watchdog {
 impl Armed {
     /// What waits behind a long turn goes on elsewhere. The thread may even be the one that waits for I/O on behalf of all,
     /// and tokio does not notice that it is gone.
-    fn call_cover(&mut self, slot: &Slot) {
-        if self.started.elapsed() < TICK {
-            return;
+    fn call_cover(&mut self, slot: &Slot) -> Seen {
+        let (Cover::Nobody, Some(reserve)) = (self.cover, &slot.reserve) else { return Seen::Turns };
+        let unknown = self.subject.app.pace.gait() == Gait::Unknown;
+        if self.started.elapsed() < if unknown { SHORT_TICK } else { TICK } {
+            return if unknown { Seen::Uncovered } else { Seen::Turns };
         }
-        if let (Cover::Nobody, Some(reserve)) = (self.cover, &slot.reserve) {
-            if reserve.call_up() {
-                self.cover = Cover::Reserve;
-            }
+        if reserve.call_up() {
+            self.cover = Cover::Reserve;
         }
+        Seen::Turns
     }
 
     /// Terminates the turn when it is due; says whether it was found stuck just now.

@@ -40,7 +40,7 @@ fn main() {
         .unwrap();
     let bench = Bench { platform, snapshot, runtime };
     type Case = (&'static str, fn(&Bench));
-    let cases: [Case; 19] = [
+    let cases: [Case; 20] = [
         ("isolates_are_dropped_in_any_order_by_any_thread", isolates_are_dropped_in_any_order_by_any_thread),
         ("an_isolate_moves_between_threads", an_isolate_moves_between_threads),
         ("a_thread_comes_back_to_the_isolate_it_was_in", a_thread_comes_back_to_the_isolate_it_was_in),
@@ -48,6 +48,7 @@ fn main() {
         ("a_worker_is_used_by_many_threads_at_once", a_worker_is_used_by_many_threads_at_once),
         ("contexts_share_an_isolate_and_nothing_else", contexts_share_an_isolate_and_nothing_else),
         ("the_second_cold_start_does_not_compile_again", the_second_cold_start_does_not_compile_again),
+        ("what_is_compiled_ahead_is_not_compiled_again", what_is_compiled_ahead_is_not_compiled_again),
         ("scheduled_and_task_events_come_to_their_results", scheduled_and_task_events_come_to_their_results),
         ("who_has_its_answer_finds_the_worker_free", who_has_its_answer_finds_the_worker_free),
         ("the_first_turns_of_an_app_run_apart", the_first_turns_of_an_app_run_apart),
@@ -212,6 +213,34 @@ fn the_second_cold_start_does_not_compile_again(bench: &Bench) {
     });
     let statistics = cache.statistics();
     assert_eq!((statistics.misses, statistics.hits, statistics.rejected), (1, 2, 0), "{statistics:?}");
+}
+
+fn what_is_compiled_ahead_is_not_compiled_again(bench: &Bench) {
+    let (platform, snapshot) = (bench.platform, bench.snapshot.clone());
+    // Large enough for V8 to compile functions when they are called.
+    let code = format!("let n = 0; const greet = () => `hello ${{++n}}`; // {}\n", "x".repeat(4096))
+        + "export default { fetch() { return new Response(greet()); } };";
+    let (ahead, broken) = (app(&code, ByteSize::mb(8)), app("export default {", ByteSize::mb(8)));
+    bench.run(async move {
+        let blank = || Blank::new(platform, &snapshot, ByteSize::mb(128));
+        assert!(!Worker::is_compiled(&ahead));
+        Worker::compile(blank(), ahead.clone());
+        assert!(Worker::is_compiled(&ahead));
+        let compiled = ahead.code_cache.statistics();
+        assert_eq!((compiled.entries, compiled.misses, compiled.hits), (1, 1, 0), "{compiled:?}");
+        for starts in 1..=2 {
+            let worker = Worker::start(platform, &snapshot, ahead.clone()).await.unwrap();
+            assert_eq!(text(worker.fetch(get("/")).await.unwrap()).await, "hello 1", "nothing had run before");
+            worker.at_rest().await;
+            let kept = ahead.code_cache.statistics();
+            assert_eq!((kept.entries, kept.misses, kept.hits, kept.rejected), (1, 1, starts, 0), "{kept:?}");
+            assert!(kept.bytes > compiled.bytes, "what the first request compiled is kept, too");
+        }
+        Worker::compile(blank(), broken.clone());
+        assert!(!Worker::is_compiled(&broken));
+        let started = Worker::start(platform, &snapshot, broken).await;
+        assert!(matches!(started, Err(Failure::Load(_))), "who starts it hears of it");
+    });
 }
 
 /// Answers of turns that are not quite over when they are made, and by which way they go.

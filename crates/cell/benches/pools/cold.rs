@@ -21,14 +21,25 @@ const PACE: Duration = Duration::from_millis(10);
 struct Arrival {
     spares: usize,
     pause: Duration,
+    code: Code,
+}
+
+/// What a first request finds of its app's code.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Code {
+    /// It was compiled when the app became known, as in a server.
+    Compiled,
+    /// Nothing: the request came too soon.
+    Source,
 }
 
 pub async fn run(stage: Stage) {
     let mut number = 0;
     for (name, arrival) in [
-        ("spare at hand, 100 apps/s", Arrival { spares: SPARES, pause: PACE }),
-        ("spare at hand, no pause", Arrival { spares: SPARES, pause: Duration::ZERO }),
-        ("no spares, 100 apps/s", Arrival { spares: 0, pause: PACE }),
+        ("spare at hand, 100 apps/s", Arrival { spares: SPARES, pause: PACE, code: Code::Compiled }),
+        ("the same, not compiled yet", Arrival { spares: SPARES, pause: PACE, code: Code::Source }),
+        ("spare at hand, no pause", Arrival { spares: SPARES, pause: Duration::ZERO, code: Code::Compiled }),
+        ("no spares, 100 apps/s", Arrival { spares: 0, pause: PACE, code: Code::Compiled }),
     ] {
         times(&format!("first request of a {}-byte app, {name}", CODE.len()));
         for execution in ALL {
@@ -62,7 +73,7 @@ async fn starts(cell: &Cell, apps: &[Arc<App>], execution: Execution, arrival: A
     tokio::time::sleep(PACE * 20).await;
     let (_, times) = round(cell, rest, execution, arrival).await;
     let isolate = if execution == Execution::Shared { ", isolate at hand" } else { "" };
-    time_row(&format!("{execution}, the same code again{isolate}"), times);
+    time_row(&format!("{execution}, once more{isolate}"), times);
 }
 
 async fn round(
@@ -74,6 +85,9 @@ async fn round(
     let (mut hosts, mut times) = (Vec::new(), Vec::new());
     for app in apps {
         let host = cell.host(app.clone(), &rules(execution, 2));
+        if arrival.code == Code::Compiled {
+            cell.compile(app.clone()).await;
+        }
         cell.spares_ready(arrival.spares).await;
         tokio::time::sleep(arrival.pause).await;
         times.push(once(&host).await);

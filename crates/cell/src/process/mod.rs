@@ -227,8 +227,7 @@ async fn take(workshop: Arc<Workshop>, mut errands: mpsc::UnboundedReceiver<Erra
                 let problems = open(&workshop, versions).await;
                 outbox.send(FromCell::Serving { generation, problems });
                 has_catalogue = true;
-                let shop = workshop.clone();
-                tokio::task::spawn_blocking(move || shop.warm());
+                tokio::spawn(workshop.clone().warm());
             }
             Errand::Accept => is_wanted = true,
         }

@@ -10,6 +10,7 @@ use hearth_apps::routes::{self, Entry, Resolution, RouteProblem, RouteTable};
 use hearth_core::{AppName, VersionName};
 use hearth_gateway::Hop;
 use hearth_link::{Active, Kind, Place, Role, Unserved, VersionSpec};
+use hearth_runtime::App;
 
 use super::address::Address;
 use super::counters::{Counters, Registry};
@@ -43,9 +44,15 @@ pub struct Workshop {
     /// One catalogue after the other.
     pub(super) at_work: Mutex<()>,
     /// What was opened, and not read yet.
-    cold: Mutex<Vec<Weak<AppModules>>>,
+    cold: Mutex<Vec<Cold>>,
     /// The ways to cells of owners' own, by socket: all versions of an owner's share one.
     hops: Mutex<HashMap<PathBuf, Weak<Hop>>>,
+}
+
+/// An app as long as it is served.
+struct Cold {
+    modules: Weak<AppModules>,
+    app: Weak<App>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -142,12 +149,16 @@ impl Workshop {
         problems
     }
 
-    /// Reads and transpiles what was opened, so that a first request need not wait for it. It is served meanwhile.
-    pub fn warm(&self) {
+    /// Reads, transpiles and compiles what was opened, so that a first request need not wait for it. It is served meanwhile. A fault
+    /// in there is met again, and reported, when the first worker starts.
+    pub async fn warm(self: Arc<Self>) {
         let cold = std::mem::take(&mut *self.cold.lock().unwrap_or_else(PoisonError::into_inner));
-        for modules in cold.iter().filter_map(Weak::upgrade) {
-            // A fault in there is met again, and reported, when the first worker starts.
-            let _ = modules.warm();
+        for Cold { modules, app } in cold {
+            let Some(modules) = modules.upgrade() else { continue };
+            let read = tokio::task::spawn_blocking(move || modules.warm()).await;
+            if let (Ok(Ok(_)), Some(app)) = (read, app.upgrade()) {
+                self.cell.compile(app).await;
+            }
         }
     }
 
@@ -216,7 +227,8 @@ impl Workshop {
             env: spec.env.clone(),
             egress: spec.settings.egress.clone(),
         });
-        self.cold.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&modules));
+        let cold = Cold { modules: Arc::downgrade(&modules), app: Arc::downgrade(&app) };
+        self.cold.lock().unwrap_or_else(PoisonError::into_inner).push(cold);
         Ok(Content::Worker {
             host: self.cell.host(app, &self.terms.rules(&spec.settings, counters.timings.clone())),
             assets,

@@ -8,7 +8,8 @@ use hearth_core::module::{ImportStyle, ImportType, ModuleCode, ModuleError, Modu
 use v8::script_compiler::{CachedData, CompileOptions, NoCacheReason, Source};
 
 use super::{Known, Uncached, synthetic};
-use crate::code_cache::{CacheKey, Shape, unpack};
+use crate::app::App;
+use crate::code_cache::{CacheKey, Kept, Shape, Tried};
 use crate::op_error::OpError;
 use crate::ops::text_value;
 use crate::state::State;
@@ -77,6 +78,28 @@ pub(crate) fn start_entry<'s>(
         return Ok(None);
     }
     Ok(module.evaluate(scope).map(|value| Started { value, module: Some(module) }))
+}
+
+/// Compiles the app's entry and all that it imports, and runs nothing. What does not compile is met again by whoever starts it.
+pub(crate) fn compile_entry(scope: &mut v8::PinScope<'_, '_>, state: &State) {
+    let entry = state.app.loader.entry();
+    let Ok(source) = state.app.loader.load(&entry, ImportType::Default) else { return };
+    v8::tc_scope!(let scope, scope);
+    match &source.code {
+        ModuleCode::Script(text) => drop(compile_script(scope, state, &source, text)),
+        _ => drop(load_graph(scope, state, &entry, ImportType::Default)),
+    }
+}
+
+/// Whether the code of the app's entry is kept.
+pub(crate) fn is_compiled(app: &App) -> bool {
+    let Ok(source) = app.loader.load(&app.loader.entry(), ImportType::Default) else { return false };
+    match &source.code {
+        ModuleCode::Script(text) => app.code_cache.has(CacheKey::new(Shape::Script, text)),
+        ModuleCode::Module(text) => app.code_cache.has(CacheKey::new(Shape::Module, text)),
+        // Not compiled at all.
+        _ => true,
+    }
 }
 
 /// Compiles a module and everything it imports, each once. Iterative: the depth of a graph is the app's choice.
@@ -176,9 +199,9 @@ fn compile_module<'s>(
 ) -> Option<v8::Local<'s, v8::Module>> {
     let key = CacheKey::new(Shape::Module, text);
     let cached = state.app.code_cache.get(key);
-    let (mut source, options) = source(scope, id, text, cached.as_deref(), Shape::Module)?;
+    let (mut source, options) = source(scope, id, text, cached.as_ref(), Shape::Module)?;
     let module = v8::script_compiler::compile_module2(scope, &mut source, options, NoCacheReason::NoReason)?;
-    note_compiled(state, key, &source, cached.as_deref(), || Uncached::Module(key, v8::Global::new(scope, module)));
+    note_compiled(state, key, &source, cached.as_ref(), || Uncached::Module(key, v8::Global::new(scope, module)));
     Some(module)
 }
 
@@ -190,9 +213,9 @@ fn compile_script<'s>(
 ) -> Option<v8::Local<'s, v8::Script>> {
     let key = CacheKey::new(Shape::Script, text);
     let cached = state.app.code_cache.get(key);
-    let (mut source, options) = source(scope, &about.id, text, cached.as_deref(), Shape::Script)?;
+    let (mut source, options) = source(scope, &about.id, text, cached.as_ref(), Shape::Script)?;
     let script = v8::script_compiler::compile_unbound_script(scope, &mut source, options, NoCacheReason::NoReason)?;
-    note_compiled(state, key, &source, cached.as_deref(), || Uncached::Script(key, v8::Global::new(scope, script)));
+    note_compiled(state, key, &source, cached.as_ref(), || Uncached::Script(key, v8::Global::new(scope, script)));
     Some(script.bind_to_current_context(scope))
 }
 
@@ -206,14 +229,14 @@ pub(crate) fn compile_function<'s>(
 ) -> Option<v8::Local<'s, v8::Function>> {
     let key = CacheKey::new(Shape::Function, text);
     let cached = state.app.code_cache.get(key);
-    let (mut source, options) = source(scope, id, text, cached.as_deref(), Shape::Function)?;
+    let (mut source, options) = source(scope, id, text, cached.as_ref(), Shape::Function)?;
     let mut names = Vec::with_capacity(parameters.len());
     for parameter in parameters {
         names.push(text_value(scope, parameter).ok()?);
     }
     let function =
         v8::script_compiler::compile_function(scope, &mut source, &names, &[], options, NoCacheReason::NoReason)?;
-    note_compiled(state, key, &source, cached.as_deref(), || Uncached::Function(key, v8::Global::new(scope, function)));
+    note_compiled(state, key, &source, cached.as_ref(), || Uncached::Function(key, v8::Global::new(scope, function)));
     Some(function)
 }
 
@@ -221,14 +244,14 @@ fn source<'s>(
     scope: &mut v8::PinScope<'s, '_>,
     id: &ModuleId,
     text: &str,
-    cached: Option<&[u8]>,
+    cached: Option<&Kept>,
     shape: Shape,
 ) -> Option<(Source, CompileOptions)> {
     let name = text_value(scope, &format!("file://{id}")).ok()?;
     let is_module = matches!(shape, Shape::Module);
     let origin = v8::ScriptOrigin::new(scope, name.into(), 0, 0, false, -1, None, false, false, is_module, None);
     let code = text_value(scope, text).ok()?;
-    Some(match cached.and_then(|packed| unpack(packed).ok()) {
+    Some(match cached.and_then(Kept::code) {
         Some(data) => {
             (Source::new_with_cached_data(code, Some(&origin), CachedData::new(data)), CompileOptions::ConsumeCodeCache)
         }
@@ -237,19 +260,19 @@ fn source<'s>(
     })
 }
 
-/// Code that V8 did not take from the cache is to be put there; what it was offered and would not have goes.
+/// Code that V8 did not take from the cache, or that had not served a request, is to be put there; what it was offered and would
+/// not have goes.
 fn note_compiled(
     state: &State,
     key: CacheKey,
     source: &Source,
-    cached: Option<&[u8]>,
+    cached: Option<&Kept>,
     code: impl FnOnce() -> Uncached,
 ) {
-    if source.get_cached_data().is_some_and(|data| !data.rejected()) {
-        return;
-    }
-    if cached.is_some() {
-        state.app.code_cache.reject(key);
+    match (cached, source.get_cached_data().is_some_and(|data| !data.rejected())) {
+        (Some(Kept { tried: Tried::Yes, .. }), true) => return,
+        (Some(_), false) => state.app.code_cache.reject(key),
+        (Some(_), true) | (None, _) => {}
     }
     state.modules.borrow_mut().note_uncached(code());
 }

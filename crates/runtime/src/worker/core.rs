@@ -76,7 +76,7 @@ unsafe impl Send for Core {}
 impl Core {
     pub(super) fn new(blank: Blank, app: Arc<App>, link: Link, id: WorkerId) -> (Self, Arc<ledger::Entry>) {
         let (isolate, made) = blank.into_parts();
-        let subject = Arc::new(Subject::new(app.clone(), isolate.handle(), link.outbox().clone()));
+        let subject = Arc::new(Subject::new(id, app.clone(), isolate.handle(), link.outbox().clone()));
         let state = State::new(app, link);
         let Made { context, entry } = ManuallyDrop::into_inner(made);
         state.set_entry(entry);
@@ -178,15 +178,19 @@ impl Core {
         }
     }
 
-    /// Keeps the code that was compiled for the first request.
-    pub(super) fn keep_code(&mut self, shared: &Arc<Shared>) {
+    /// Does a moment's work of ours, which is no event.
+    pub(super) fn step_in(
+        &mut self,
+        shared: &Arc<Shared>,
+        work: impl FnOnce(&mut Live, &mut LockedIsolate<'_>) -> Result<(), Box<Death>>,
+    ) {
         let Life::Live(alive) = &mut self.life else { return };
         let Alive { isolate, live } = &mut **alive;
-        let kept = isolate.with_lock(|isolate| {
+        let done = isolate.with_lock(|isolate| {
             shared.vitals.set_home(isolate.home());
-            live.keep_code(isolate)
+            work(live, isolate)
         });
-        if let Err(death) = kept {
+        if let Err(death) = done {
             let Death { request, failure, others } = *death;
             self.condemn(shared, request, failure, others);
         }

@@ -9,7 +9,7 @@ use super::core::{Death, Live};
 use super::event::Event;
 use super::life::{answer, drain};
 use super::outbox::Letter;
-use crate::code_cache::CodeCache;
+use crate::code_cache::{CodeCache, Tried};
 use crate::console::Level;
 use crate::isolate::LockedIsolate;
 use crate::modules::Uncached;
@@ -159,20 +159,21 @@ impl Live {
         Ok(())
     }
 
-    /// After the first request: functions that it compiled lazily are in the kept code too.
+    /// After the first request functions that it compiled lazily are in the kept code too.
     pub(super) fn keep_code(&mut self, isolate: &mut LockedIsolate<'_>) -> Result<(), Box<Death>> {
         let uncached = self.state.modules.borrow_mut().take_uncached();
         let cache = self.state.app.code_cache.clone();
+        let tried = if self.served > 0 { Tried::Yes } else { Tried::No };
         self.turn(isolate, RequestId::OUTSIDE, |scope, _| {
             for code in uncached {
-                keep(scope, &cache, code);
+                keep(scope, &cache, code, tried);
             }
         })?;
         Ok(())
     }
 }
 
-fn keep(scope: &mut v8::PinScope<'_, '_>, cache: &CodeCache, code: Uncached) {
+fn keep(scope: &mut v8::PinScope<'_, '_>, cache: &CodeCache, code: Uncached, tried: Tried) {
     let (key, made) = match code {
         Uncached::Module(key, module) => {
             let module = v8::Local::new(scope, &module);
@@ -182,6 +183,6 @@ fn keep(scope: &mut v8::PinScope<'_, '_>, cache: &CodeCache, code: Uncached) {
         Uncached::Function(key, function) => (key, v8::Local::new(scope, &function).create_code_cache()),
     };
     if let Some(made) = made {
-        cache.put(key, &made);
+        cache.put(key, &made, tried);
     }
 }

@@ -21,6 +21,10 @@ impl WorkerId {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
+
+    pub(crate) fn raw(self) -> u64 {
+        self.0
+    }
 }
 
 impl fmt::Display for WorkerId {

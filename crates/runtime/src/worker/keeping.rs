@@ -2,12 +2,15 @@
 //! it too. That takes V8 longer than a warm request, so it is done a moment after the answer, by a task that takes the worker
 //! when nobody has it. The worker does not count as busy meanwhile: a request that comes now waits for so short a time,
 //! which is better than another worker. Who keeps the worker until it is at rest keeps it until this is done.
+//!
+//! What is compiled ahead of any request is kept, too, by a worker that is made for that alone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use super::core::{Core, Live};
 use super::{Link, Shared, Vitals};
 
 /// From the end of the first request on, and between two tries.
@@ -45,7 +48,7 @@ impl Shared {
             return Try::Again;
         }
         let Ok(mut core) = self.core.try_lock() else { return Try::Again };
-        if catch_unwind(AssertUnwindSafe(|| core.keep_code(self))).is_err() {
+        if catch_unwind(AssertUnwindSafe(|| core.step_in(self, Live::keep_code))).is_err() {
             core.condemn_after_panic(self);
         }
         drop(core);
@@ -54,6 +57,20 @@ impl Shared {
             self.look();
         }
         Try::Done
+    }
+
+    /// Compiles what the app begins with, runs nothing, and keeps the code. For a worker that nobody else has.
+    pub(super) fn compile(self: &Arc<Self>) {
+        let Ok(mut core) = self.core.try_lock() else { return };
+        let compile = |core: &mut Core| {
+            core.step_in(self, |live, isolate| {
+                live.compile(isolate)?;
+                live.keep_code(isolate)
+            });
+        };
+        if catch_unwind(AssertUnwindSafe(|| compile(&mut core))).is_err() {
+            core.condemn_after_panic(self);
+        }
     }
 }
 

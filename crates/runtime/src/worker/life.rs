@@ -53,9 +53,7 @@ pub(crate) fn respond(state: &State, request: RequestId, mut response: Response,
             // Before anybody can hear of it: who keeps the worker until it is at rest looks at once.
             state.link.set_active(requests.active());
             drop(requests);
-            let goes_on = response.websocket.is_some() || matches!(response.body, Body::Stream(_));
-            let letter = Letter::Response(reply, Ok(response));
-            if goes_on { letter.send() } else { post(state, request, letter) }
+            post(state, request, Letter::Response(reply, Ok(response)));
         }
         _ => entry.reply = Reply::Kept(Some(Ok(response))),
     }

@@ -10,7 +10,7 @@ use super::core::{Death, Handlers, Live};
 use super::outbox::Letter;
 use super::turn::{describe, describe_at};
 use crate::isolate::LockedIsolate;
-use crate::modules::{Started, start_entry};
+use crate::modules::{Started, compile_entry, start_entry};
 use crate::requests::Phase;
 use crate::state::State;
 
@@ -65,6 +65,14 @@ impl Live {
                 self.check_loading(isolate)
             }
         }
+    }
+
+    /// Compiles the modules, under the limits of their evaluation, and does not evaluate them.
+    pub(super) fn compile(&mut self, isolate: &mut LockedIsolate<'_>) -> Result<(), Box<Death>> {
+        if let Some(entry) = self.state.requests.borrow_mut().get(RequestId::OUTSIDE) {
+            entry.enter(Phase::Loading, None);
+        }
+        Ok(self.turn(isolate, RequestId::OUTSIDE, compile_entry)?)
     }
 
     /// Looks whether module evaluation has come to its end.

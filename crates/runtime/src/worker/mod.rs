@@ -46,6 +46,7 @@ use crate::app::App;
 use crate::blank::Blank;
 use crate::isolate::{ThreadNumber, this_thread};
 use crate::ledger;
+use crate::modules::is_compiled;
 use crate::platform::Platform;
 use crate::shared_isolate::SharedIsolate;
 use crate::snapshot::Snapshot;
@@ -162,7 +163,36 @@ impl Worker {
         Self::begin(Blank::in_isolate(isolate), app, Place::Inline).await
     }
 
+    /// Compiles what `app` begins with and keeps the code for its workers, so that the first need not. Runs nothing of it, and
+    /// says nothing about what does not compile: the first worker will. Takes a while; `blank` is used up.
+    pub fn compile(blank: Blank, app: Arc<App>) {
+        blank.settle(app.limits.heap);
+        Self::make(blank, app, Place::Inline).shared.compile();
+    }
+
+    /// Whether there is nothing to compile.
+    pub fn is_compiled(app: &App) -> bool {
+        is_compiled(app)
+    }
+
     async fn begin(blank: Blank, app: Arc<App>, place: Place) -> Result<Self, Failure> {
+        let worker = Self::make(blank, app, place);
+        let limit = worker.shared.app.limits.module_wall;
+        let (reply, loaded) = oneshot::channel();
+        let deadline = (!limit.is_zero()).then(|| Instant::now() + limit);
+        worker.shared.post_alone(Event::Load { deadline, reply });
+        let loaded = match deadline {
+            None => loaded.await,
+            Some(at) => match tokio::time::timeout_at(at.into(), loaded).await {
+                Ok(loaded) => loaded,
+                Err(_) => return Err(LimitExceeded::time(LimitKind::ModuleWall, limit, limit).into()),
+            },
+        };
+        loaded.unwrap_or(Err(Failure::Load(LoadFailure::NeverSettled)))?;
+        Ok(worker)
+    }
+
+    fn make(blank: Blank, app: Arc<App>, place: Place) -> Self {
         let runtime = tokio::runtime::Handle::current();
         let shared = Arc::new_cyclic(|weak: &Weak<Shared>| {
             let vitals = Arc::<Vitals>::default();
@@ -183,20 +213,7 @@ impl Worker {
                 memory,
             }
         });
-        let worker = Self { shared };
-        let limit = worker.shared.app.limits.module_wall;
-        let (reply, loaded) = oneshot::channel();
-        let deadline = (!limit.is_zero()).then(|| Instant::now() + limit);
-        worker.shared.post(Event::Load { deadline, reply });
-        let loaded = match deadline {
-            None => loaded.await,
-            Some(at) => match tokio::time::timeout_at(at.into(), loaded).await {
-                Ok(loaded) => loaded,
-                Err(_) => return Err(LimitExceeded::time(LimitKind::ModuleWall, limit, limit).into()),
-            },
-        };
-        loaded.unwrap_or(Err(Failure::Load(LoadFailure::NeverSettled)))?;
-        Ok(worker)
+        Self { shared }
     }
 
     /// Gives it a request. The handler runs now if nobody has the worker, and may have answered already.

@@ -1,10 +1,10 @@
 //! Answers on their way out of a worker. Who has its answer may come with its next request at once, and must find the worker
 //! free, or it would have another one started. So what is answered in a turn waits here until the holder has let go of the
-//! worker, or goes on with the next event and the worker is truly busy.
+//! worker, or goes on with the next event and the worker is truly busy. Streams wait, too: who is woken from within a turn would
+//! be put behind it, on the same thread, and could not even begin while the turn goes on.
 //!
 //! Invariants: what is put here was answered in a turn of its own request, by a holder that empties the inbox, and that holder
-//! sends it. A turn that goes on after its answer does not keep it: then the watchdog sends it. Responses that are
-//! streams or WebSockets never wait: their workers are at work for as long as they last.
+//! sends it. A turn that goes on after its answer does not keep it: then the watchdog sends it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

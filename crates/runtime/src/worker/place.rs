@@ -7,8 +7,10 @@ use hearth_core::Gait;
 
 use super::Shared;
 use super::desk::Desk;
+use super::event::Event;
 use crate::isolate::{ThreadNumber, this_thread};
 use crate::threads::Lane;
+use crate::watchdog::are_others_at_work;
 
 /// Where a worker's turns run.
 #[derive(Clone)]
@@ -36,6 +38,11 @@ enum Kind {
 /// Where turns run that keep away from quick apps'. Who is further out may enter what belongs further in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Apart {
+    /// In a task of their own, on the thread that has the request: where nobody else is at work, there is nobody to keep away
+    /// from, and on a machine at rest a hand-over costs more than a short turn. Not in the request's own task: who comes to
+    /// cover a turn that proves long could not take over that one, and the answer with it.
+    Task,
+    /// On a thread of the trial's.
     Trial,
     Lane,
 }
@@ -85,6 +92,7 @@ impl Shared {
     fn belongs(&self, lane: &Lane) -> Option<Apart> {
         match self.app.pace.gait() {
             Gait::Quick => None,
+            Gait::Unknown if !are_others_at_work(self.id) => Some(Apart::Task),
             Gait::Unknown => (!lane.trial().is_full()).then_some(Apart::Trial),
             Gait::Slow => Some(Apart::Lane),
         }
@@ -101,6 +109,10 @@ impl Shared {
             Kind::Inline => shared.come_soon(),
             Kind::InlineOrLane(lane) => match self.belongs(lane) {
                 None => shared.come_soon(),
+                Some(Apart::Task) => {
+                    let runtime = self.runtime.clone();
+                    runtime.spawn(async move { shared.come_apart(Apart::Task) });
+                }
                 Some(Apart::Trial) => lane.trial().run(move || shared.come_apart(Apart::Trial)),
                 Some(Apart::Lane) => lane.run(move || shared.come_apart(Apart::Lane)),
             },
@@ -119,6 +131,13 @@ impl Shared {
         APART.set(Some(place));
         self.come();
         APART.set(None);
+    }
+
+    /// The same as posting it, for a caller whose task does nothing else until the event is handled: it may be handled in there.
+    pub(super) fn post_alone(self: &Arc<Self>, event: Event) {
+        let before = APART.replace(APART.get().max(Some(Apart::Task)));
+        self.post(event);
+        APART.set(before);
     }
 
     /// Whoever was called is here. What is known of the app may have changed meanwhile, and where it belongs.
