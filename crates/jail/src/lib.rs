@@ -10,7 +10,7 @@
 //! | `seccomp/` | which system calls can be made |
 //! | `memory.rs` | how much memory there is |
 //! | `process.rs` | what the kernel says about a process |
-//! | `slices.rs` | how soon a thread that wakes up gets a core |
+//! | `slices.rs`, `pulse.rs` | how soon a thread that wakes up gets a core |
 //! | `limits.rs` | what the kernel limits for each process |
 //! | `descriptors.rs` | descriptors that a process was not meant to have |
 //! | `entropy.rs` | the kernel's random numbers, made different |
@@ -31,6 +31,7 @@ pub mod limits;
 pub mod memory;
 pub mod privileges;
 pub mod process;
+pub mod pulse;
 pub mod sandbox;
 pub mod seccomp;
 pub mod slices;

@@ -31,7 +31,6 @@ mod op_error;
 mod ops;
 mod platform;
 mod presence;
-mod pulse;
 mod rare;
 mod rejections;
 mod requests;

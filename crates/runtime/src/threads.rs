@@ -5,7 +5,7 @@
 //!   calls one up: it takes over what waits behind the turn, connections included, and rests again when the turn is over;
 //! - the lane: threads of low priority, made when needed, for the turns of apps that are known to be slow;
 //! - threads like the first, made when needed, for the turns of apps that are not known at all (see [`crate::trial`]);
-//! - a pulse beside the lane, for the kernel's sake (see [`crate::pulse`]);
+//! - a pulse beside the lane, for the kernel's sake (see [`hearth_jail::pulse`]);
 //! - one thread that destroys what is no longer needed: disposing of an isolate takes a third of a millisecond.
 
 use std::cell::RefCell;
@@ -15,12 +15,12 @@ use std::sync::mpsc;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use hearth_jail::pulse::{Crowd, Pulse};
 use hearth_jail::slices::{Heirs, ask_for_short_slices};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
 
 use crate::platform::THREAD_STACK;
-use crate::pulse::Pulse;
 use crate::trial::Trial;
 
 /// Long turns on workers' own threads that can be made up for at once. Most long turns are in the lane.
@@ -126,7 +126,7 @@ impl Threads {
                 let _ = catch_unwind(AssertUnwindSafe(destroy));
             }
         })?;
-        let pulse = Arc::new(Pulse::start(LANE));
+        let pulse = Arc::new(Pulse::start(Crowd::Cores { most: LANE }));
         let (trials, trial) = Trial::start()?;
         Ok(Self { main: Some(main), lane: Some(lane), trials: Some(trials), trial, leftovers, reserve, pulse })
     }

@@ -1,8 +1,10 @@
 //! Commands, as they run.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use hearth_agent::{Answer, CHUNK, CallId, End, Exec, Language, Request, Signal, Stream};
+use hearth_jail::pulse::{AtWork, Crowd, Pulse};
 use tokio::time::{Instant, timeout_at};
 
 use super::calls::Receive;
@@ -13,6 +15,10 @@ use crate::exec::{ExecEnd, ExecEvent};
 /// The agent keeps a command's deadline; this long after it the agent itself is given up on.
 const GRACE: Duration = Duration::from_secs(30);
 
+/// Beats while a command's first word is on its way, so that neither its agent nor whoever hears of it here waits for the command.
+/// One for the process, as the cores are.
+static PULSE: LazyLock<Pulse> = LazyLock::new(|| Pulse::start(Crowd::Anybody));
+
 /// A command that runs. Dropping it cancels the command.
 pub(crate) struct Run {
     agent: Agent,
@@ -20,6 +26,8 @@ pub(crate) struct Run {
     /// When even the agent must have said that it is over.
     deadline: Instant,
     timeout: Duration,
+    /// Until its first word.
+    awaited: Option<AtWork>,
 }
 
 /// A call that is forgotten if it is not sent after all.
@@ -34,8 +42,9 @@ impl Agent {
         let deadline = Instant::now() + timeout + GRACE;
         // Both streams to the limit, and what was on its way when it was hit.
         let budget = exec.output_limit.saturating_add(CHUNK as u64).saturating_mul(2);
+        let awaited = Some(PULSE.at_work());
         let call = self.begin(budget, |id| Request::Exec { id, exec }).await?;
-        Ok(Run { agent: self.clone(), call, deadline, timeout })
+        Ok(Run { agent: self.clone(), call, deadline, timeout, awaited })
     }
 
     /// Starts a command whose answers go to `sink`. It is not cancelled unless somebody does so.
@@ -79,13 +88,16 @@ impl Run {
         let late = |_| SandboxError::TimedOut { what: "the command", limit: self.timeout };
         loop {
             let answer = timeout_at(self.deadline, self.call.next()).await.map_err(late)??;
+            if let Answer::Taken { .. } = answer {
+                continue;
+            }
+            self.awaited = None;
             return Ok(match answer {
                 Answer::Output { stream: Stream::Stdout, bytes, .. } => ExecEvent::Stdout(bytes.0.into()),
                 Answer::Output { stream: Stream::Stderr, bytes, .. } => ExecEvent::Stderr(bytes.0.into()),
                 Answer::Exit { end, timed_out, truncated, duration, .. } => {
                     ExecEvent::Ended(ended(end, timed_out, truncated, duration))
                 }
-                Answer::Taken { .. } => continue,
                 Answer::Failed { failure, .. } => return Err(refused("command", &failure)),
                 other => return Err(self.agent.nonsense(&other)),
             });
