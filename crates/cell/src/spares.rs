@@ -57,7 +57,7 @@ impl Blanks {
         let (platform, snapshot) = (self.platform, self.snapshot.clone());
         let compile = move || {
             if !Worker::is_compiled(&app) {
-                Worker::compile(Blank::new(platform, &snapshot, app.limits.heap), app);
+                Worker::compile(Blank::new(platform, &snapshot, app.limits.heap), &app);
             }
         };
         // Whatever came of it, the first worker will do what is left to do.

@@ -1,6 +1,7 @@
 //! An app as the runtime knows it: a name and a version, modules, limits, an environment, and where it may connect to.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use hearth_core::module::ModuleLoader;
 use hearth_core::{AppName, Limits, Owner, Pace, VersionName};
@@ -20,4 +21,21 @@ pub struct App {
     pub egress: Arc<hearth_egress::Client>,
     pub code_cache: Arc<CodeCache>,
     pub pace: Pace,
+}
+
+impl App {
+    /// The same app with a pace of its own: what is done for it that is not its doing makes it neither quick nor slow.
+    pub(crate) fn twin(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            version: self.version.clone(),
+            owner: self.owner.clone(),
+            loader: self.loader.clone(),
+            limits: self.limits.clone(),
+            env: self.env.clone(),
+            egress: self.egress.clone(),
+            code_cache: self.code_cache.clone(),
+            pace: Pace::new(Instant::now()),
+        }
+    }
 }

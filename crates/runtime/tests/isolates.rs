@@ -224,7 +224,7 @@ fn what_is_compiled_ahead_is_not_compiled_again(bench: &Bench) {
     bench.run(async move {
         let blank = || Blank::new(platform, &snapshot, ByteSize::mb(128));
         assert!(!Worker::is_compiled(&ahead));
-        Worker::compile(blank(), ahead.clone());
+        Worker::compile(blank(), &ahead);
         assert!(Worker::is_compiled(&ahead));
         let compiled = ahead.code_cache.statistics();
         assert_eq!((compiled.entries, compiled.misses, compiled.hits), (1, 1, 0), "{compiled:?}");
@@ -236,7 +236,7 @@ fn what_is_compiled_ahead_is_not_compiled_again(bench: &Bench) {
             assert_eq!((kept.entries, kept.misses, kept.hits, kept.rejected), (1, 1, starts, 0), "{kept:?}");
             assert!(kept.bytes > compiled.bytes, "what the first request compiled is kept, too");
         }
-        Worker::compile(blank(), broken.clone());
+        Worker::compile(blank(), &broken);
         assert!(!Worker::is_compiled(&broken));
         let started = Worker::start(platform, &snapshot, broken).await;
         assert!(matches!(started, Err(Failure::Load(_))), "who starts it hears of it");

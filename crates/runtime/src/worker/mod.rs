@@ -165,9 +165,9 @@ impl Worker {
 
     /// Compiles what `app` begins with and keeps the code for its workers, so that the first need not. Runs nothing of it, and
     /// says nothing about what does not compile: the first worker will. Takes a while; `blank` is used up.
-    pub fn compile(blank: Blank, app: Arc<App>) {
+    pub fn compile(blank: Blank, app: &App) {
         blank.settle(app.limits.heap);
-        Self::make(blank, app, Place::Inline).shared.compile();
+        Self::make(blank, Arc::new(app.twin()), Place::Inline).shared.compile();
     }
 
     /// Whether there is nothing to compile.
