@@ -103,14 +103,15 @@ impl Threads {
             .enable_all()
             .build()?;
         *lock(&reserve.runtime) = Some(main.handle().clone());
-        for _ in 0..RESERVE {
-            let reserve = reserve.clone();
+        for resting in 1..=RESERVE {
+            let sleeper = reserve.clone();
             // Nothing else is there yet that could yield: no naps.
-            main.spawn(async move { reserve.sleep() });
-        }
-        // Isolates that are made while workers are still finding their places would not stay at home.
-        while lock(&reserve.ranks).resting < RESERVE {
-            std::thread::yield_now();
+            main.spawn(async move { sleeper.sleep() });
+            // One by one: a worker that takes two at once rests in the first, and who could take the second from it may be asleep.
+            // And isolates that are made while workers are still finding their places would not stay at home.
+            while lock(&reserve.ranks).resting < resting {
+                std::thread::yield_now();
+            }
         }
         let lane = Builder::new_current_thread()
             .max_blocking_threads(LANE)

@@ -188,7 +188,10 @@ impl Sandboxes {
     pub async fn run_isolate(&self, run: IsolateRun) -> Result<ExecResult, SandboxError> {
         match &self.shared.config.isolates {
             Some(isolates) => isolates.run(run).await,
-            None => Err(SandboxError::NoIsolate { reason: "this server has no cells".to_owned() }),
+            None => Err(SandboxError::NoIsolate {
+                reason: "only `hearth serve`, which answers MCP too, has some; without `runtime` the sandbox runs it"
+                    .to_owned(),
+            }),
         }
     }
 
