@@ -201,6 +201,7 @@ impl Core {
         shared.vitals.gone.store(true, Ordering::Relaxed);
         let Life::Live(mut alive) = std::mem::replace(&mut self.life, Life::Gone(others.clone())) else { return };
         let live = &mut alive.live;
+        shared.vitals.outbox.take().fail(&failure);
         let app = live.state.app.name.clone();
         tracing::info!(target: "hearth::worker", app = app.as_str(), request = culprit.raw(), error = %failure, "Worker destroyed");
         if let Some(loading) = live.loading.take() {

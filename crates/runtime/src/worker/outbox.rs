@@ -63,6 +63,17 @@ impl Letters {
     pub(crate) fn send(self) {
         self.0.into_iter().for_each(Letter::send);
     }
+
+    /// What was answered in a turn that exceeded a limit before its end is no answer: the same as where the caller waits for it.
+    pub(crate) fn fail(self, failure: &Failure) {
+        for letter in self.0 {
+            match letter {
+                Letter::Response(reply, _) => drop(reply.send(Err(failure.clone()))),
+                Letter::Event(reply, _) => drop(reply.send(Err(failure.clone()))),
+                Letter::Loaded(reply) => drop(reply.send(Err(failure.clone()))),
+            }
+        }
+    }
 }
 
 impl Letter {
