@@ -16,7 +16,7 @@ use std::task::{Context, Poll};
 
 use bytes::Buf;
 use hearth_core::Dispatch;
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::UnixStream;
 use tokio::task::coop::consume_budget;
 use tokio::time::Instant;
 
@@ -30,6 +30,7 @@ use crate::http2;
 use crate::peer::{Peer, Trust};
 use crate::reject::Reject;
 use crate::repeats::Repeats;
+use crate::rounds::{Socket, poll_allowance, put_off};
 use crate::stats::Stats;
 use crate::stream::{Rewound, Stream};
 use crate::tls::{Handshake, Protocol};
@@ -37,7 +38,7 @@ use crate::wire::{Ending, READ, Wire};
 
 /// A connection that was just accepted.
 pub enum Accepted {
-    Plain(TcpStream),
+    Plain(Socket),
     Tls(Handshake),
     Hop(UnixStream),
 }
@@ -102,7 +103,8 @@ async fn live<D: Dispatch>(shared: &Arc<Shared<D>>, accepted: Accepted, peer: Pe
         if let Then::End(ending) = then {
             break ending;
         }
-        // A client that sends faster than we answer must not keep the thread to itself.
+        // A client that sends faster than we answer must not keep the thread to itself. One of the two is for others.
+        poll_fn(poll_allowance).await;
         consume_budget().await;
     };
     line.wire.end(ending).await;
@@ -167,6 +169,9 @@ async fn next_head<D>(shared: &Shared<D>, line: &mut Line) -> Awaited {
 
 /// Sends what there is, then reads.
 fn poll_more<D>(cx: &mut Context<'_>, shared: &Shared<D>, wire: &mut Wire) -> Poll<More> {
+    if !wire.outbox.is_empty() {
+        put_off();
+    }
     match wire.poll_flush(cx) {
         Poll::Ready(Ok(())) => {}
         Poll::Ready(Err(_)) => return Poll::Ready(More::End(Ending::Drop)),

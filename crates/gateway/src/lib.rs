@@ -70,6 +70,7 @@ mod reply;
 mod request_id;
 mod rescue;
 mod response;
+mod rounds;
 mod server;
 mod stats;
 mod stream;

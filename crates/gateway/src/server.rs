@@ -1,7 +1,8 @@
 //! Listeners, the limits of connections, and the shutdown.
 //!
 //! A connection needs a slot before it is accepted; with none free, accepting pauses and clients wait in the kernel's
-//! queue. Each connection is a task of its own, so a panic in a handler ends that connection alone.
+//! queue. Each connection is a task of its own, or has a seat in the rounds (`rounds/`), so a panic in a handler ends that
+//! connection alone.
 //! Shutdown: listeners close, idle connections end (or wait for one more request, where others serve those after it),
 //! requests in flight finish with `connection: close`; what is left after `drain_timeout` is dropped.
 
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hearth_core::Dispatch;
-use tokio::net::{TcpListener, TcpStream, UnixListener};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -27,8 +28,9 @@ use crate::peer::{Peer, Trust};
 use crate::rates::Rates;
 use crate::request_id::Ids;
 use crate::rescue::FailureLog;
+use crate::rounds::Circles;
 use crate::stats::{Stats, Summary};
-use crate::tls::Certificates;
+use crate::tls::{Certificates, Handshake};
 
 /// Before the next try, when the system has no more descriptors or memory.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -93,9 +95,11 @@ impl<D: Dispatch> Server<D> {
         let limit = shared.config.max_connections.clamp(1, u32::MAX as usize >> 1);
         let slots = Arc::new(Semaphore::new(limit));
         let crowd = Arc::new(Crowd::new(shared.config.max_connections_per_client));
+        let circles = Arc::new(Circles::default());
         let mut tasks = JoinSet::new();
         for listener in listeners {
-            tasks.spawn(accept(listener, shared.clone(), slots.clone(), crowd.clone()));
+            let door = Door { slots: slots.clone(), crowd: crowd.clone(), circles: circles.clone() };
+            tasks.spawn(accept(listener, shared.clone(), door));
         }
         let clock = shared.clone();
         let ticker = tokio::spawn(async move { clock.clock.run().await });
@@ -116,15 +120,23 @@ impl<D: Dispatch> Server<D> {
             }
         }
         ticker.abort();
+        circles.stop();
         let summary = shared.stats.summary();
         // Whatever is still being torn down will not be answered any more.
         Summary { aborted: summary.aborted + summary.in_flight, in_flight: 0, ..summary }
     }
 }
 
-async fn accept<D: Dispatch>(listener: Listener, shared: Arc<Shared<D>>, slots: Arc<Semaphore>, crowd: Arc<Crowd>) {
+/// What connections of all listeners go through.
+struct Door {
+    slots: Arc<Semaphore>,
+    crowd: Arc<Crowd>,
+    circles: Arc<Circles>,
+}
+
+async fn accept<D: Dispatch>(listener: Listener, shared: Arc<Shared<D>>, door: Door) {
     loop {
-        let Ok(slot) = slots.clone().acquire_owned().await else { return };
+        let Ok(slot) = door.slots.clone().acquire_owned().await else { return };
         let (accepted, address) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
@@ -132,12 +144,24 @@ async fn accept<D: Dispatch>(listener: Listener, shared: Arc<Shared<D>>, slots: 
                 continue;
             }
         };
-        let Some((peer, place)) = admit(&shared, &listener, &crowd, address) else { continue };
+        let Some((peer, place)) = admit(&shared, &listener, &door.crowd, address) else { continue };
         let shared = shared.clone();
-        tokio::spawn(async move {
+        let serve = async move |accepted| {
             let _held = (slot, place);
             connection::serve(shared, accepted, peer).await;
-        });
+        };
+        match accepted {
+            Incoming::Plain(stream) => {
+                let adopted = stream
+                    .into_std()
+                    .and_then(|socket| door.circles.adopt(socket, |socket| Box::pin(serve(Accepted::Plain(socket)))));
+                if let Err(error) = adopted {
+                    pause(&error).await;
+                }
+            }
+            Incoming::Tls(handshake) => drop(tokio::spawn(async move { serve(Accepted::Tls(handshake)).await })),
+            Incoming::Hop(unix) => drop(tokio::spawn(async move { serve(Accepted::Hop(unix)).await })),
+        }
     }
 }
 
@@ -167,21 +191,28 @@ fn admit<D>(
     Some((peer, place?))
 }
 
+/// A connection that has no place yet.
+enum Incoming {
+    Plain(TcpStream),
+    Tls(Handshake),
+    Hop(UnixStream),
+}
+
 // === impl Listener ===
 
 impl Listener {
     /// The next connection. One from a hop has no address.
-    async fn accept(&self) -> io::Result<(Accepted, Option<SocketAddr>)> {
+    async fn accept(&self) -> io::Result<(Incoming, Option<SocketAddr>)> {
         Ok(match self {
             Self::Plain(socket) => {
                 let (stream, address) = accept_tcp(socket).await?;
-                (Accepted::Plain(stream), Some(address))
+                (Incoming::Plain(stream), Some(address))
             }
             Self::Tls(socket, certificates) => {
                 let (stream, address) = accept_tcp(socket).await?;
-                (Accepted::Tls(certificates.handshake(stream)), Some(address))
+                (Incoming::Tls(certificates.handshake(stream)), Some(address))
             }
-            Self::Hop(socket) => (Accepted::Hop(socket.accept().await?.0), None),
+            Self::Hop(socket) => (Incoming::Hop(socket.accept().await?.0), None),
         })
     }
 }

@@ -10,9 +10,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::server::TlsStream;
 
+use crate::rounds::Socket;
+
 #[derive(Debug)]
 pub enum Stream {
-    Plain(TcpStream),
+    Plain(Socket),
     Tls(Box<TlsStream<TcpStream>>),
     Unix(UnixStream),
 }

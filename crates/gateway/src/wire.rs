@@ -94,11 +94,11 @@ impl Wire {
         while !self.outbox.is_empty() {
             ready!(self.poll_write(cx))?;
         }
-        if self.stream.is_tls() { self.poll_flush_tls(cx) } else { Poll::Ready(Ok(())) }
+        if self.stream.is_tls() { self.poll_flush_stream(cx) } else { Poll::Ready(Ok(())) }
     }
 
-    /// TLS has a buffer of its own.
-    fn poll_flush_tls(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    /// TLS has a buffer of its own; a plain socket may have put something off, which goes by itself before long.
+    fn poll_flush_stream(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match Pin::new(&mut self.stream).poll_flush(cx) {
             Poll::Ready(result) => {
                 self.write_timer.stop();
@@ -138,7 +138,11 @@ impl Wire {
     }
 
     pub async fn end(mut self, ending: Ending) {
-        if ending == Ending::Drop || poll_fn(|cx| self.poll_flush(cx)).await.is_err() {
+        let flushed = async {
+            poll_fn(|cx| self.poll_flush(cx)).await?;
+            poll_fn(|cx| self.poll_flush_stream(cx)).await
+        };
+        if ending == Ending::Drop || flushed.await.is_err() {
             return;
         }
         if ending == Ending::Reset {

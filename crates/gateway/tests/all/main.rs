@@ -14,6 +14,7 @@ mod identity;
 mod lifecycle;
 mod limits;
 mod messages;
+mod rounds;
 mod sockets;
 mod streams;
 mod support;

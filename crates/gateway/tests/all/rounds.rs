@@ -1,0 +1,141 @@
+//! Connections that are served in rounds: together, and yet each for itself.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::{Mutex, mpsc};
+use std::time::Duration;
+
+use hearth_core::Request;
+use hearth_gateway::Config;
+
+use crate::support::{get, mirror, start, text_response};
+
+/// Nothing takes as long, unless it never comes.
+const LONG: Duration = Duration::from_secs(30);
+
+/// A client that needs no runtime: the server's threads are all held up at times.
+struct Blocking(TcpStream);
+
+impl Blocking {
+    fn connect(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        stream.set_nodelay(true).unwrap();
+        Self(stream)
+    }
+
+    fn ask(&mut self, path: &str) {
+        self.0.write_all(get(path).as_bytes()).unwrap();
+    }
+
+    fn answer(&mut self) -> String {
+        let (mut text, mut buffer) = (String::new(), [0; 1024]);
+        while !text.ends_with("done") {
+            let count = self.0.read(&mut buffer).unwrap();
+            assert!(count > 0, "{text:?}");
+            text += std::str::from_utf8(&buffer[..count]).unwrap();
+        }
+        text
+    }
+}
+
+/// Both threads are held up; what comes meanwhile is read in one round as soon as one is free, and that one is held up again
+/// in the middle of it. The other then serves those that came after, and sends what was ready before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_held_up_holds_up_nobody_who_came_with_it() {
+    let (held, holding) = mpsc::channel();
+    let release: [_; 3] = std::array::from_fn(|_| mpsc::channel::<()>());
+    let (keys, doors): (Vec<_>, Vec<_>) = release.into_iter().unzip();
+    let doors: Vec<_> = doors.into_iter().map(Mutex::new).collect();
+    let server = start(Config::default(), move |request: Request| {
+        if let Some((_, number)) = request.url.split_once("/hold/") {
+            let number: usize = number.parse().unwrap();
+            held.send(number).unwrap();
+            // Held up as by a long turn: the thread itself waits.
+            doors[number].lock().unwrap().recv().unwrap();
+        }
+        async { Ok(text_response("done")) }
+    })
+    .await;
+    let mut clients: Vec<_> = (0..6).map(|_| Blocking::connect(server.address)).collect();
+    for client in &mut clients {
+        client.ask("/");
+        client.answer();
+    }
+    for (number, client) in clients.iter_mut().enumerate().take(2) {
+        client.ask(&format!("/hold/{number}"));
+        assert_eq!(holding.recv_timeout(LONG).unwrap(), number);
+        if number == 0 {
+            // As the reserve does it for real: tokio does not notice that whoever waits for I/O is held up.
+            tokio::spawn(async {}).await.unwrap();
+        }
+    }
+    clients[2].ask("/");
+    clients[3].ask("/hold/2");
+    clients[4].ask("/");
+    clients[5].ask("/");
+    keys[0].send(()).unwrap();
+    assert_eq!(holding.recv_timeout(LONG).unwrap(), 2);
+    keys[1].send(()).unwrap();
+    for client in [0, 1, 2, 4, 5] {
+        clients[client].answer();
+    }
+    keys[2].send(()).unwrap();
+    clients[3].answer();
+    drop(clients);
+    assert_eq!(server.stop().await.served, 12);
+}
+
+/// Pipelined, in pieces, many connections at once: nothing is lost, mixed up or answered in another order.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_at_once_get_their_own_answers_in_order() {
+    let server = start(Config::default(), mirror).await;
+    let clients = (0..40usize).map(|number| {
+        let address = server.address;
+        tokio::spawn(async move {
+            use tokio::io::{AsyncReadExt, AsyncWriteExt};
+            let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+            stream.set_nodelay(true).unwrap();
+            for round in 0..30usize {
+                let paths: Vec<_> = (0..=round % 4).map(|n| format!("/{number}/{round}/{n}")).collect();
+                let text: String = paths.iter().map(|path| get(path)).collect();
+                let (first, second) = text.split_at(text.len() * (round % 7) / 6 % text.len());
+                stream.write_all(first.as_bytes()).await.unwrap();
+                tokio::task::yield_now().await;
+                stream.write_all(second.as_bytes()).await.unwrap();
+                let last = format!("GET http://h{} ", paths[paths.len() - 1]);
+                let (mut seen, mut buffer) = (String::new(), [0; 4096]);
+                while !seen.ends_with(&last) {
+                    let count = stream.read(&mut buffer).await.unwrap();
+                    assert!(count > 0, "{seen}");
+                    seen += std::str::from_utf8(&buffer[..count]).unwrap();
+                }
+                let mut rest = seen.as_str();
+                for path in &paths {
+                    let answer = format!("\r\n\r\nGET http://h{path} ");
+                    rest = rest.split_once(&answer).unwrap_or_else(|| panic!("{path} in {seen}")).1;
+                }
+            }
+        })
+    });
+    for client in clients.collect::<Vec<_>>() {
+        client.await.unwrap();
+    }
+    assert_eq!(server.stop().await.aborted, 0);
+}
+
+/// A panic ends its connection, and no other.
+#[tokio::test]
+async fn a_panic_is_its_connections_own() {
+    let server = start(Config::default(), |request: Request| {
+        assert!(!request.url.ends_with("/panic"), "as asked for");
+        async { Ok(text_response("done")) }
+    })
+    .await;
+    let mut other = server.connect().await;
+    other.send(get("/")).await;
+    assert_eq!(other.reply().await.body, b"done");
+    assert_eq!(server.all(get("/panic")).await, "");
+    other.send(get("/")).await;
+    assert_eq!(other.reply().await.body, b"done");
+}
