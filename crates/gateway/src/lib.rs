@@ -27,6 +27,7 @@
 //! | `config.rs` | what an operator may set, with defaults and their costs |
 //! | `server.rs`, `tls.rs`, `crowd.rs`, `peer.rs` | listeners, the limits of connections, shutdown; who is there |
 //! | `drain.rs`, `stats.rs`, `access.rs` | how the end is told; counts and the access log |
+//! | `rounds/` | plain connections that are ready together are read, served and sent together |
 //! | `connection.rs`, `exchange.rs`, `reply.rs` | HTTP/1: a connection's life; one request; its answer |
 //! | `websocket.rs` | what becomes of a connection whose client and app agree on a WebSocket |
 //! | `http2/` | the same for HTTP/2 |

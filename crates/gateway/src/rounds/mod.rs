@@ -79,6 +79,8 @@ struct Call {
 struct Hand {
     rounds: Arc<Rounds>,
     id: HandId,
+    /// What it was told of and has not looked at: nobody else will be told.
+    news: News,
     /// Those whose clients have just sent something.
     arrivals: Vec<(SeatId, Guest)>,
     /// Those that have something to send.
@@ -87,7 +89,7 @@ struct Hand {
 }
 
 /// Whether something has happened at the sockets.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum News {
     None,
     Some,
@@ -178,8 +180,14 @@ impl Rounds {
     /// One more hand.
     fn hire(self: &Arc<Self>) {
         let Some(id) = self.lock().hire(MOST_HANDS) else { return };
-        let mut hand =
-            Hand { rounds: self.clone(), id, arrivals: Vec::new(), senders: Vec::new(), buffers: Buffers::default() };
+        let mut hand = Hand {
+            rounds: self.clone(),
+            id,
+            news: News::None,
+            arrivals: Vec::new(),
+            senders: Vec::new(),
+            buffers: Buffers::default(),
+        };
         tokio::spawn(poll_fn(move |cx| hand.poll(cx)));
     }
 
@@ -227,14 +235,14 @@ impl Hand {
             rounds.hire();
         }
         let watcher = deputy.as_ref().unwrap_or(cx.waker());
-        let mut news = rounds.watch(watcher);
+        self.news = self.news.max(rounds.watch(watcher));
         for _ in 0..ROUNDS {
-            let company = if news == News::Some { self.take_in() } else { 0 };
+            let company = if self.news == News::Some { self.take_in() } else { 0 };
             self.handle();
             self.send();
             // Where many came at once there will be more by now. Else this hand watches again; who was called before is in line.
-            news = if company >= COMPANY { News::Some } else { rounds.watch(cx.waker()) };
-            if news == News::Some {
+            self.news = if company >= COMPANY { News::Some } else { rounds.watch(cx.waker()) };
+            if self.news == News::Some {
                 continue;
             }
             let rest = rounds.lock().rest(self.id, cx.waker());
@@ -256,7 +264,10 @@ impl Hand {
     fn take_in(&mut self) -> usize {
         let mut space = [const { MaybeUninit::<epoll::Event>::uninit() }; EVENTS];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let Ok((events, _)) = epoll::wait(&self.rounds.epoll, &mut space[..], Some(&at_once)) else { return 0 };
+        let Ok((events, _)) = epoll::wait(&self.rounds.epoll, &mut space[..], Some(&at_once)) else {
+            // Interrupted: to be looked at again.
+            return COMPANY;
+        };
         let mut seats = self.rounds.lock();
         for event in events.iter() {
             let seat = SeatId::from_raw(event.data.u64());

@@ -124,6 +124,26 @@ async fn many_at_once_get_their_own_answers_in_order() {
     assert_eq!(server.stop().await.aborted, 0);
 }
 
+/// Requests that come just when a hand is about to rest, again and again: none is forgotten.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_after_the_other_each_is_answered() {
+    let server = start(Config::default(), |_| async { Ok(text_response("done")) }).await;
+    let address = server.address;
+    let clients = (0..2).map(|_| {
+        std::thread::spawn(move || {
+            let mut client = Blocking::connect(address);
+            for _ in 0..5000 {
+                client.ask("/");
+                client.answer();
+            }
+        })
+    });
+    for client in clients.collect::<Vec<_>>() {
+        client.join().unwrap();
+    }
+    assert_eq!(server.stop().await.served, 10_000);
+}
+
 /// A panic ends its connection, and no other.
 #[tokio::test]
 async fn a_panic_is_its_connections_own() {
