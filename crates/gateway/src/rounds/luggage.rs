@@ -96,7 +96,7 @@ impl Early {
 // === impl Buffers ===
 
 impl Buffers {
-    pub(super) fn take(&mut self) -> Vec<u8> {
+    fn take(&mut self) -> Vec<u8> {
         self.0.pop().unwrap_or_else(|| Vec::with_capacity(SIZE))
     }
 

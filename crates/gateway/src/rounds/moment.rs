@@ -25,7 +25,7 @@ struct Moment {
     allowance: Cell<u32>,
     early: Cell<Early>,
     unsent: Cell<Vec<u8>>,
-    /// A buffer that is not used.
+    /// The buffer of early bytes that are used up: the answer's.
     spare: Cell<Option<Vec<u8>>>,
 }
 
@@ -48,7 +48,6 @@ pub(super) fn pass<R>(luggage: &mut Luggage, buffers: &mut Buffers, poll: impl F
         moment.allowance.set(ALLOWANCE);
         moment.early.set(std::mem::take(&mut luggage.early));
         moment.unsent.set(std::mem::take(&mut luggage.unsent));
-        moment.spare.set(Some(buffers.take()));
         let result = poll();
         moment.writing.set(Writing::Outside);
         luggage.early = moment.early.take();
@@ -113,18 +112,13 @@ pub(super) fn keep(bytes: &[u8]) -> bool {
         let fits = unsent.len() + bytes.len() <= SIZE;
         if fits {
             if unsent.capacity() < SIZE {
-                unsent = moment.spare.take().map_or_else(|| Vec::with_capacity(SIZE), cleared);
+                unsent = moment.spare.take().unwrap_or_else(|| Vec::with_capacity(SIZE));
             }
             unsent.extend_from_slice(bytes);
         }
         moment.unsent.set(unsent);
         fits
     })
-}
-
-fn cleared(mut buffer: Vec<u8>) -> Vec<u8> {
-    buffer.clear();
-    buffer
 }
 
 /// Works on what is kept.
