@@ -27,6 +27,7 @@ use crate::drain::Phase;
 use crate::exchange::{Begun, HIGH_WATER, Line, Then, exchange, turn_away_unread};
 use crate::head::{self, Head, Rules};
 use crate::http2;
+use crate::opening::Openings;
 use crate::peer::{Peer, Trust};
 use crate::reject::Reject;
 use crate::repeats::Repeats;
@@ -85,7 +86,8 @@ async fn live<D: Dispatch>(shared: &Arc<Shared<D>>, accepted: Accepted, peer: Pe
         },
     };
     let wire = Wire::new(stream, shared.config.write_timeout);
-    let mut line = Line { peer, wire, tally, date: DateCache::new(), repeats: Repeats::default() };
+    let (date, repeats, openings) = (DateCache::new(), Repeats::default(), Openings::default());
+    let mut line = Line { peer, wire, tally, date, repeats, openings };
     let ending = loop {
         let then = match next_head(shared, &mut line).await {
             Awaited::Head(head) => match exchange(shared, &mut line, head) {

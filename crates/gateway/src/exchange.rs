@@ -21,6 +21,7 @@ use crate::asked::{Asked, Shared};
 use crate::body_in::{Incoming, Stop};
 use crate::date::DateCache;
 use crate::head::{Head, Version};
+use crate::opening::Openings;
 use crate::peer::Peer;
 use crate::reject::Reject;
 use crate::repeats::Repeats;
@@ -40,6 +41,7 @@ pub struct Line {
     pub tally: Tally,
     pub date: DateCache,
     pub repeats: Repeats,
+    pub openings: Openings,
 }
 
 /// What becomes of the connection.
@@ -178,7 +180,7 @@ fn turn_away<D>(shared: &Shared<D>, line: &mut Line, asked: &Asked, reject: Reje
     let response = asked.refusal(reject);
     let date = line.date.at(shared.clock.unix());
     let situation = situation(asked, date, false);
-    let written = write_head(line.wire.outbox.text(), &response, &situation);
+    let written = write_head(line.wire.outbox.text(), &response, &situation, &mut line.openings);
     let mut sent = 0;
     if let (Transfer::Whole, Body::Full(bytes)) = (written.transfer, response.body) {
         sent = bytes.len() as u64;

@@ -18,7 +18,7 @@
 //! | failures become responses | `rescue.rs` | 4xx, 5xx |
 //! | the part that the client wants, of a file that the app gave | `parts.rs` | 416 |
 //! | compression, where the client wants it and the app did not | `compress.rs`, `encoder.rs` | |
-//! | head out: header limits, `date`, `x-request-id`, framing | `response.rs`; `http2/head.rs` | |
+//! | head out: header limits, `date`, `x-request-id`, framing | `response.rs`, `opening.rs`; `http2/head.rs` | |
 //! | body out, as fast as the client reads | `reply.rs`, `body_out.rs`; `http2/download.rs` | dropped, reset |
 //! | access log, trace, counts | `access.rs`, `traces.rs`, `stats.rs` | |
 //!
@@ -36,7 +36,7 @@
 //! | `stream.rs`, `wire.rs`, `outbox.rs`, `timer.rs`, `clock.rs` | a socket with its buffers, and time |
 //! | `head.rs`, `repeats.rs`, `target.rs`, `chunked.rs`, `encoding.rs`, `ascii.rs` | parsers: pure functions of bytes |
 //! | `body_in.rs`, `continuation.rs`, `body_out.rs` | bodies |
-//! | `response.rs`, `date.rs`, `request_id.rs`, `text.rs`, `parts.rs`, `compress.rs`, `encoder.rs` | what is written |
+//! | `response.rs`, `opening.rs`, `date.rs`, `request_id.rs`, `text.rs`, `parts.rs`, `compress.rs`, `encoder.rs` | what is written |
 //! | `reject.rs`, `rescue.rs` | what we refuse, and every error response |
 #![forbid(unsafe_code)]
 
@@ -61,6 +61,7 @@ mod head;
 mod hop;
 mod http2;
 mod identity;
+mod opening;
 mod outbox;
 mod parts;
 mod peer;

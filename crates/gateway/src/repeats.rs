@@ -1,6 +1,7 @@
-//! Heads that say again what was said before: most clients send the same headers with each request of a connection. The last
-//! ones are kept, as bytes and as they were understood, and where the same bytes come again only the request line is
-//! parsed. Equal bytes mean the same, so nothing but time depends on this; the tests hold it against [`head::parse`].
+//! Heads that say again what was said before: most clients send the same headers with each request of a connection, and many
+//! ask for the same thing again. The last head is kept, as bytes and as it was understood: where the same bytes come again
+//! nothing is parsed, and where only the request line is another one, only that. Equal bytes mean the same, so nothing but
+//! time depends on this; the tests hold it against [`head::parse`].
 //!
 //! Kept is only what means the same behind every request line that is taken here: that of an HTTP/1.1 request for a path.
 
@@ -26,18 +27,20 @@ pub struct Repeats {
 
 #[derive(Debug)]
 struct Last {
-    /// All that followed the request line, blank line included.
+    /// The request line, if it is short.
+    line: Vec<u8>,
+    /// All that followed it, blank line included.
     lines: Box<[u8]>,
     host: Box<str>,
     headers: Headers,
-    /// The rest of the head; its url is nobody's.
+    /// The rest of the head. Method and url are those of `line`.
     head: Head,
 }
 
 impl Repeats {
     /// The same as [`head::parse`].
     pub fn parse(&mut self, bytes: &[u8], rules: &Rules<'_>) -> Result<Option<Head>, Reject> {
-        if let Some(head) = self.last.as_ref().and_then(|last| last.again(bytes, rules)) {
+        if let Some(head) = self.last.as_mut().and_then(|last| last.again(bytes, rules)) {
             self.news = 0;
             return Ok(Some(head));
         }
@@ -70,11 +73,35 @@ impl Last {
         headers.append(&head.headers);
         let head =
             Head { method: Method::Get, url: String::new(), headers: Headers::new(), id: head.id.clone(), ..*head };
-        Some(Box::new(Self { lines: bytes[start..].into(), host: host.into(), headers, head }))
+        Some(Box::new(Self { line: Vec::new(), lines: bytes[start..].into(), host: host.into(), headers, head }))
     }
 
     /// A head whose lines are the same. `None` says nothing: there may be a head all the same, or an error.
-    fn again(&self, bytes: &[u8], rules: &Rules<'_>) -> Option<Head> {
+    fn again(&mut self, bytes: &[u8], rules: &Rules<'_>) -> Option<Head> {
+        let said = |after: &[u8]| !self.line.is_empty() && after.starts_with(&self.lines);
+        if bytes.strip_prefix(&self.line[..]).is_some_and(said) {
+            let Head { method, url, .. } = &self.head;
+            return Some(self.head(self.line.len(), method.clone(), url.clone()));
+        }
+        let (length, method, url) = self.understand(bytes, rules)?;
+        self.line.clear();
+        if length <= MOST {
+            self.line.extend_from_slice(&bytes[..length]);
+            self.head.method.clone_from(&method);
+            self.head.url.clone_from(&url);
+        }
+        Some(self.head(length, method, url))
+    }
+
+    /// With a request line of that length.
+    fn head(&self, line: usize, method: Method, url: String) -> Head {
+        let mut headers = Headers::with_capacity(self.headers.len() + EXTRA_HEADERS, self.lines.len() + EXTRA);
+        headers.append(&self.headers);
+        Head { length: line + self.lines.len(), method, url, headers, id: self.head.id.clone(), ..self.head }
+    }
+
+    /// What the request line says, and how long it is, where the lines behind it are the same.
+    fn understand(&self, bytes: &[u8], rules: &Rules<'_>) -> Option<(usize, Method, String)> {
         let start = memchr::memchr(b'\n', bytes)? + 1;
         let length = start + self.lines.len();
         if !bytes[start..].starts_with(&self.lines) || length > rules.max_head || has_bare_line_feed(&bytes[..start]) {
@@ -86,10 +113,8 @@ impl Last {
         let (Some(method), Some(path), Some(1)) = (line.method, line.path, line.version) else { return None };
         let method = Some(Method::parse(method)).filter(|method| method.as_str() != "CONNECT")?;
         let Ok(target @ Target::Origin(_)) = Target::parse(&method, path) else { return None };
-        let mut headers = Headers::with_capacity(self.headers.len() + EXTRA_HEADERS, self.lines.len() + EXTRA);
-        headers.append(&self.headers);
         let url = target.url(rules.scheme, &self.host);
-        Some(Head { length, method, url, headers, id: self.head.id.clone(), ..self.head })
+        Some((start, method, url))
     }
 }
 
@@ -138,12 +163,12 @@ mod tests {
             for first in FIRST {
                 for again in FIRST {
                     let mut repeats = Repeats::default();
-                    for line in [first, first, again, again] {
+                    for line in [first, first, first, again, again] {
                         let long = format!("/{}", "x".repeat(300));
                         for text in [format!("{line}{lines}"), format!("{line}{lines}").replacen('/', &long, 1)] {
                             let expected = format!("{:?}", head::parse(text.as_bytes(), &RULES));
                             repeated += usize::from(
-                                repeats.last.as_ref().is_some_and(|last| last.again(text.as_bytes(), &RULES).is_some()),
+                                repeats.last.as_mut().is_some_and(|last| last.again(text.as_bytes(), &RULES).is_some()),
                             );
                             assert_eq!(format!("{:?}", repeats.parse(text.as_bytes(), &RULES)), expected, "{text:?}");
                         }

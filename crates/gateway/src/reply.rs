@@ -38,7 +38,7 @@ fn write_answer<D>(
         && shared.drain.phase() == Phase::Open
         && (incoming.is_done() || may_keep(incoming, &line.wire.inbox, &response.body));
     let situation = situation(asked, line.date.at(shared.clock.unix()), keep_alive);
-    let written = write_head(line.wire.outbox.text(), response, &situation);
+    let written = write_head(line.wire.outbox.text(), response, &situation, &mut line.openings);
     shared.stats.drop_headers(written.headers_dropped);
     written
 }

@@ -11,6 +11,7 @@ use crate::ascii::{breaks_line, is_token};
 use crate::body_out::Delimiter;
 use crate::date::DateText;
 use crate::head::Version;
+use crate::opening::Openings;
 use crate::request_id::IdText;
 use crate::websocket::Agreement;
 
@@ -53,20 +54,18 @@ pub enum Transfer {
 }
 
 /// Writes the head of `response`, whose status is 200 to 999.
-pub fn write_head(out: &mut Vec<u8>, response: &Response, situation: &Situation<'_>) -> Written {
+pub fn write_head(
+    out: &mut Vec<u8>,
+    response: &Response,
+    situation: &Situation<'_>,
+    openings: &mut Openings,
+) -> Written {
     let transfer = transfer(response, situation);
     // What most heads need, at once.
     out.reserve(256);
     let keep_alive = situation.keep_alive && transfer != Transfer::Stream(Delimiter::Close);
-    push_status_line(out, response);
-    let mut headers = AppHeaders::default();
-    headers.each(response, |name, value| push_header(out, name, value));
-    push_length(out, response, transfer, headers.length);
-    if !headers.date {
-        out.extend_from_slice(b"date: ");
-        out.extend_from_slice(situation.date);
-        out.extend_from_slice(b"\r\n");
-    }
+    let opened = openings.write(out, response, situation.date);
+    push_length(out, response, transfer, opened.claimed);
     push_header(out, b"x-request-id", situation.id.as_bytes());
     if response.status == 426 {
         // RFC 9110, 15.5.22: it says to what. There is only one thing.
@@ -78,7 +77,7 @@ pub fn write_head(out: &mut Vec<u8>, response: &Response, situation: &Situation<
         out.extend_from_slice(b"connection: keep-alive\r\n");
     }
     out.extend_from_slice(b"\r\n");
-    Written { transfer, keep_alive, headers_dropped: headers.dropped }
+    Written { transfer, keep_alive, headers_dropped: opened.dropped }
 }
 
 /// Writes the head that makes the connection a WebSocket; says how many of the app's headers were dropped.
@@ -124,7 +123,7 @@ pub fn transfer(response: &Response, situation: &Situation<'_>) -> Transfer {
     }
 }
 
-fn push_status_line(out: &mut Vec<u8>, response: &Response) {
+pub fn push_status_line(out: &mut Vec<u8>, response: &Response) {
     let Response { status, reason, .. } = response;
     let reason = reason.as_deref().filter(|reason| !reason.bytes().any(|b| b < b' ' && b != b'\t' || b == 0x7f));
     if let (200, None) = (status, reason) {

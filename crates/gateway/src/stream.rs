@@ -33,6 +33,14 @@ impl Stream {
         matches!(self, Self::Tls(_))
     }
 
+    /// What was read before anybody asked, where there is such a thing.
+    pub fn take_early(&self, inbox: &mut BytesMut) -> Option<usize> {
+        match self {
+            Self::Plain(tcp) => tcp.take_early(inbox),
+            Self::Tls(_) | Self::Unix(_) => None,
+        }
+    }
+
     /// When it is dropped, the other side is told that something is missing, as far as that can be told.
     pub fn reset_on_drop(&self) -> io::Result<()> {
         match self {

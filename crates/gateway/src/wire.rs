@@ -69,6 +69,9 @@ impl Wire {
         if self.inbox.capacity() - self.inbox.len() < want / 4 {
             self.inbox.reserve(want);
         }
+        if let Some(count) = self.stream.take_early(&mut self.inbox) {
+            return Poll::Ready(Ok(count));
+        }
         // The future has no state: making it anew for each poll loses nothing.
         let count = ready!(pin!(self.stream.read_buf(&mut self.inbox)).poll(cx))?;
         self.eof |= count == 0;

@@ -38,7 +38,7 @@ fn written(response: &Response, version: Version, is_head: bool) -> (String, Wri
     let date = b"Thu, 01 Jan 1970 00:00:00 GMT";
     let mut out = Vec::new();
     let situation = Situation { id: &id, date, version, is_head, keep_alive: true };
-    let written = write_head(&mut out, response, &situation);
+    let written = write_head(&mut out, response, &situation, &mut Openings::default());
     let text = String::from_utf8(out).unwrap();
     assert!(text.contains("\r\nx-request-id: id-1\r\n"), "{text}");
     let text = text.replace("date: Thu, 01 Jan 1970 00:00:00 GMT\r\n", "").replace("x-request-id: id-1\r\n", "");

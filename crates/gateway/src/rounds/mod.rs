@@ -82,9 +82,9 @@ struct Hand {
     /// What it was told of and has not looked at: nobody else will be told.
     news: News,
     /// Those whose clients have just sent something.
-    arrivals: Vec<(SeatId, Guest)>,
+    arrivals: Vec<(SeatId, Box<Guest>)>,
     /// Those that have something to send.
-    senders: Vec<(SeatId, Guest)>,
+    senders: Vec<(SeatId, Box<Guest>)>,
     buffers: Buffers,
 }
 
@@ -164,8 +164,8 @@ impl Rounds {
             return Err(error.into());
         }
         let waker = Waker::from(Arc::new(Call { rounds: self.clone(), seat }));
-        let hand =
-            seats.sit(seat, watched.clone(), Guest { life, waker, socket: watched, luggage: Luggage::default() });
+        let guest = Guest { life, waker, socket: watched.clone(), luggage: Luggage::default() };
+        let hand = seats.sit(seat, watched, Box::new(guest));
         drop(seats);
         wake(hand);
         Ok(())
@@ -309,8 +309,8 @@ impl Hand {
     }
 
     /// Polls a connection; nothing is left of one that is over.
-    fn serve(&mut self, seat: SeatId, mut guest: Guest) -> Option<(SeatId, Guest)> {
-        let Guest { life, waker, luggage, .. } = &mut guest;
+    fn serve(&mut self, seat: SeatId, mut guest: Box<Guest>) -> Option<(SeatId, Box<Guest>)> {
+        let Guest { life, waker, luggage, .. } = &mut *guest;
         let mut cx = Context::from_waker(waker);
         let over = moment::pass(luggage, &mut self.buffers, || {
             // Polled without tokio's budget, which is the whole task's: sockets have an allowance of their own.

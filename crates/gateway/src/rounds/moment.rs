@@ -87,6 +87,22 @@ pub fn poll_allowance(cx: &mut Context<'_>) -> Poll<()> {
     })
 }
 
+/// Has bytes used that were read early, all of them, if there are some.
+pub(super) fn with_early<R>(f: impl FnOnce(&[u8]) -> R) -> Option<R> {
+    match take_early() {
+        Early::Bytes(mut bytes) => {
+            let result = f(&bytes);
+            bytes.clear();
+            give_back(bytes);
+            Some(result)
+        }
+        other => {
+            MOMENT.with(|moment| moment.early.set(other));
+            None
+        }
+    }
+}
+
 pub(super) fn take_early() -> Early {
     MOMENT.with(|moment| moment.early.take())
 }

@@ -20,7 +20,7 @@ pub(super) struct SeatId(usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HandId(usize);
 
-/// A connection.
+/// A connection. Boxed wherever it goes: it changes hands four times for each request.
 pub(super) struct Guest {
     pub(super) life: Life,
     /// Calls it.
@@ -35,7 +35,7 @@ pub(super) struct Seats {
     free: Vec<SeatId>,
     due: VecDeque<SeatId>,
     /// Away, as far as their seats know.
-    unsent: Vec<(SeatId, Guest)>,
+    unsent: Vec<(SeatId, Box<Guest>)>,
     hands: usize,
     resting: Vec<(HandId, Waker)>,
     door: Door,
@@ -48,8 +48,8 @@ struct Seat {
 }
 
 enum State {
-    Resting(Guest),
-    InLine(Guest),
+    Resting(Box<Guest>),
+    InLine(Box<Guest>),
     Away(Called),
 }
 
@@ -101,7 +101,7 @@ impl Seats {
     }
 
     /// Whoever has reserved the seat is there, and is due. Says who is to be woken for it.
-    pub(super) fn sit(&mut self, id: SeatId, socket: Arc<Watched>, guest: Guest) -> Option<Waker> {
+    pub(super) fn sit(&mut self, id: SeatId, socket: Arc<Watched>, guest: Box<Guest>) -> Option<Waker> {
         self.seats[id.0] = Some(Seat { socket: Some(socket), state: State::InLine(guest) });
         self.due.push_back(id);
         self.wake_one()
@@ -131,7 +131,7 @@ impl Seats {
     }
 
     /// Something has happened at its socket. Gives it out if it rests; it is to be [lined up](Self::line_up).
-    pub(super) fn arrive(&mut self, id: SeatId, flags: EventFlags) -> Option<Guest> {
+    pub(super) fn arrive(&mut self, id: SeatId, flags: EventFlags) -> Option<Box<Guest>> {
         let seat = self.seats.get_mut(id.0)?.as_mut()?;
         seat.socket.as_ref()?.note(flags);
         match std::mem::replace(&mut seat.state, State::Away(Called::No)) {
@@ -148,7 +148,7 @@ impl Seats {
     }
 
     /// Those who have arrived are due. Says who is to be woken: where there is more than one to be polled, two.
-    pub(super) fn line_up(&mut self, guests: impl Iterator<Item = (SeatId, Guest)>) -> [Option<Waker>; 2] {
+    pub(super) fn line_up(&mut self, guests: impl Iterator<Item = (SeatId, Box<Guest>)>) -> [Option<Waker>; 2] {
         for (id, guest) in guests {
             self.set(id, State::InLine(guest));
             self.due.push_back(id);
@@ -158,7 +158,7 @@ impl Seats {
 
     /// Takes a connection back that was polled, if there is one: it is to send what it has put off, or was called meanwhile, or
     /// rests.
-    pub(super) fn put_back(&mut self, done: Option<(SeatId, Guest)>) -> &mut Self {
+    pub(super) fn put_back(&mut self, done: Option<(SeatId, Box<Guest>)>) -> &mut Self {
         if let Some((id, guest)) = done {
             if guest.luggage.unsent.is_empty() {
                 self.put_down(id, guest);
@@ -170,7 +170,7 @@ impl Seats {
     }
 
     /// The same for those that have sent, or could not send all of it: those are called when there is room.
-    pub(super) fn put_down(&mut self, id: SeatId, guest: Guest) {
+    pub(super) fn put_down(&mut self, id: SeatId, guest: Box<Guest>) {
         match &self.seats[id.0] {
             Some(Seat { state: State::Away(Called::No), .. }) if !guest.luggage.is_broken() => {
                 self.set(id, State::Resting(guest));
@@ -183,17 +183,17 @@ impl Seats {
     }
 
     /// The next that is to handle what it has. It is away until it is put back, or leaves.
-    pub(super) fn next_due(&mut self) -> Option<(SeatId, Guest)> {
+    pub(super) fn next_due(&mut self) -> Option<(SeatId, Box<Guest>)> {
         let id = self.due.pop_front()?;
         Some((id, self.send_away(id)))
     }
 
     /// Those that are to send, in exchange for an empty list. They are away until they are put down.
-    pub(super) fn swap_unsent(&mut self, list: &mut Vec<(SeatId, Guest)>) {
+    pub(super) fn swap_unsent(&mut self, list: &mut Vec<(SeatId, Box<Guest>)>) {
         std::mem::swap(&mut self.unsent, list);
     }
 
-    fn send_away(&mut self, id: SeatId) -> Guest {
+    fn send_away(&mut self, id: SeatId) -> Box<Guest> {
         let seat = self.seats[id.0].as_mut().expect("who is in line has a seat");
         match std::mem::replace(&mut seat.state, State::Away(Called::No)) {
             State::InLine(guest) => guest,
@@ -241,10 +241,10 @@ impl Seats {
 
     /// Nobody rests any more, and nobody who is there stays: guests and hands, to be dropped and woken without the lock. Who is
     /// away stays with its hand.
-    pub(super) fn close(&mut self) -> (Vec<Guest>, Vec<Waker>) {
+    pub(super) fn close(&mut self) -> (Vec<Box<Guest>>, Vec<Waker>) {
         self.door = Door::Closed;
         self.due.clear();
-        let mut guests: Vec<Guest> = self.unsent.drain(..).map(|(_, guest)| guest).collect();
+        let mut guests: Vec<Box<Guest>> = self.unsent.drain(..).map(|(_, guest)| guest).collect();
         for (index, place) in self.seats.iter_mut().enumerate() {
             match place.take() {
                 Some(Seat { state: State::Resting(guest) | State::InLine(guest), .. }) => {

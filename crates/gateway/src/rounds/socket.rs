@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use bytes::BytesMut;
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send, sockopt};
@@ -81,6 +82,14 @@ impl Socket {
 
     pub fn set_zero_linger(&self) -> io::Result<()> {
         Ok(sockopt::set_socket_linger(&*self.watched, Some(Duration::ZERO))?)
+    }
+
+    /// What was read before anybody asked, all at once. Nothing: ask the socket.
+    pub fn take_early(&self, inbox: &mut BytesMut) -> Option<usize> {
+        moment::with_early(|bytes| {
+            inbox.extend_from_slice(bytes);
+            bytes.len()
+        })
     }
 
     /// Before anything else is sent: what was put off.

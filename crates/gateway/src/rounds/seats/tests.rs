@@ -17,7 +17,7 @@ fn guest() -> Guest {
 /// Somebody who has a seat and was polled once.
 fn settled(seats: &mut Seats) -> SeatId {
     let (id, guest) = (seats.reserve(), guest());
-    seats.sit(id, guest.socket.clone(), guest);
+    seats.sit(id, guest.socket.clone(), Box::new(guest));
     let (due, guest) = seats.next_due().unwrap();
     assert_eq!(due, id);
     seats.put_back(Some((id, guest)));
