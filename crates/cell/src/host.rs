@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use hearth_core::{Dispatch, Dispatched, Failure, Request, Response};
 use hearth_pool::{Lease, Life, Permit, Refused, Shelf};
-use hearth_runtime::{EventResult, ResponseFuture, Scheduled, Task};
+use hearth_runtime::{EventResult, Handled, ResponseFuture, Scheduled, Task};
 
 use crate::execution::Execution;
 use crate::keeper::{Keeper, Version};
@@ -163,15 +163,22 @@ pub(crate) struct Coming {
 }
 
 impl AppHost {
-    /// Gives a request to a worker, if it can have one now. Waits for nothing.
-    pub(crate) fn handle(&self, request: Request) -> Dispatched<Rest> {
-        let Mode::Warm(shelf) = &self.mode else { return Dispatched::Coming(Rest::All(request)) };
-        let Some(permit) = self.share.gate.try_enter() else { return Dispatched::Coming(Rest::All(request)) };
-        let Some(lease) = shelf.try_acquire() else { return Dispatched::Coming(Rest::All(request)) };
-        match lease.handle(request) {
-            Dispatched::Answered(Ok(response)) => Dispatched::Answered(Ok(warm::hold(response, lease, permit))),
-            Dispatched::Answered(failed) => Dispatched::Answered(failed),
-            Dispatched::Coming(response) => Dispatched::Coming(Rest::Coming(Coming { response, lease, permit })),
+    /// Gives a request to a worker, if it can have one `now`. Waits for nothing.
+    pub(crate) fn handle(&self, request: Request, now: Instant) -> Handled<Rest> {
+        let Mode::Warm(shelf) = &self.mode else { return Handled::Coming(Rest::All(request)) };
+        let Some(permit) = self.share.gate.try_enter_briefly() else { return Handled::Coming(Rest::All(request)) };
+        let Some(lease) = shelf.try_acquire_briefly() else { return Handled::Coming(Rest::All(request)) };
+        match lease.handle(request, now) {
+            Handled::Answered(Ok(response), now) if warm::goes_on(&response) => {
+                Handled::Answered(Ok(warm::hold(response, lease.keep(), permit.keep())), now)
+            }
+            Handled::Answered(answer, now) => {
+                lease.give_back(now.into());
+                Handled::Answered(answer, now)
+            }
+            Handled::Coming(response) => {
+                Handled::Coming(Rest::Coming(Coming { response, lease: lease.keep(), permit: permit.keep() }))
+            }
         }
     }
 }
@@ -185,9 +192,9 @@ impl Coming {
 
 impl Dispatch for AppHost {
     fn dispatch(&self, request: Request) -> Dispatched<impl Future<Output = Result<Response, Failure>> + Send> {
-        match self.handle(request) {
-            Dispatched::Answered(answer) => Dispatched::Answered(answer),
-            Dispatched::Coming(rest) => Dispatched::Coming(async move {
+        match self.handle(request, Instant::now()) {
+            Handled::Answered(answer, _) => Dispatched::Answered(answer),
+            Handled::Coming(rest) => Dispatched::Coming(async move {
                 match rest {
                     Rest::Coming(coming) => coming.response().await,
                     Rest::All(request) => self.fetch(request, || {}).await,

@@ -78,6 +78,12 @@ pub struct Permit {
     owner: Arc<Owner>,
 }
 
+/// The same for as long as its gate is at hand.
+#[must_use = "a permit that is dropped is given back"]
+pub struct BriefPermit<'a> {
+    owner: &'a Arc<Owner>,
+}
+
 /// While it lives nobody of its owner enters or waits.
 #[must_use = "a bar that is dropped bars nobody"]
 pub struct Bar {
@@ -130,6 +136,11 @@ impl Gate {
 impl OwnerGate {
     /// Enters if that is possible at once, without overtaking anybody.
     pub fn try_enter(&self) -> Option<Permit> {
+        self.try_enter_briefly().map(BriefPermit::keep)
+    }
+
+    /// The same for a moment.
+    pub fn try_enter_briefly(&self) -> Option<BriefPermit<'_>> {
         self.owner.try_enter()
     }
 
@@ -171,6 +182,23 @@ impl fmt::Debug for Permit {
 }
 
 impl Drop for Permit {
+    fn drop(&mut self) {
+        self.owner.leave();
+    }
+}
+
+// === impl BriefPermit ===
+
+impl BriefPermit<'_> {
+    /// Makes it last.
+    pub fn keep(self) -> Permit {
+        let permit = Permit { owner: self.owner.clone() };
+        std::mem::forget(self);
+        permit
+    }
+}
+
+impl Drop for BriefPermit<'_> {
     fn drop(&mut self) {
         self.owner.leave();
     }

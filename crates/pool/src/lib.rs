@@ -30,10 +30,10 @@ mod testing;
 
 pub use backoff::BackoffRules;
 pub use filler::{Boot, Filler, FillerRules, Fitness, Stopped};
-pub use gate::{Bar, Gate, GateLimits, OwnerGate, OwnerLimits, Permit, Refused};
+pub use gate::{Bar, BriefPermit, Gate, GateLimits, OwnerGate, OwnerLimits, Permit, Refused};
 pub use holding::{Holding, Standing};
 pub use keep::{Affinity, Health, Keep, Load, Reason};
-pub use lease::Lease;
+pub use lease::{BriefLease, Lease};
 pub use pool::{Pool, PoolLimits};
 pub use shelf::{AcquireError, Life, Shelf, ShelfRules};
 pub use stats::{Departures, FillerStats, GateStats, PoolStats, Refusals, ShelfStats};

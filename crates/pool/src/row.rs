@@ -165,11 +165,17 @@ impl<K: Keep> Row<K> {
     }
 
     /// Takes a lease back. True when the thing may now be idle, which is news for who waits for room in the pool.
-    pub(crate) fn put_back(&mut self, id: SlotId, rack: &Arc<Rack<K>>, later: &mut Later<K>) -> bool {
+    pub(crate) fn put_back(
+        &mut self,
+        id: SlotId,
+        now: impl FnOnce() -> Instant,
+        rack: &Arc<Rack<K>>,
+        later: &mut Later<K>,
+    ) -> bool {
         let index = self.find(id).expect("a slot stays as long as a lease of it is out");
         let keep = rack.keep();
         let slot = &mut self.slots[index];
-        let last = slot.put_back();
+        let last = slot.put_back(now);
         if last {
             // A thing that broke under its last user goes now, and not when somebody next looks.
             slot.examine(keep, &self.rules.life, None);

@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 use crate::creation::Creation;
 use crate::keep::Keep;
-use crate::lease::Lease;
+use crate::lease::{BriefLease, Lease};
 use crate::rack::{Answer, Later, Rack};
 use crate::slot::Moment;
 use crate::stats::ShelfStats;
@@ -93,6 +93,11 @@ impl<K: Keep> Shelf<K> {
 
     /// A lease of a thing that is there, without waiting.
     pub fn try_acquire(&self) -> Option<Lease<K>> {
+        self.try_acquire_briefly().map(BriefLease::keep)
+    }
+
+    /// The same for a moment.
+    pub fn try_acquire_briefly(&self) -> Option<BriefLease<'_, K>> {
         let mut later = Later::new();
         let mut row = self.rack.lock();
         let taken = row.take(&self.rack, &mut later);
@@ -103,7 +108,7 @@ impl<K: Keep> Shelf<K> {
         if needs_creation {
             self.rack.stock.provide(&self.rack);
         }
-        taken.map(|(slot, thing)| Lease::new(self.rack.clone(), slot, thing))
+        taken.map(|(slot, thing)| BriefLease::new(&self.rack, slot, thing))
     }
 
     /// A lease, of a new thing if need be. Waits for as long as it takes: put a deadline around it. Dropping the future leaves

@@ -109,7 +109,7 @@ impl<T> Slot<T> {
     }
 
     /// Takes a lease back. True when it was the last one.
-    pub(crate) fn put_back(&mut self) -> bool {
+    pub(crate) fn put_back(&mut self, now: impl FnOnce() -> Instant) -> bool {
         let left = self.leases().checked_sub(1).expect("a lease is returned once");
         self.state = match self.state {
             State::Condemned { why, .. } => State::Condemned { leases: left, why },
@@ -118,7 +118,7 @@ impl<T> Slot<T> {
         };
         if left == 0 {
             // While it is leased nobody asks when it was last used, and a look at the clock costs as much as the rest.
-            self.used = Instant::now();
+            self.used = now();
         }
         left == 0
     }

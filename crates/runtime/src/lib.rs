@@ -62,5 +62,6 @@ pub use watchdog::{
     STUCK_GRACE, Stuck, StuckObserver, StuckTurn, set_breadcrumbs, set_stuck_grace, set_stuck_observer,
 };
 pub use worker::{
-    Desk, EventResult, Health, Hook, Place, ResponseFuture, Scheduled, Task, WeakWorker, Worker, WorkerCounts, WorkerId,
+    Desk, EventResult, Handled, Health, Hook, Place, ResponseFuture, Scheduled, Task, WeakWorker, Worker, WorkerCounts,
+    WorkerId,
 };

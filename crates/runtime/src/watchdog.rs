@@ -1,18 +1,21 @@
 //! The watchdog: one thread that looks at every running turn of JavaScript, terminates those that are over their limits,
 //! and reports those that go on regardless.
 //!
-//! Each thread that runs JavaScript has a slot. Arming it at a turn's start and disarming it at its end cost two
-//! uncontended locks and a clock reading; everything slow (the thread's CPU clock, 0.7 µs) is read by the watchdog, and
-//! only for turns that outlive one of its ticks. Because termination happens under the slot's lock, it can never hit the
-//! turn after the one that was meant.
+//! Each thread that runs JavaScript has a slot, where it lends its turn to the watchdog (`watchdog/lent.rs`). Arming it at a
+//! turn's start and disarming it at its end cost one locked instruction and a clock reading; everything slow (the thread's
+//! CPU clock, 0.7 µs) is read by the watchdog, and only for turns that outlive one of its ticks. Because termination
+//! happens while the watchdog looks, and a turn is not over before that, it can never hit the turn after the one that was meant.
 //!
 //! States of a turn: `Running -> Terminated -> Stuck`; disarming leaves any of them. A turn that outlives a tick is covered
 //! by a thread from the reserve (`threads.rs`) until its end; one of an app that nobody knows, sooner.
 //!
 //! Slots remember their latest turns, so that one can ask whether anybody else is at work ([`are_others_at_work`]).
 
+mod lent;
+
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
@@ -20,6 +23,7 @@ use std::time::{Duration, Instant};
 use hearth_core::{AppName, Gait, LimitExceeded, LimitKind, Owner, RequestId};
 use hearth_jail::breadcrumbs::{Breadcrumbs, Crumb, Doing, Who};
 
+use self::lent::{Lent, Own};
 use crate::app::App;
 use crate::threads::{Reserve, reserve_here};
 use crate::worker::{Outbox, WorkerId};
@@ -101,6 +105,7 @@ pub(crate) struct Subject {
 pub(crate) struct Turn(());
 
 struct Watchdog {
+    born: Instant,
     slots: Mutex<Vec<Arc<Slot>>>,
     asleep: AtomicBool,
     thread: OnceLock<Thread>,
@@ -113,19 +118,22 @@ struct Slot {
     clock: libc::clockid_t,
     /// Who takes over when the thread is held up.
     reserve: Option<Arc<Reserve>>,
-    record: Mutex<Record>,
+    /// What the thread runs, while it runs something.
+    turn: Arc<Lent<Armed>>,
+    latest: Latest,
 }
 
-/// What a thread runs, and what it ran.
+/// The latest turn of a thread, be it over or not. Hints: the two may be of different turns.
 #[derive(Default)]
-struct Record {
-    turn: Option<Armed>,
-    /// The latest turn, be it over or not.
-    latest: Option<(WorkerId, Instant)>,
+struct Latest {
+    /// 0: there was none.
+    worker: AtomicU64,
+    /// Nanoseconds after the watchdog began.
+    began: AtomicU64,
 }
 
 struct Armed {
-    subject: Arc<Subject>,
+    subject: Whose,
     request: RequestId,
     budget: Budget,
     started: Instant,
@@ -133,6 +141,13 @@ struct Armed {
     phase: Phase,
     cover: Cover,
 }
+
+/// The subject of a turn, for as long as the turn is armed: a handle of its own would cost two locked instructions.
+#[derive(Clone, Copy)]
+struct Whose(NonNull<Subject>);
+
+// SAFETY: demands that other threads may use the subject: it can be shared between them.
+unsafe impl Send for Whose {}
 
 /// The first look at a thread's CPU clock during a turn.
 struct Sample {
@@ -167,6 +182,7 @@ enum Phase {
 
 struct Seat {
     slot: Arc<Slot>,
+    turn: Own<Armed>,
     crumb: Option<Crumb>,
 }
 
@@ -191,11 +207,12 @@ pub fn set_stuck_observer(observer: StuckObserver) {
 
 /// Whether a worker other than this one is in a turn, or was a moment ago.
 pub(crate) fn are_others_at_work(worker: WorkerId) -> bool {
-    let since = Instant::now().checked_sub(LATELY);
-    lock(&watchdog().slots).iter().any(|slot| {
-        let record = lock(&slot.record);
-        let is_late = |began| since.is_none_or(|since| began >= since);
-        record.latest.is_some_and(|(other, began)| other != worker && (record.turn.is_some() || is_late(began)))
+    let dog = watchdog();
+    let since = Instant::now().checked_sub(LATELY).map_or(0, |since| dog.nanoseconds(since));
+    lock(&dog.slots).iter().any(|slot| {
+        let other = slot.latest.worker.load(Ordering::Relaxed);
+        let is_late = || slot.latest.began.load(Ordering::Relaxed) >= since;
+        other != 0 && other != worker.raw() && (slot.turn.is_there() || is_late())
     })
 }
 
@@ -212,21 +229,42 @@ impl Subject {
     }
 }
 
+// === impl Whose ===
+
+impl std::ops::Deref for Whose {
+    type Target = Subject;
+
+    fn deref(&self) -> &Subject {
+        // SAFETY: demands a live subject: whoever armed the turn keeps it until the turn is disarmed (`Turn::arm`), and armed
+        // turns alone are looked at, by their own thread and by the watchdog, which disarming waits for.
+        unsafe { self.0.as_ref() }
+    }
+}
+
 // === impl Turn ===
 
 impl Turn {
     /// Starts watching this thread's turn.
-    pub(crate) fn arm(subject: &Arc<Subject>, request: RequestId, doing: Doing, budget: Budget, now: Instant) -> Self {
+    ///
+    /// # Safety
+    /// The subject lives until the turn was finished or dropped.
+    pub(crate) unsafe fn arm(
+        subject: &Subject,
+        request: RequestId,
+        doing: Doing,
+        budget: Budget,
+        now: Instant,
+    ) -> Self {
         let dog = watchdog();
         SEAT.with_borrow_mut(|seat| {
-            let seat = seat.get_or_insert_with(|| dog.seat());
-            if let Some(crumb) = &mut seat.crumb {
+            let Seat { slot, turn, crumb } = seat.get_or_insert_with(|| dog.seat());
+            if let Some(crumb) = crumb {
                 crumb.set(subject.worker.raw(), || subject.who(), request.raw(), doing);
             }
-            let mut record = lock(&seat.slot.record);
-            record.latest = Some((subject.worker, now));
-            record.turn = Some(Armed {
-                subject: subject.clone(),
+            slot.latest.worker.store(subject.worker.raw(), Ordering::Relaxed);
+            slot.latest.began.store(dog.nanoseconds(now), Ordering::Relaxed);
+            turn.lend(Armed {
+                subject: Whose(NonNull::from(subject)),
                 request,
                 budget,
                 started: now,
@@ -256,29 +294,17 @@ impl Drop for Turn {
 
 fn disarm() -> Option<Finished> {
     SEAT.with_borrow_mut(|seat| {
-        let seat = seat.as_mut()?;
-        let mut record = lock(&seat.slot.record);
-        let armed = record.turn.as_ref()?;
-        if let Some(crumb) = &mut seat.crumb {
+        let Seat { slot, turn, crumb } = seat.as_mut()?;
+        let armed = turn.take_back()?;
+        if let Some(crumb) = crumb {
             crumb.clear();
         }
-        if let (Phase::Running, None) = (&armed.phase, &armed.sample) {
-            // The watchdog has not looked at it even once.
-            let cpu = armed.started.elapsed().min(UNSEEN);
-            if let Cover::Nobody = armed.cover {
-                record.turn = None;
-                return Some(Finished { cpu, exceeded: None });
-            }
-        }
-        let armed = record.turn.take()?;
-        drop(record);
         let cpu = match armed.sample {
-            Some(Sample { clock, before, .. }) => {
-                before + cpu_time(seat.slot.clock).unwrap_or(clock).saturating_sub(clock)
-            }
+            // The watchdog has not looked at it even once.
             None => armed.started.elapsed().min(UNSEEN),
+            Some(Sample { clock, before, .. }) => before + cpu_time(slot.clock).unwrap_or(clock).saturating_sub(clock),
         };
-        if let (Cover::Reserve, Some(reserve)) = (armed.cover, &seat.slot.reserve) {
+        if let (Cover::Reserve, Some(reserve)) = (armed.cover, &slot.reserve) {
             reserve.stand_down();
         }
         let exceeded = match armed.phase {
@@ -296,6 +322,7 @@ fn disarm() -> Option<Finished> {
 fn watchdog() -> &'static Watchdog {
     static WATCHDOG: OnceLock<Watchdog> = OnceLock::new();
     let dog = WATCHDOG.get_or_init(|| Watchdog {
+        born: Instant::now(),
         slots: Mutex::default(),
         asleep: AtomicBool::new(false),
         thread: OnceLock::new(),
@@ -315,10 +342,18 @@ fn watchdog() -> &'static Watchdog {
 impl Watchdog {
     /// This thread's slot, from now on watched.
     fn seat(&self) -> Seat {
-        let slot = Arc::new(Slot { clock: thread_clock(), reserve: reserve_here(), record: Mutex::default() });
+        let turn = Own::new();
+        let (clock, reserve, latest) = (thread_clock(), reserve_here(), Latest::default());
+        let slot = Arc::new(Slot { clock, reserve, turn: turn.shared(), latest });
         lock(&self.slots).push(slot.clone());
         let crumb = lock(&self.crumbs).as_ref().and_then(Breadcrumbs::claim);
-        Seat { slot, crumb }
+        Seat { slot, turn, crumb }
+    }
+
+    /// From its beginning to then.
+    fn nanoseconds(&self, then: Instant) -> u64 {
+        let since = then.saturating_duration_since(self.born);
+        since.as_secs() * 1_000_000_000 + u64::from(since.subsec_nanos())
     }
 
     fn wake(&self) {
@@ -352,15 +387,14 @@ impl Watchdog {
         // A slot that only this list holds belongs to a thread that has ended.
         slots.retain(|slot| Arc::strong_count(slot) > 1);
         let mut seen = Seen::Nothing;
+        let grace = *self.grace.get().unwrap_or(&STUCK_GRACE);
         for slot in slots.iter() {
-            let mut record = lock(&slot.record);
-            if let Some(armed) = record.turn.as_mut() {
+            let stuck = slot.turn.look(|armed| {
                 seen = seen.max(armed.call_cover(slot));
-                if armed.look(slot.clock, *self.grace.get().unwrap_or(&STUCK_GRACE)) {
-                    let (app, request) = (armed.subject.app.clone(), armed.request);
-                    drop(record);
-                    self.tell(&app, request, Stuck::Begins);
-                }
+                armed.look(slot.clock, grace).then(|| (armed.subject.app.clone(), armed.request))
+            });
+            if let Some((app, request)) = stuck.flatten() {
+                self.tell(&app, request, Stuck::Begins);
             }
         }
         seen

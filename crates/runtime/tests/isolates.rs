@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hearth_core::failure::LoadFailure;
-use hearth_core::{ByteSize, Dispatched, Failure};
+use hearth_core::{ByteSize, Failure};
 use hearth_runtime::{
-    Blank, CodeCache, Health, Hook, Isolate, Place, Platform, Scheduled, SharedIsolate, Snapshot, Task, Threads,
-    Worker, WorkerCounts,
+    Blank, CodeCache, Handled, Health, Hook, Isolate, Place, Platform, Scheduled, SharedIsolate, Snapshot, Task,
+    Threads, Worker, WorkerCounts,
 };
 use one_module::{app, get, text};
 
@@ -295,9 +295,9 @@ fn the_first_turns_of_an_app_run_apart(bench: &Bench) {
         let app = app(HELLO, ByteSize::mb(8));
         let blank = Blank::new(platform, &snapshot, app.limits.heap);
         let worker = Worker::start_from(blank, app.clone(), Place::InlineOrLane(lane)).await.unwrap();
-        let inline = |worker: &Worker| match worker.handle(get("/")) {
-            Dispatched::Answered(answer) => Ok(answer.unwrap()),
-            Dispatched::Coming(response) => Err(response),
+        let inline = |worker: &Worker| match worker.handle(get("/"), Instant::now()) {
+            Handled::Answered(answer, _) => Ok(answer.unwrap()),
+            Handled::Coming(response) => Err(response),
         };
         let (mut requests, began) = (0, Instant::now());
         // How many it takes is up to how long they take, on a machine that may have much else to do.

@@ -40,6 +40,11 @@ pub(crate) fn refusal(error: AcquireError<Failure>) -> Failure {
     }
 }
 
+/// Whether something of the response is still to come.
+pub(crate) fn goes_on(response: &Response) -> bool {
+    response.websocket.is_some() || matches!(response.body, Body::Stream(_))
+}
+
 /// Keeps lease and permit for as long as the response's body, or the WebSocket that it became, goes on.
 pub(crate) fn hold(mut response: Response, lease: Lease<Keeper>, permit: Permit) -> Response {
     if let Some(socket) = &mut response.websocket {

@@ -7,11 +7,12 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hearth_core::{ByteSize, Dispatch, Dispatched, Failure, Request, Response};
 use hearth_gateway::status_and_code;
 use hearth_link::VersionSpec;
+use hearth_runtime::Handled;
 use hearth_site::{Ask, Site};
 
 use super::address::Address;
@@ -62,17 +63,17 @@ impl Served {
         if let Some(guard) = &self.guard {
             if let Err(failure) = guard.admit(&request, Address::of(&request.url).path) {
                 let answer = Err(failure);
-                self.count(&answer, began);
+                self.count(&answer, began.elapsed());
                 return Progress::Answered(answer);
             }
         }
         let rest = match &*self.content {
-            Content::Worker { host, assets: None } => match host.handle(request) {
-                Dispatched::Answered(answer) => {
-                    self.count(&answer, began);
+            Content::Worker { host, assets: None } => match host.handle(request, began) {
+                Handled::Answered(answer, now) => {
+                    self.count(&answer, now - began);
                     return Progress::Answered(answer);
                 }
-                Dispatched::Coming(rest) => rest,
+                Handled::Coming(rest) => rest,
             },
             Content::Worker { .. } | Content::Site(_) | Content::Elsewhere(_) => Rest::All(request),
         };
@@ -85,7 +86,7 @@ impl Served {
             Rest::All(request) => self.respond(request).await,
             Rest::Coming(coming) => coming.response().await,
         };
-        self.count(&answer, began);
+        self.count(&answer, began.elapsed());
         answer
     }
 
@@ -107,7 +108,7 @@ impl Served {
         }
     }
 
-    fn count(&self, answer: &Result<Response, Failure>, began: Instant) {
+    fn count(&self, answer: &Result<Response, Failure>, took: Duration) {
         let status = match answer {
             // What another cell answers is counted there.
             Ok(_) if !self.is_here() => return,
@@ -118,7 +119,6 @@ impl Served {
                 status
             }
         };
-        let took = began.elapsed();
         self.counters.answer(status, took);
         self.registry.note(took);
     }

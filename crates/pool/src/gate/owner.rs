@@ -12,7 +12,7 @@ use super::hall::{Grant, Hall};
 use super::line::{Answer, Exit, Line, Ticket};
 use super::order::Order;
 use super::places::{Places, Waiting};
-use super::{OwnerLimits, Permit, Refused};
+use super::{BriefPermit, OwnerLimits, Permit, Refused};
 use crate::stats::GateStats;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,12 +68,12 @@ impl Owner {
         lock(&self.line)
     }
 
-    pub(super) fn try_enter(self: &Arc<Self>) -> Option<Permit> {
+    pub(super) fn try_enter(self: &Arc<Self>) -> Option<BriefPermit<'_>> {
         let mut line = self.lock();
         self.enter_at_once(&mut line)
     }
 
-    fn enter_at_once(self: &Arc<Self>, line: &mut Line) -> Option<Permit> {
+    fn enter_at_once<'a>(self: &'a Arc<Self>, line: &mut Line) -> Option<BriefPermit<'a>> {
         if !line.lets_pass() {
             return None;
         }
@@ -81,13 +81,13 @@ impl Owner {
             self.hall.take()?;
         }
         line.enter();
-        Some(Permit { owner: self.clone() })
+        Some(BriefPermit { owner: self })
     }
 
     /// Enters, lines up or is refused.
     pub(super) fn line_up(self: &Arc<Self>) -> Result<Entry, Refused> {
         if let Some(permit) = self.try_enter() {
-            return Ok(Entry::Now(permit));
+            return Ok(Entry::Now(permit.keep()));
         }
         match &self.hall.places {
             None => self.line_up_alone(),
@@ -98,7 +98,7 @@ impl Owner {
     fn line_up_alone(self: &Arc<Self>) -> Result<Entry, Refused> {
         let mut line = self.lock();
         match self.enter_at_once(&mut line) {
-            Some(permit) => Ok(Entry::Now(permit)),
+            Some(permit) => Ok(Entry::Now(permit.keep())),
             None => Ok(Entry::InLine(self.queue_up(&mut line)?)),
         }
     }
@@ -109,7 +109,7 @@ impl Owner {
         let mut grants = self.hall.hand_out(&mut order, places);
         let mut line = self.lock();
         let entry = match self.enter_at_once(&mut line) {
-            Some(permit) => Ok(Entry::Now(permit)),
+            Some(permit) => Ok(Entry::Now(permit.keep())),
             None => self.queue_up(&mut line).map(|waiting| {
                 self.hall.list(&mut order, places, self, &mut line);
                 Entry::InLine(waiting)

@@ -90,13 +90,12 @@ pub(super) fn op_respond<'s>(
     let status = args.get(1).uint32_value(scope).unwrap_or(500);
     let reason = text_of(args.get(2))?;
     let reason = (reason.length() > 0).then(|| reason.to_rust_string_lossy(scope).into_boxed_str());
-    let mut headers = Headers::new();
-    match args.get(3).int32_value(scope).unwrap_or(0) {
-        HEADERS_TEXT => headers.push(b"content-type", b"text/plain;charset=UTF-8"),
-        HEADERS_JSON => headers.push(b"content-type", b"application/json"),
-        HEADERS_LIST => header_list(scope, args.get(4), &mut headers)?,
-        _ => {}
-    }
+    let headers = match args.get(3).int32_value(scope).unwrap_or(0) {
+        HEADERS_TEXT => Headers::TEXT,
+        HEADERS_JSON => Headers::JSON,
+        HEADERS_LIST => header_list(scope, args.get(4))?,
+        _ => Headers::new(),
+    };
     let body = body_argument(scope, &state, request, args.get(5), args.get(6))?;
     let status = u16::try_from(status).unwrap_or(500);
     let mut response = Response { status, reason, headers, body, websocket: None };
@@ -110,11 +109,7 @@ pub(super) fn op_respond<'s>(
     Ok(())
 }
 
-fn header_list(
-    scope: &mut v8::PinScope<'_, '_>,
-    list: v8::Local<v8::Value>,
-    headers: &mut Headers,
-) -> Result<(), OpError> {
+fn header_list(scope: &mut v8::PinScope<'_, '_>, list: v8::Local<v8::Value>) -> Result<Headers, OpError> {
     let list: v8::Local<v8::Array> =
         list.try_into().map_err(|_| OpError::type_error("internal: an array was expected"))?;
     let bytes = |scope: &mut v8::PinScope<'_, '_>, index| -> Result<Vec<u8>, OpError> {
@@ -123,12 +118,13 @@ fn header_list(
         // Names and values are byte strings, which `js/fetch/headers.js` has checked.
         Ok(byte_string(scope, text))
     };
+    let mut headers = Headers::new();
     for index in (0..list.length()).step_by(2) {
         let name = bytes(scope, index)?;
         let value = bytes(scope, index + 1)?;
         headers.push(&name, &value);
     }
-    Ok(())
+    Ok(headers)
 }
 
 /// The handler threw, rejected, or gave no response: (request, message).

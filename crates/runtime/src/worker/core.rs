@@ -151,11 +151,11 @@ impl Core {
         }
     }
 
-    /// Handles a request now, past the inbox.
-    pub(super) fn fetch_now(&mut self, shared: &Arc<Shared>, request: Request, arrival: Arrival) -> Answer {
+    /// Handles a request now, past the inbox. Says when that was over.
+    pub(super) fn fetch_now(&mut self, shared: &Arc<Shared>, request: Request, arrival: Arrival) -> (Answer, Instant) {
         let Alive { isolate, live } = match &mut self.life {
             Life::Live(alive) => &mut **alive,
-            Life::Gone(failure) => return Answer::Now(Err(failure.clone())),
+            Life::Gone(failure) => return (Answer::Now(Err(failure.clone())), arrival.now),
         };
         let id = request.id;
         let handled = isolate.with_lock(|isolate| {
@@ -168,12 +168,12 @@ impl Core {
         match handled {
             Ok(answer) => {
                 live.set_alarm(shared);
-                answer
+                (answer, live.turn_ended.max(arrival.now))
             }
             Err(death) => {
                 let Death { request, failure, others } = *death;
                 self.condemn(shared, request, failure.clone(), others.clone());
-                Answer::Now(Err(if request == id { failure } else { others }))
+                (Answer::Now(Err(if request == id { failure } else { others })), Instant::now())
             }
         }
     }

@@ -48,10 +48,9 @@ impl Live {
             let result = dispatch.call(scope, undefined, &[number])?;
             let text = v8::Local::<v8::String>::try_from(result).ok()?;
             let text = crate::ops::string_bytes(scope, text);
-            let mut headers = Headers::with_capacity(1, 40);
-            headers.push(b"content-type", b"text/plain;charset=UTF-8");
+            let response = Response::new(200, Headers::TEXT, Body::from(bytes::Bytes::from(text)));
             // Now, and not after the turn: microtasks come next, and may go on for long.
-            respond(state, id, Response::new(200, headers, Body::from(bytes::Bytes::from(text))), None);
+            respond(state, id, response, None);
             Some(())
         })?;
         self.after(isolate, id)?;

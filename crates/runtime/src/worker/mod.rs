@@ -128,9 +128,17 @@ pub(crate) struct Arrival {
     deadline: Option<Instant>,
 }
 
+/// What became of a request that was given to a worker.
+pub enum Handled<F = ResponseFuture> {
+    /// The handler has answered; and when that was, for whoever would look at the clock next.
+    Answered(Result<Response, Failure>, Instant),
+    Coming(F),
+}
+
 /// What came of trying to handle a request at once.
 enum Entry {
-    Handled(Answer),
+    /// And when that was over.
+    Handled(Answer, Instant),
     /// The worker is busy, or others were there before.
     Refused(Request),
 }
@@ -216,14 +224,18 @@ impl Worker {
         Self { shared }
     }
 
-    /// Gives it a request. The handler runs now if nobody has the worker, and may have answered already.
-    pub fn handle(&self, request: Request) -> Dispatched<ResponseFuture> {
-        ResponseFuture::start(&self.shared, request)
+    /// Gives it a request, `now`. The handler runs at once if nobody has the worker, and may have answered already.
+    pub fn handle(&self, request: Request, now: Instant) -> Handled {
+        ResponseFuture::start(&self.shared, request, now)
     }
 
     /// The same, to be awaited; dropping the future cancels the request.
     pub fn fetch(&self, request: Request) -> impl Future<Output = Result<Response, Failure>> + Send + use<> {
-        self.handle(request).answer()
+        let dispatched = match self.handle(request, Instant::now()) {
+            Handled::Answered(answer, _) => Dispatched::Answered(answer),
+            Handled::Coming(answer) => Dispatched::Coming(answer),
+        };
+        dispatched.answer()
     }
 
     /// Handles a scheduled event.
@@ -360,7 +372,9 @@ impl Shared {
     fn push(&self, event: Event) {
         let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
         inbox.push_back(event);
-        self.waiting.store(inbox.len(), Ordering::Relaxed);
+        // Who finds the worker taken after this may go, as whoever has it looks after letting go (`is_idle`): of these two
+        // exchanges the later one sees what the other did before.
+        self.waiting.swap(inbox.len(), Ordering::AcqRel);
     }
 
     fn pop(&self) -> Option<Event> {
@@ -382,9 +396,9 @@ impl Shared {
         }
         self.vitals.busy.store(true, Ordering::Relaxed);
         let answer = catch_unwind(AssertUnwindSafe(|| core.fetch_now(self, request, arrival)));
-        let answer = answer.unwrap_or_else(|_| {
+        let (answer, over) = answer.unwrap_or_else(|_| {
             core.condemn_after_panic(self);
-            Answer::Now(Err(Failure::Internal { message: "the runtime panicked".into() }))
+            (Answer::Now(Err(Failure::Internal { message: "the runtime panicked".into() })), Instant::now())
         });
         self.vitals.busy.store(false, Ordering::Relaxed);
         drop(core);
@@ -392,11 +406,12 @@ impl Shared {
         if !self.is_idle() {
             self.look();
         }
-        Entry::Handled(answer)
+        Entry::Handled(answer, over)
     }
 
+    /// Whether the inbox is empty, after letting go of the worker.
     fn is_idle(&self) -> bool {
-        self.inbox.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+        self.waiting.compare_exchange(0, 0, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
     /// Handles what is in the inbox, here or where that may be done.

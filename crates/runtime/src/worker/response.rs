@@ -8,15 +8,13 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use hearth_core::{
-    BodyError, ByteStream, Dispatched, Divisible, Failure, LimitExceeded, LimitKind, Request, RequestId, Response,
-};
+use hearth_core::{BodyError, ByteStream, Divisible, Failure, LimitExceeded, LimitKind, Request, RequestId, Response};
 use tokio::sync::oneshot;
 use tokio::time::Sleep;
 
 use super::core::Answer;
 use super::event::Event;
-use super::{Arrival, Entry, Link, Shared};
+use super::{Arrival, Entry, Handled, Link, Shared};
 
 /// Ready with the response's head. Dropping it earlier cancels the request.
 pub struct ResponseFuture {
@@ -48,27 +46,26 @@ pub(super) struct Watched {
 // === impl ResponseFuture ===
 
 impl ResponseFuture {
-    /// Gives the worker a request. There is a future where the handler has not answered at once.
-    pub(super) fn start(shared: &Arc<Shared>, request: Request) -> Dispatched<Self> {
+    /// Gives the worker a request.
+    pub(super) fn start(shared: &Arc<Shared>, request: Request, now: Instant) -> Handled {
         let id = request.id;
         let limit = shared.app.limits.wall;
-        let now = Instant::now();
         let deadline = (!limit.is_zero()).then(|| now + limit);
         let arrival = Arrival { now, deadline };
         let reply = match shared.fetch_now(request, arrival) {
-            Entry::Handled(Answer::Now(answer)) => return Dispatched::Answered(answer),
-            Entry::Handled(Answer::Later(later)) => later,
+            Entry::Handled(Answer::Now(answer), now) => return Handled::Answered(answer, now),
+            Entry::Handled(Answer::Later(later), _) => later,
             Entry::Refused(request) => {
                 let (reply, mut later) = oneshot::channel();
                 shared.post(Event::Fetch { request: Box::new(request), arrival, reply });
                 if let Some(answer) = shared.seat.look_for(|| later.try_recv().ok()) {
-                    return Dispatched::Answered(answer);
+                    return Handled::Answered(answer, Instant::now());
                 }
                 later
             }
         };
         let reply = Awaited::Coming(reply);
-        Dispatched::Coming(Self { shared: shared.clone(), request: id, reply, limit, deadline, alarm: None })
+        Handled::Coming(Self { shared: shared.clone(), request: id, reply, limit, deadline, alarm: None })
     }
 }
 

@@ -42,7 +42,8 @@ impl Live {
         };
         state.set_running(request);
         let now = self.just_now.take().unwrap_or_else(Instant::now);
-        let watch = Turn::arm(&self.subject, request, doing, budget, now);
+        // SAFETY: demands that the subject outlives the turn: this borrow of its owner does.
+        let watch = unsafe { Turn::arm(&self.subject, request, doing, budget, now) };
         let mark = Mark::new(&state);
         let result = {
             v8::scope!(let scope, &mut **isolate);
