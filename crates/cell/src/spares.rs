@@ -76,7 +76,7 @@ impl Boot for Maker {
     async fn boot(&self) -> Result<Blank, NotMade> {
         let (platform, snapshot) = (self.platform, self.snapshot.clone());
         let make = move || {
-            let blank = Blank::new(platform, &snapshot, Limits::default().heap);
+            let mut blank = Blank::new(platform, &snapshot, Limits::default().heap);
             blank.rehearse();
             blank
         };

@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::server::TlsStream;
 
-use crate::rounds::Socket;
+use crate::rounds::{Foreseen, Socket};
 
 #[derive(Debug)]
 pub enum Stream {
@@ -33,11 +33,11 @@ impl Stream {
         matches!(self, Self::Tls(_))
     }
 
-    /// What was read before anybody asked, where there is such a thing.
-    pub fn take_early(&self, inbox: &mut BytesMut) -> Option<usize> {
+    /// What can be said of the next read without asking. What was read early is in the inbox after this.
+    pub fn foresee(&self, inbox: &mut BytesMut) -> Foreseen {
         match self {
-            Self::Plain(tcp) => tcp.take_early(inbox),
-            Self::Tls(_) | Self::Unix(_) => None,
+            Self::Plain(tcp) => tcp.foresee(inbox),
+            Self::Tls(_) | Self::Unix(_) => Foreseen::Something,
         }
     }
 

@@ -13,6 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::Instant;
 
 use crate::outbox::Outbox;
+use crate::rounds::Foreseen;
 use crate::stream::Stream;
 use crate::timer::Timer;
 
@@ -69,8 +70,10 @@ impl Wire {
         if self.inbox.capacity() - self.inbox.len() < want / 4 {
             self.inbox.reserve(want);
         }
-        if let Some(count) = self.stream.take_early(&mut self.inbox) {
-            return Poll::Ready(Ok(count));
+        match self.stream.foresee(&mut self.inbox) {
+            Foreseen::Bytes(count) => return Poll::Ready(Ok(count)),
+            Foreseen::Nothing => return Poll::Pending,
+            Foreseen::Something => {}
         }
         // The future has no state: making it anew for each poll loses nothing.
         let count = ready!(pin!(self.stream.read_buf(&mut self.inbox)).poll(cx))?;

@@ -182,7 +182,7 @@ async fn steps(platform: Platform, snapshot: &Snapshot) {
         let app = app(&SMALL.replace("NUMBER", &number.to_string()), ByteSize::mb(8));
         let lap = || (cpu(), faults());
         let mut laps = vec![lap()];
-        let blank = Blank::new(platform, snapshot, HEAP);
+        let mut blank = Blank::new(platform, snapshot, HEAP);
         laps.push(lap());
         blank.rehearse();
         laps.push(lap());

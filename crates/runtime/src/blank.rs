@@ -12,13 +12,12 @@ use crate::globals;
 use crate::heap::hard_limit;
 use crate::isolate::Isolate;
 use crate::platform::Platform;
-use crate::shared_isolate::SharedIsolate;
+use crate::shared_isolate::{House, SharedIsolate};
 use crate::snapshot::Snapshot;
 
 pub struct Blank {
-    isolate: SharedIsolate,
-    /// Taken out when a worker begins; holds handles of V8's, and so is dropped with the isolate locked.
-    made: Option<Made>,
+    /// Taken out when a worker begins; what was made holds handles of V8's, and so is dropped with the isolate locked.
+    parts: Option<(House, Made)>,
     hard_limit: usize,
 }
 
@@ -34,20 +33,18 @@ unsafe impl Send for Blank {}
 impl Blank {
     /// In an isolate of its own, with room for apps of that memory limit or less.
     pub fn new(platform: Platform, snapshot: &Snapshot, heap: ByteSize) -> Self {
-        let isolate = SharedIsolate::new(Isolate::new(platform, snapshot, heap));
-        let mut blank = Self::only(isolate);
-        blank.hard_limit = hard_limit(heap);
-        blank
+        let isolate = Isolate::new(platform, snapshot, heap);
+        Self::only(House::Own(Box::new(isolate)), hard_limit(heap))
     }
 
     /// In an isolate that others of the same owner use too.
     pub(crate) fn in_isolate(isolate: SharedIsolate) -> Self {
         isolate.with_lock(|isolate| bookmarks::leave(isolate));
-        Self::only(isolate)
+        Self::only(House::Shared(isolate), 0)
     }
 
-    fn only(isolate: SharedIsolate) -> Self {
-        let made = isolate.with_lock(|isolate| {
+    fn only(mut house: House, hard_limit: usize) -> Self {
+        let made = house.with_lock(|isolate| {
             v8::scope!(let scope, &mut **isolate);
             let context = v8::Context::new(scope, v8::ContextOptions::default());
             let scope = &mut v8::ContextScope::new(scope, context);
@@ -55,13 +52,13 @@ impl Blank {
             let entry = Entry::take(scope);
             Made { entry, context: v8::Global::new(scope, context) }
         });
-        Self { isolate, made: Some(made), hard_limit: 0 }
+        Self { parts: Some((house, made)), hard_limit }
     }
 
     /// For spares, which have the time: does what a first request would do first, so that functions are ready to be called.
-    pub fn rehearse(&self) {
-        let Some(made) = &self.made else { return };
-        self.isolate.with_lock(|isolate| {
+    pub fn rehearse(&mut self) {
+        let Some((house, made)) = &mut self.parts else { return };
+        house.with_lock(|isolate| {
             v8::scope!(let scope, &mut **isolate);
             let context = v8::Local::new(scope, &made.context);
             let scope = &mut v8::ContextScope::new(scope, context);
@@ -79,20 +76,22 @@ impl Blank {
     }
 
     /// Makes it an app's.
-    pub(crate) fn settle(&self, heap: ByteSize) {
-        self.isolate.with_lock(|isolate| isolate.heap().set_limit(heap));
+    pub(crate) fn settle(&mut self, heap: ByteSize) {
+        if let Some((house, _)) = &mut self.parts {
+            house.with_lock(|isolate| isolate.heap().set_limit(heap));
+        }
     }
 
-    pub(crate) fn into_parts(mut self) -> (SharedIsolate, ManuallyDrop<Made>) {
-        let made = self.made.take().expect("only this takes it, and consumes the value");
-        (self.isolate.clone(), ManuallyDrop::new(made))
+    pub(crate) fn into_parts(mut self) -> (House, ManuallyDrop<Made>) {
+        let (house, made) = self.parts.take().expect("only this takes them, and consumes the value");
+        (house, ManuallyDrop::new(made))
     }
 }
 
 impl Drop for Blank {
     fn drop(&mut self) {
-        if let Some(made) = self.made.take() {
-            self.isolate.with_lock(|_| drop(made));
+        if let Some((mut house, made)) = self.parts.take() {
+            house.with_lock(|_| drop(made));
         }
     }
 }

@@ -1,5 +1,5 @@
-//! An isolate that several contexts of one owner use, one at a time. A worker's own isolate is the same thing with one
-//! context, so that there is one way to enter JavaScript.
+//! Where contexts live: in an isolate of their own, or in one that several of the same owner use, one at a time. Both are
+//! entered in the same way; only what is shared needs a lock for it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,6 +14,14 @@ pub struct SharedIsolate {
     handle: v8::IsolateHandle,
     memory: Arc<ledger::Entry>,
 }
+
+/// Where a context lives.
+pub(crate) enum House {
+    Own(Box<Isolate>),
+    Shared(SharedIsolate),
+}
+
+// === impl SharedIsolate ===
 
 impl SharedIsolate {
     pub fn new(isolate: Isolate) -> Self {
@@ -31,12 +39,30 @@ impl SharedIsolate {
     pub fn memory(&self) -> ByteSize {
         self.memory.size()
     }
+}
+
+// === impl House ===
+
+impl House {
+    /// Runs `f` with the isolate locked and entered. Waits while another context of it is running.
+    pub(crate) fn with_lock<R>(&mut self, f: impl FnOnce(&mut LockedIsolate<'_>) -> R) -> R {
+        match self {
+            Self::Own(isolate) => isolate.with_lock(f),
+            Self::Shared(isolate) => isolate.with_lock(f),
+        }
+    }
 
     pub(crate) fn ledger_entry(&self) -> Arc<ledger::Entry> {
-        self.memory.clone()
+        match self {
+            Self::Own(isolate) => isolate.memory(),
+            Self::Shared(isolate) => isolate.memory.clone(),
+        }
     }
 
     pub(crate) fn handle(&self) -> v8::IsolateHandle {
-        self.handle.clone()
+        match self {
+            Self::Own(isolate) => isolate.handle(),
+            Self::Shared(isolate) => isolate.handle.clone(),
+        }
     }
 }

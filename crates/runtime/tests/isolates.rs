@@ -462,7 +462,7 @@ fn a_rehearsal_leaves_nothing_behind(bench: &Bench) {
         export const task = 1; export default { name: 'none' }; addEventListener('fetch', (event) => {
             event.respondWith(new Response(`${event.request.url} ${seen}`)) });";
     let answers = [false, true].map(|rehearsed| {
-        let blank = Blank::new(bench.platform, &bench.snapshot, ByteSize::mb(64));
+        let mut blank = Blank::new(bench.platform, &bench.snapshot, ByteSize::mb(64));
         if rehearsed {
             (0..3).for_each(|_| blank.rehearse());
         }

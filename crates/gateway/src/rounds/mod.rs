@@ -47,7 +47,7 @@ use self::seats::{Guest, HandId, Rest, SeatId, Seats};
 use self::socket::Watched;
 
 pub use self::moment::{poll_allowance, put_off};
-pub use self::socket::Socket;
+pub use self::socket::{Foreseen, Socket};
 
 /// Events that are taken at once.
 const EVENTS: usize = 128;

@@ -87,34 +87,15 @@ pub fn poll_allowance(cx: &mut Context<'_>) -> Poll<()> {
     })
 }
 
-/// Has bytes used that were read early, all of them, if there are some.
-pub(super) fn with_early<R>(f: impl FnOnce(&[u8]) -> R) -> Option<R> {
-    match take_early() {
-        Early::Bytes(mut bytes) => {
-            let result = f(&bytes);
-            bytes.clear();
-            give_back(bytes);
-            Some(result)
-        }
-        other => {
-            MOMENT.with(|moment| moment.early.set(other));
-            None
-        }
-    }
-}
-
 pub(super) fn take_early() -> Early {
     MOMENT.with(|moment| moment.early.take())
 }
 
 /// What was not used of it.
-pub(super) fn give_back(bytes: Vec<u8>) {
-    MOMENT.with(|moment| {
-        if bytes.is_empty() {
-            moment.spare.set(Some(bytes));
-        } else {
-            moment.early.set(Early::Bytes(bytes));
-        }
+pub(super) fn put_early(early: Early) {
+    MOMENT.with(|moment| match early {
+        Early::Bytes(bytes) if bytes.is_empty() => moment.spare.set(Some(bytes)),
+        early => moment.early.set(early),
     });
 }
 

@@ -29,6 +29,17 @@ pub(super) struct Watched {
     ended: AtomicBool,
 }
 
+/// What is known of the next read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foreseen {
+    /// It is done.
+    Bytes(usize),
+    /// There is nothing to read. Its connection is called when there is.
+    Nothing,
+    /// Ask.
+    Something,
+}
+
 /// The connection's side of it.
 #[derive(Debug)]
 pub struct Socket {
@@ -54,6 +65,11 @@ impl Watched {
 
     pub(super) fn note_readable(&self) {
         self.readable.store(true, Ordering::Relaxed);
+    }
+
+    /// Nothing has come, and nothing has ended.
+    fn is_quiet(&self) -> bool {
+        !self.readable.load(Ordering::Relaxed) && !self.ended.load(Ordering::Relaxed)
     }
 
     /// Whether a read is worth while. If so it is begun: what comes from now on is told again.
@@ -84,12 +100,22 @@ impl Socket {
         Ok(sockopt::set_socket_linger(&*self.watched, Some(Duration::ZERO))?)
     }
 
-    /// What was read before anybody asked, all at once. Nothing: ask the socket.
-    pub fn take_early(&self, inbox: &mut BytesMut) -> Option<usize> {
-        moment::with_early(|bytes| {
-            inbox.extend_from_slice(bytes);
-            bytes.len()
-        })
+    /// What can be said of the next read without asking the kernel. What was read early is in the inbox after this, all of it.
+    pub fn foresee(&self, inbox: &mut BytesMut) -> Foreseen {
+        match moment::take_early() {
+            Early::Bytes(mut bytes) => {
+                inbox.extend_from_slice(&bytes);
+                let count = bytes.len();
+                bytes.clear();
+                moment::put_early(Early::Bytes(bytes));
+                Foreseen::Bytes(count)
+            }
+            Early::Nothing if self.watched.is_quiet() => Foreseen::Nothing,
+            other => {
+                moment::put_early(other);
+                Foreseen::Something
+            }
+        }
     }
 
     /// Before anything else is sent: what was put off.
@@ -116,7 +142,7 @@ impl AsyncRead for Socket {
                 let count = bytes.len().min(buf.remaining());
                 buf.put_slice(&bytes[..count]);
                 bytes.drain(..count);
-                moment::give_back(bytes);
+                moment::put_early(Early::Bytes(bytes));
                 return Poll::Ready(Ok(()));
             }
             Early::Failed(errno) => return Poll::Ready(Err(errno.into())),

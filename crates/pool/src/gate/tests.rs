@@ -36,6 +36,19 @@ fn a_permit_is_one_pointer_that_can_go_anywhere() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_permit_for_a_moment_is_given_back_once_be_it_kept_or_not() {
+    let owner = open_gate().owner(LIMITS);
+    let brief = owner.try_enter_briefly().unwrap();
+    assert!(owner.try_enter_briefly().is_none() && owner.stats().running == 1);
+    let kept = brief.keep();
+    assert!(owner.try_enter().is_none() && owner.stats().running == 1);
+    drop(kept);
+    assert_eq!(owner.stats().running, 0);
+    drop(owner.try_enter_briefly().unwrap());
+    assert_eq!((owner.stats().running, owner.stats().entered), (0, 2));
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_waits_goes_in_the_order_of_coming() {
     let owner = open_gate().owner(LIMITS);
     let permit = owner.try_enter().unwrap();

@@ -44,7 +44,7 @@ impl Account {
     }
 
     pub(crate) fn took(&self, time: Duration) {
-        add(&self.nanoseconds, u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        add(&self.nanoseconds, time.as_secs() * 1_000_000_000 + u64::from(time.subsec_nanos()));
     }
 
     pub(crate) fn counts(&self) -> WorkerCounts {

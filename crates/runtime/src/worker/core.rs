@@ -22,7 +22,7 @@ use crate::isolate::LockedIsolate;
 use crate::ledger;
 use crate::ops::text_value;
 use crate::requests::{Phase, Reply, RequestState};
-use crate::shared_isolate::SharedIsolate;
+use crate::shared_isolate::House;
 use crate::state::State;
 use crate::watchdog::Subject;
 
@@ -37,7 +37,7 @@ enum Life {
 
 /// A worker's context, and the isolate that it lives in.
 struct Alive {
-    isolate: SharedIsolate,
+    isolate: House,
     live: Live,
 }
 
@@ -75,7 +75,7 @@ unsafe impl Send for Core {}
 
 impl Core {
     pub(super) fn new(blank: Blank, app: Arc<App>, link: Link, id: WorkerId) -> (Self, Arc<ledger::Entry>) {
-        let (isolate, made) = blank.into_parts();
+        let (mut isolate, made) = blank.into_parts();
         let subject = Arc::new(Subject::new(id, app.clone(), isolate.handle(), link.outbox().clone()));
         let state = State::new(app, link);
         let Made { context, entry } = ManuallyDrop::into_inner(made);

@@ -161,7 +161,7 @@ impl Worker {
     }
 
     /// The same out of a spare, which must have room for the app's memory limit.
-    pub async fn start_from(blank: Blank, app: Arc<App>, place: Place) -> Result<Self, Failure> {
+    pub async fn start_from(mut blank: Blank, app: Arc<App>, place: Place) -> Result<Self, Failure> {
         blank.settle(app.limits.heap);
         Self::begin(blank, app, place).await
     }
@@ -173,7 +173,7 @@ impl Worker {
 
     /// Compiles what `app` begins with and keeps the code for its workers, so that the first need not. Runs nothing of it, and
     /// says nothing about what does not compile: the first worker will. Takes a while; `blank` is used up.
-    pub fn compile(blank: Blank, app: &App) {
+    pub fn compile(mut blank: Blank, app: &App) {
         blank.settle(app.limits.heap);
         Self::make(blank, Arc::new(app.twin()), Place::Inline).shared.compile();
     }

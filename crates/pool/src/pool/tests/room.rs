@@ -42,6 +42,40 @@ async fn a_thing_that_came_back_late_is_recently_used() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_thing_that_is_given_back_was_used_when_its_user_says() {
+    let (pool, shop) = pool(PoolLimits { things: 2, ..PLENTY });
+    let (one, two) = (pool.shelf(1, ONE), pool.shelf(2, ONE));
+    for shelf in [&one, &two] {
+        drop(shelf.acquire().await.unwrap());
+    }
+    pass(STEP).await;
+    let early = Instant::now();
+    pass(STEP).await;
+    drop(two.try_acquire_briefly().unwrap());
+    pass(STEP).await;
+    one.try_acquire_briefly().unwrap().give_back(early);
+    let stats = (one.stats(), two.stats());
+    assert_eq!((stats.0.leased, stats.0.hits, stats.1.leased, stats.1.hits), (0, 1, 0, 1));
+    use_once(&pool, 3).await;
+    assert_eq!(keys_left(&shop), [2, 3], "1 came back last, and was used first");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_leased_for_a_moment_can_be_kept() {
+    let (pool, shop) = pool(PoolLimits { things: 1, ..PLENTY });
+    let shelf = pool.shelf(1, ONE);
+    drop(shelf.acquire().await.unwrap());
+    let lease = shelf.try_acquire_briefly().unwrap().keep();
+    drop(shelf);
+    let mut waiting = waiting(&pool.shelf(2, ONE));
+    pass(MAKING).await;
+    assert!(waiting.poll().is_none() && keys_left(&shop) == [1], "it is leased");
+    drop(lease);
+    pass(MAKING).await;
+    assert_eq!(waiting.poll().unwrap().unwrap().key, 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_finds_no_room_waits_until_anything_anywhere_is_idle() {
     let (pool, shop) = pool(PoolLimits { things: 1, ..PLENTY });
     let (one, two, three) = (pool.shelf(1, ONE), pool.shelf(2, ONE), pool.shelf(3, ONE));
