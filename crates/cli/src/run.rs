@@ -78,7 +78,8 @@ async fn answer(listener: TcpListener, config: Config, cell: Cell, host: AppHost
     // The handler inside runs on the runtime's own threads, not on this one.
     let patience = config.drain_timeout;
     let server = Server::new(config, Arc::new(host));
-    let summary = tokio::spawn(server.serve(vec![Listener::Plain(listener)], stop)).await?;
+    let listener = listener.into_std().and_then(Listener::plain).context("cannot listen")?;
+    let summary = tokio::spawn(server.serve(vec![listener], stop)).await?;
     // What waitUntil was given has the same time again.
     if tokio::time::timeout(patience, cell.close()).await.is_err() {
         tracing::warn!("Workers outlived the drain");

@@ -307,13 +307,12 @@ async fn keep_pace(control: Control) {
 fn administer(config: AdminConfig, control: &Control) -> io::Result<(oneshot::Sender<()>, JoinHandle<()>)> {
     let AdminConfig { listener, token } = config;
     let address: SocketAddr = listener.local_addr()?;
-    listener.set_nonblocking(true)?;
-    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let listener = Listener::plain(listener)?;
     let config = Config { default_host: address.to_string(), max_body: LARGEST_UPLOAD, ..Config::default() };
     let server = Server::new(config, Arc::new(Admin::new(control.clone(), &token)));
     let (stop, stopped) = oneshot::channel();
     let ended = tokio::spawn(async move {
-        server.serve(vec![Listener::Plain(listener)], stopped).await;
+        server.serve(vec![listener], stopped).await;
     });
     Ok((stop, ended))
 }

@@ -2,21 +2,19 @@
 //! `cargo run --release -p hearth-gateway --example hello [ADDRESS] [THREADS]`
 
 use std::future::Ready;
+use std::net::TcpListener;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use hearth_core::{Body, Dispatch, Dispatched, Failure, Headers, Request, Response};
-use hearth_gateway::{Config, Server};
-use tokio::net::TcpListener;
+use hearth_gateway::{Config, Listener, Server};
 
 struct Hello;
 
 impl Dispatch for Hello {
     fn dispatch(&self, _: Request) -> Dispatched<impl Future<Output = Result<Response, Failure>> + Send> {
-        let mut headers = Headers::with_capacity(1, 40);
-        headers.push(b"content-type", b"text/plain;charset=UTF-8");
         let body = Body::Full(Bytes::from_static(b"Hello, World!"));
-        Dispatched::<Ready<_>>::Answered(Ok(Response::new(200, headers, body)))
+        Dispatched::<Ready<_>>::Answered(Ok(Response::new(200, Headers::TEXT, body)))
     }
 }
 
@@ -25,10 +23,10 @@ fn main() -> std::io::Result<()> {
     let address = args.next().unwrap_or_else(|| "127.0.0.1:8080".to_owned());
     let threads = args.next().and_then(|n| n.parse().ok()).unwrap_or(1);
     tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?.block_on(async {
-        let listener = TcpListener::bind(&address).await?;
+        let listener = Listener::plain(TcpListener::bind(&address)?)?;
         // On a task of its own, as in the real server, so that the accept loop runs on a worker.
         let server = Server::new(Config::default(), Arc::new(Hello));
-        let summary = server.serve(vec![listener.into()], std::future::pending::<()>()).await;
+        let summary = server.serve(vec![listener], std::future::pending::<()>()).await;
         println!("{summary:?}");
         Ok(())
     })

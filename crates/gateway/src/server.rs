@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hearth_core::Dispatch;
-use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -28,7 +28,7 @@ use crate::peer::{Peer, Trust};
 use crate::rates::Rates;
 use crate::request_id::Ids;
 use crate::rescue::FailureLog;
-use crate::rounds::Circles;
+use crate::rounds::{Circles, Doorway};
 use crate::stats::{Stats, Summary};
 use crate::tls::{Certificates, Handshake};
 
@@ -53,7 +53,7 @@ pub enum Idle {
 #[derive(Debug)]
 pub enum Listener {
     /// HTTP/1, and HTTP/2 for clients that know.
-    Plain(TcpListener),
+    Plain(Doorway),
     /// HTTP/2 and HTTP/1 over TLS.
     Tls(TcpListener, Arc<Certificates>),
     /// Fronts of ours in other processes ([`Hop`](crate::Hop)). Whoever can connect is believed.
@@ -152,9 +152,7 @@ async fn accept<D: Dispatch>(listener: Listener, shared: Arc<Shared<D>>, door: D
         };
         match accepted {
             Incoming::Plain(stream) => {
-                let adopted = stream
-                    .into_std()
-                    .and_then(|socket| door.circles.adopt(socket, |socket| Box::pin(serve(Accepted::Plain(socket)))));
+                let adopted = door.circles.adopt(stream, |socket| Box::pin(serve(Accepted::Plain(socket))));
                 if let Err(error) = adopted {
                     pause(&error).await;
                 }
@@ -193,7 +191,7 @@ fn admit<D>(
 
 /// A connection that has no place yet.
 enum Incoming {
-    Plain(TcpStream),
+    Plain(std::net::TcpStream),
     Tls(Handshake),
     Hop(UnixStream),
 }
@@ -201,32 +199,27 @@ enum Incoming {
 // === impl Listener ===
 
 impl Listener {
-    /// The next connection. One from a hop has no address.
+    /// Must be called on the runtime that is to serve.
+    pub fn plain(listener: std::net::TcpListener) -> io::Result<Self> {
+        Doorway::open(listener).map(Self::Plain)
+    }
+
+    /// The next connection. One from a hop has no address. Answers go out in one write each, and waiting for more would only
+    /// delay them: hence no delay; without it all works, but slower.
     async fn accept(&self) -> io::Result<(Incoming, Option<SocketAddr>)> {
         Ok(match self {
             Self::Plain(socket) => {
-                let (stream, address) = accept_tcp(socket).await?;
+                let (stream, address) = socket.accept().await?;
+                let _ = stream.set_nodelay(true);
                 (Incoming::Plain(stream), Some(address))
             }
             Self::Tls(socket, certificates) => {
-                let (stream, address) = accept_tcp(socket).await?;
+                let (stream, address) = socket.accept().await?;
+                let _ = stream.set_nodelay(true);
                 (Incoming::Tls(certificates.handshake(stream)), Some(address))
             }
             Self::Hop(socket) => (Incoming::Hop(socket.accept().await?.0), None),
         })
-    }
-}
-
-async fn accept_tcp(socket: &TcpListener) -> io::Result<(TcpStream, SocketAddr)> {
-    let (stream, address) = socket.accept().await?;
-    // Answers go out in one write each; waiting for more would only delay them. Without it all works, but slower.
-    let _ = stream.set_nodelay(true);
-    Ok((stream, address))
-}
-
-impl From<TcpListener> for Listener {
-    fn from(socket: TcpListener) -> Self {
-        Self::Plain(socket)
     }
 }
 

@@ -100,7 +100,7 @@ pub(super) fn listeners(
         .into_iter()
         .zip(&plan.listeners)
         .map(|(fd, kind)| match (kind, certificates) {
-            (ListenerPlan::Plain(_), _) => Ok(Listener::Plain(tcp(fd)?)),
+            (ListenerPlan::Plain(_), _) => Ok(Listener::plain(TcpListener::from(fd))?),
             (ListenerPlan::Tls(_), Some(certificates)) => Ok(Listener::Tls(tcp(fd)?, certificates.clone())),
             (ListenerPlan::Tls(_), None) => Err(TlsError::None.into()),
             (ListenerPlan::Hop(_), _) => Ok(Listener::Hop(unix(fd)?)),

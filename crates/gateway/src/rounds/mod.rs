@@ -21,6 +21,7 @@
 //!
 //! A panic in a connection ends that connection alone.
 
+mod doorway;
 mod luggage;
 mod moment;
 mod seats;
@@ -46,6 +47,7 @@ use self::luggage::{Buffers, Luggage};
 use self::seats::{Guest, HandId, Rest, SeatId, Seats};
 use self::socket::Watched;
 
+pub use self::doorway::Doorway;
 pub use self::moment::{poll_allowance, put_off};
 pub use self::socket::{Foreseen, Socket};
 

@@ -59,7 +59,7 @@ where
     F: Fn(Request) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Answer> + Send + 'static,
 {
-    start_on(config, Listener::Plain, handler).await
+    start_on(config, |socket| Listener::plain(socket.into_std().unwrap()).unwrap(), handler).await
 }
 
 pub async fn start_tls<F, Fut>(config: Config, certificates: Arc<Certificates>, handler: F) -> Running
