@@ -42,8 +42,7 @@ impl McpListener {
         sessions: Value,
     ) -> io::Result<Self> {
         let address = listener.local_addr()?;
-        listener.set_nonblocking(true)?;
-        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let listener = Listener::plain(listener)?;
         let drain_timeout = config.drain_timeout;
         let front = Arc::new(McpFront::new(config, address, sandboxes));
         front.talk().resume(sessions);
@@ -59,7 +58,7 @@ impl McpListener {
         let server = Server::new(config, front.clone());
         let (stop, stopped) = oneshot::channel();
         let ended = tokio::spawn(async move {
-            server.serve(vec![Listener::Plain(listener)], stopped).await;
+            server.serve(vec![listener], stopped).await;
         });
         Ok(Self { address, front, stop, ended })
     }
