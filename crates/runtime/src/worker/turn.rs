@@ -67,13 +67,15 @@ impl Live {
         self.turns = self.turns.wrapping_add(1);
         state.app.pace.note(finished.cpu);
         self.tasks_due |= finished.cpu >= LONG || self.turns % TASK_TURNS == 0;
+        // What stopped the turn is what it exceeded, whatever a look at its memory finds after that.
+        let stopped = isolate.heap().exceeded().or(finished.exceeded);
         if finished.cpu >= LONG {
             isolate.check_heap();
         }
         if let Some(entry) = state.requests.borrow_mut().get(request) {
             entry.charge(finished.cpu);
         }
-        let exceeded = isolate.heap().exceeded().or(finished.exceeded);
+        let exceeded = stopped.or(isolate.heap().exceeded());
         if exceeded.is_some() || isolate.is_execution_terminating() || state.is_poisoned() {
             return Err(Killed { request, exceeded });
         }
