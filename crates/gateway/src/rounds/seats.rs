@@ -241,6 +241,7 @@ impl Seats {
 
     /// Nobody rests any more, and nobody who is there stays: guests and hands, to be dropped and woken without the lock. Who is
     /// away stays with its hand.
+    #[expect(clippy::vec_box, reason = "they are in boxes already")]
     pub(super) fn close(&mut self) -> (Vec<Box<Guest>>, Vec<Waker>) {
         self.door = Door::Closed;
         self.due.clear();
