@@ -111,7 +111,7 @@ impl Keeper {
     async fn start_pinned(&self, app: Arc<App>) -> Result<Kept, Failure> {
         let no_thread = |error| Failure::Internal { message: format!("no thread for a pinned worker: {error}") };
         let pinned = self.pinned.settle().await.map_err(no_thread)?;
-        let (blank, place) = (self.blanks.take(app.limits.heap), pinned.place());
+        let (blank, place) = (self.blanks.take(app.limits.heap), pinned.place(self.lane.clone()));
         let started = pinned.handle().spawn(async move { Worker::start_from(blank, app, place).await });
         let worker = started.await.map_err(|_| Failure::Internal { message: "a pinned thread has ended".into() })??;
         Ok(Kept { worker, _pinned: Some(Arc::new(pinned)) })

@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hearth_runtime::{Desk, Place, THREAD_STACK};
+use hearth_runtime::{Desk, Lane, Place, THREAD_STACK};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{OnceCell, watch};
 
@@ -77,8 +77,8 @@ impl Pinned {
         &self.thread.handle
     }
 
-    pub(crate) fn place(&self) -> Place {
-        Place::Pinned(self.thread.desk.clone())
+    pub(crate) fn place(&self, lane: Lane) -> Place {
+        Place::Pinned(self.thread.desk.clone(), lane)
     }
 }
 

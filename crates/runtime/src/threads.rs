@@ -6,9 +6,10 @@
 //! - the lane: threads of low priority, made when needed, for the turns of apps that are known to be slow;
 //! - threads like the first, made when needed, for the turns of apps that are not known at all (see [`crate::trial`]);
 //! - a pulse beside the lane, for the kernel's sake (see [`hearth_jail::pulse`]);
-//! - one thread that destroys what is no longer needed: disposing of an isolate takes a third of a millisecond.
+//! - one thread that destroys what is no longer needed: disposing of an isolate takes a third of a millisecond. What a worker
+//!   leaves behind that was stopped may take a quarter of a second, and is cleared away in the lane.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
@@ -78,6 +79,14 @@ struct Ranks {
 
 thread_local! {
     static RESERVE_HERE: RefCell<Option<Arc<Reserve>>> = const { RefCell::new(None) };
+    static DUTY_HERE: Cell<Duty> = const { Cell::new(Duty::ToOthers) };
+}
+
+/// Whether anybody may wait for what a thread does next.
+#[derive(Clone, Copy)]
+enum Duty {
+    ToOthers,
+    ToNobody,
 }
 
 /// The reserve of the runtime that this thread works for.
@@ -118,10 +127,14 @@ impl Threads {
             .thread_keep_alive(LANE_KEEP)
             .thread_stack_size(THREAD_STACK)
             .thread_name("hearth-lane")
-            .on_thread_start(lower_priority)
+            .on_thread_start(|| {
+                lower_priority();
+                DUTY_HERE.set(Duty::ToNobody);
+            })
             .build()?;
         let (leftovers, to_destroy) = mpsc::channel::<Leftover>();
         std::thread::Builder::new().name("hearth-disposal".into()).stack_size(THREAD_STACK).spawn(move || {
+            DUTY_HERE.set(Duty::ToNobody);
             for destroy in to_destroy {
                 // A panic in there has been reported; the next one is no worse for it.
                 let _ = catch_unwind(AssertUnwindSafe(destroy));
@@ -184,6 +197,14 @@ impl Lane {
     pub fn dispose(&self, destroy: impl FnOnce() + Send + 'static) {
         // The thread is there for as long as this sender is.
         let _ = self.leftovers.send(Box::new(destroy));
+    }
+
+    /// Drops something large where nobody waits for it: here, if this is such a thread.
+    pub(crate) fn clear_away(&self, thing: impl Send + 'static) {
+        match DUTY_HERE.get() {
+            Duty::ToNobody => drop(thing),
+            Duty::ToOthers => self.run(move || drop(thing)),
+        }
     }
 
     /// Runs `work` on a thread of low priority, and waits for what it brings. `None` when it panicked or all is ending.

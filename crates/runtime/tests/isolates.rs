@@ -7,8 +7,10 @@ mod lazy;
 #[path = "support/one_module.rs"]
 mod one_module;
 
+use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use hearth_core::failure::LoadFailure;
@@ -40,7 +42,7 @@ fn main() {
         .unwrap();
     let bench = Bench { platform, snapshot, runtime };
     type Case = (&'static str, fn(&Bench));
-    let cases: [Case; 20] = [
+    let cases: [Case; 21] = [
         ("isolates_are_dropped_in_any_order_by_any_thread", isolates_are_dropped_in_any_order_by_any_thread),
         ("an_isolate_moves_between_threads", an_isolate_moves_between_threads),
         ("a_thread_comes_back_to_the_isolate_it_was_in", a_thread_comes_back_to_the_isolate_it_was_in),
@@ -56,6 +58,10 @@ fn main() {
         ("a_worker_counts_its_requests", a_worker_counts_its_requests),
         ("what_fails_to_load_says_why", what_fails_to_load_says_why),
         ("a_killed_worker_is_gone_and_says_why", a_killed_worker_is_gone_and_says_why),
+        (
+            "what_a_worker_leaves_behind_is_cleared_away_in_the_lane",
+            what_a_worker_leaves_behind_is_cleared_away_in_the_lane,
+        ),
         ("a_panic_in_an_op_ends_its_worker_alone", a_panic_in_an_op_ends_its_worker_alone),
         ("a_spare_settles_on_the_thread_that_uses_it", a_spare_settles_on_the_thread_that_uses_it),
         ("a_rehearsal_leaves_nothing_behind", a_rehearsal_leaves_nothing_behind),
@@ -420,6 +426,57 @@ fn a_killed_worker_is_gone_and_says_why(bench: &Bench) {
         assert_eq!(worker.health(), Health::Gone);
         assert!(matches!(worker.fetch(get("/")).await, Err(Failure::Collateral(_))));
     });
+}
+
+/// While the lane has no thread to spare, heaps stay as they are: so no thread that serves others destroys them.
+fn what_a_worker_leaves_behind_is_cleared_away_in_the_lane(bench: &Bench) {
+    let threads = Threads::start(1).unwrap();
+    let (platform, snapshot, lane) = (bench.platform, bench.snapshot.clone(), threads.lane());
+    let (release, held) = mpsc::channel::<()>();
+    let held = Arc::new(Mutex::new(held));
+    bench.run(async move {
+        let mut app = app("export default { fetch() { for (;;); } };", ByteSize(0));
+        Arc::get_mut(&mut app).unwrap().limits.cpu = Duration::from_millis(50);
+        let start = || async {
+            let blank = Blank::new(platform, &snapshot, app.limits.heap);
+            Worker::start_from(blank, app.clone(), Place::InlineOrLane(lane.clone())).await.unwrap()
+        };
+        let (stopped, dropped) = (start().await, start().await);
+        // More than it has threads.
+        let mut full: Vec<_> = (0..200)
+            .map(|_| {
+                let held = held.clone();
+                // An error is the other end's drop, which is what it waits for.
+                Box::pin(lane.make(move || drop(held.lock().map(|held| held.recv()))))
+            })
+            .collect();
+        poll_fn(|cx| {
+            assert!(full.iter_mut().all(|one| one.as_mut().poll(cx).is_pending()));
+            Poll::Ready(())
+        })
+        .await;
+
+        assert!(matches!(stopped.fetch(get("/")).await, Err(Failure::Limit(_))), "the answer does not wait");
+        assert_eq!(stopped.health(), Health::Gone);
+        let mut rest = Box::pin(stopped.at_rest());
+        poll_fn(|cx| {
+            assert!(rest.as_mut().poll(cx).is_pending(), "its heap is still there");
+            Poll::Ready(())
+        })
+        .await;
+        drop(dropped);
+        assert!(Arc::strong_count(&app) > 2, "so is that of one that was let go: {}", Arc::strong_count(&app));
+
+        drop(release);
+        tokio::time::timeout(PATIENCE, rest).await.unwrap();
+        let began = Instant::now();
+        // What is left are ours and the stopped worker's.
+        while Arc::strong_count(&app) > 2 {
+            assert!(began.elapsed() < PATIENCE, "{}", Arc::strong_count(&app));
+            tokio::task::yield_now().await;
+        }
+    });
+    threads.shut_down(Duration::ZERO);
 }
 
 fn a_panic_in_an_op_ends_its_worker_alone(bench: &Bench) {

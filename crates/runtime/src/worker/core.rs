@@ -10,6 +10,7 @@ use hearth_core::websocket::Close;
 use hearth_core::{Failure, Request, RequestId, Response};
 use tokio::sync::oneshot;
 
+use super::chore::Chore;
 use super::event::Event;
 use super::life::{answer, drain};
 use super::loading::Loading;
@@ -36,7 +37,7 @@ enum Life {
 }
 
 /// A worker's context, and the isolate that it lives in.
-struct Alive {
+pub(super) struct Alive {
     isolate: House,
     live: Live,
 }
@@ -69,9 +70,9 @@ pub(super) struct Live {
 #[derive(Clone, Copy, Default)]
 pub(super) struct Handlers(pub(super) u32);
 
-// SAFETY: what is not Send in here are handles of V8's and Rc's that only this worker has; they are used by whoever holds
-// the worker's lock, with the isolate locked and entered, and dropped the same way (`Alive::drop`).
-unsafe impl Send for Core {}
+// SAFETY: what is not Send in here are handles of V8's and Rc's that only this worker has; they are used by whoever has the
+// value to itself, with the isolate locked and entered, and dropped the same way (`Alive::drop`).
+unsafe impl Send for Alive {}
 
 impl Core {
     pub(super) fn new(blank: Blank, app: Arc<App>, link: Link, id: WorkerId) -> (Self, Arc<ledger::Entry>) {
@@ -196,10 +197,20 @@ impl Core {
         }
     }
 
+    /// What was alive, unless it is gone already. Whoever comes from now on hears why.
+    pub(super) fn end(&mut self, why: Failure) -> Option<Box<Alive>> {
+        match std::mem::replace(&mut self.life, Life::Gone(why)) {
+            Life::Live(alive) => Some(alive),
+            Life::Gone(_) => None,
+        }
+    }
+
     /// Ends the worker: `culprit` fails with `failure`, all others with `others`.
     fn condemn(&mut self, shared: &Arc<Shared>, culprit: RequestId, failure: Failure, others: Failure) {
         shared.vitals.gone.store(true, Ordering::Relaxed);
-        let Life::Live(mut alive) = std::mem::replace(&mut self.life, Life::Gone(others.clone())) else { return };
+        let Some(mut alive) = self.end(others.clone()) else { return };
+        // Begun before anybody hears of the end.
+        let clearing = Chore::begin(&shared.vitals);
         let live = &mut alive.live;
         shared.vitals.outbox.take().fail(&failure);
         let app = live.state.app.name.clone();
@@ -216,12 +227,12 @@ impl Core {
                 drop(answer(reply, if id == culprit { failure.clone() } else { others.clone() }, Letter::send));
             }
         }
-        drop(alive);
-        shared.vitals.set_active(0);
-        shared.vitals.end_keeping();
         while let Some(event) = shared.pop() {
             event.refuse(&others);
         }
+        shared.vitals.set_active(0);
+        // Dropped in this order.
+        shared.seat.clear_away((alive, clearing));
     }
 
     pub(super) fn condemn_after_panic(&mut self, shared: &Arc<Shared>) {

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use super::chore::Chore;
 use super::core::{Core, Live};
-use super::{Link, Shared, Vitals};
+use super::{Link, Shared};
 
 /// From the end of the first request on, and between two tries.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -27,8 +28,7 @@ enum Try {
 
 impl Link {
     pub(super) fn keep_code_later(&self) {
-        self.vitals.keeping.store(true, Ordering::SeqCst);
-        let (shared, vitals) = (self.shared.clone(), self.vitals.clone());
+        let (shared, keeping) = (self.shared.clone(), Chore::begin(&self.vitals));
         self.runtime.spawn(async move {
             for _ in 0..TRIES {
                 tokio::time::sleep(PAUSE).await;
@@ -37,13 +37,16 @@ impl Link {
                     break;
                 }
             }
-            vitals.end_keeping();
+            drop(keeping);
         });
     }
 }
 
 impl Shared {
     fn keep_code(self: &Arc<Self>) -> Try {
+        if self.vitals.gone.load(Ordering::Relaxed) {
+            return Try::Done;
+        }
         if !self.may_step_in() {
             return Try::Again;
         }
@@ -70,15 +73,6 @@ impl Shared {
         };
         if catch_unwind(AssertUnwindSafe(|| compile(&mut core))).is_err() {
             core.condemn_after_panic(self);
-        }
-    }
-}
-
-impl Vitals {
-    pub(super) fn end_keeping(&self) {
-        self.keeping.store(false, Ordering::SeqCst);
-        if self.awaited.load(Ordering::SeqCst) {
-            self.at_rest.notify_waiters();
         }
     }
 }

@@ -9,6 +9,7 @@
 //! who ask. Its owner makes another.
 
 mod account;
+mod chore;
 mod core;
 mod desk;
 mod ends;
@@ -67,7 +68,7 @@ pub(crate) use self::outbox::Outbox;
 /// Events that one holder handles before it lets others have their turn.
 const BATCH: usize = 128;
 
-/// A handle; clones are the same worker. The isolate is destroyed with the last of them.
+/// A handle; clones are the same worker. The isolate is destroyed after the last of them, where nobody waits for that.
 #[derive(Clone)]
 pub struct Worker {
     shared: Arc<Shared>,
@@ -113,8 +114,8 @@ struct Vitals {
     account: Account,
     /// The number of the thread that entered the isolate last; 0: none has.
     home: AtomicU64,
-    /// Its code is going to be kept, after which it may be at rest.
-    keeping: AtomicBool,
+    /// What is under way besides requests, after which it may be at rest.
+    chores: AtomicU32,
     /// Somebody waits for the worker to have nothing to do.
     awaited: AtomicBool,
     at_rest: Notify,
@@ -335,14 +336,14 @@ impl Worker {
         }
     }
 
-    /// Ready when it has nothing to do, waitUntil included, or is gone.
+    /// Ready when it has nothing to do, waitUntil included, or is gone and its memory given back.
     pub async fn at_rest(&self) {
         let vitals = &self.shared.vitals;
         loop {
             let mut rest = std::pin::pin!(vitals.at_rest.notified());
             rest.as_mut().enable();
             vitals.awaited.store(true, Ordering::SeqCst);
-            if vitals.active.load(Ordering::SeqCst) == 0 && !vitals.keeping.load(Ordering::SeqCst) {
+            if vitals.active.load(Ordering::SeqCst) == 0 && vitals.chores.load(Ordering::SeqCst) == 0 {
                 return;
             }
             rest.await;
@@ -458,6 +459,12 @@ impl Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         self.timer.close();
+        // Whoever had it last may have others to serve.
+        let over = Failure::Internal { message: "nobody has the worker any more".into() };
+        let core = self.core.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(alive) = core.end(over) {
+            self.seat.clear_away(alive);
+        }
     }
 }
 

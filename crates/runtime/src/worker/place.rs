@@ -19,8 +19,9 @@ pub enum Place {
     Inline,
     /// The same once the app is known to be quick; until then apart from others, in the lane if it is slow.
     InlineOrLane(Lane),
-    /// On the thread that starts it, which must run a single-threaded tokio runtime and serve this desk.
-    Pinned(Arc<Desk>),
+    /// On the thread that starts it, which must run a single-threaded tokio runtime and serve this desk. What it leaves behind
+    /// is cleared away in the lane.
+    Pinned(Arc<Desk>, Lane),
 }
 
 pub(super) struct Seat {
@@ -32,7 +33,7 @@ pub(super) struct Seat {
 enum Kind {
     Inline,
     InlineOrLane(Lane),
-    Pinned(ThreadNumber, Arc<Desk>),
+    Pinned(ThreadNumber, Arc<Desk>, Lane),
 }
 
 /// Where turns run that keep away from quick apps'. Who is further out may enter what belongs further in.
@@ -57,7 +58,7 @@ impl Seat {
         let kind = match place {
             Place::Inline => Kind::Inline,
             Place::InlineOrLane(lane) => Kind::InlineOrLane(lane),
-            Place::Pinned(desk) => Kind::Pinned(this_thread(), desk),
+            Place::Pinned(desk, lane) => Kind::Pinned(this_thread(), desk, lane),
         };
         Self { kind, called: AtomicBool::new(false) }
     }
@@ -65,8 +66,17 @@ impl Seat {
     /// Looks out for what somebody who was called will bring, where that may be soon.
     pub(super) fn look_for<T>(&self, answer: impl FnMut() -> Option<T>) -> Option<T> {
         match &self.kind {
-            Kind::Pinned(_, desk) => desk.look_for(answer),
+            Kind::Pinned(_, desk, _) => desk.look_for(answer),
             Kind::Inline | Kind::InlineOrLane(_) => None,
+        }
+    }
+
+    /// Drops what a worker leaves behind. A heap that has grown to its limit takes tens of milliseconds and more, in which
+    /// no turn runs: nobody would come to cover for a thread that others need.
+    pub(super) fn clear_away(&self, remains: impl Send + 'static) {
+        match &self.kind {
+            Kind::Inline => drop(remains),
+            Kind::InlineOrLane(lane) | Kind::Pinned(_, _, lane) => lane.clear_away(remains),
         }
     }
 }
@@ -77,7 +87,7 @@ impl Shared {
         match &self.seat.kind {
             Kind::Inline => true,
             Kind::InlineOrLane(lane) => self.app.pace.is_quick() || APART.get() >= self.belongs(lane),
-            Kind::Pinned(home, _) => *home == this_thread(),
+            Kind::Pinned(home, ..) => *home == this_thread(),
         }
     }
 
@@ -116,7 +126,7 @@ impl Shared {
                 Some(Apart::Trial) => lane.trial().run(move || shared.come_apart(Apart::Trial)),
                 Some(Apart::Lane) => lane.run(move || shared.come_apart(Apart::Lane)),
             },
-            Kind::Pinned(_, desk) => desk.call(shared),
+            Kind::Pinned(_, desk, _) => desk.call(shared),
         }
     }
 
