@@ -39,6 +39,16 @@ struct Attributes {
 
 /// For the calling thread. Kernels before 6.12 do not know it and ignore it; theirs look at who had less.
 pub fn ask_for_short_slices(heirs: Heirs) {
+    ask_for(SHORT, heirs);
+}
+
+/// For the calling thread, as if it had never asked: while it computes, those with short ones come first.
+pub fn ask_for_ordinary_slices() {
+    // What the kernel takes for no wish.
+    ask_for(Duration::ZERO, Heirs::Alike);
+}
+
+fn ask_for(slice: Duration, heirs: Heirs) {
     // SAFETY: demands nothing of memory; 0 names the calling thread.
     let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
     let attributes = Attributes {
@@ -50,7 +60,7 @@ pub fn ask_for_short_slices(heirs: Heirs) {
         },
         nice,
         priority: 0,
-        runtime: SHORT.as_nanos() as u64,
+        runtime: slice.as_nanos() as u64,
         deadline: 0,
         period: 0,
     };

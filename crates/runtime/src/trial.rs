@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
+use crate::cover::Backing;
 use crate::platform::THREAD_STACK;
 
 /// Turns at once. Beyond that they run where quick ones do: apps that fill these threads keep no others from their start.
@@ -28,12 +29,13 @@ struct UnderWay(Arc<AtomicUsize>);
 
 impl Trial {
     /// Goes on for as long as the runtime.
-    pub(crate) fn start() -> io::Result<(Runtime, Self)> {
+    pub(crate) fn start(backing: Backing) -> io::Result<(Runtime, Self)> {
         let runtime = Builder::new_current_thread()
             .max_blocking_threads(MOST)
             .thread_keep_alive(KEEP)
             .thread_stack_size(THREAD_STACK)
             .thread_name("hearth-trial")
+            .on_thread_start(move || backing.settle_here())
             .build()?;
         let trial = Self { threads: runtime.handle().clone(), under_way: Arc::default() };
         Ok((runtime, trial))
@@ -62,13 +64,13 @@ impl Drop for UnderWay {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::sync::mpsc;
+    use std::sync::{Weak, mpsc};
 
     use super::*;
 
     #[test]
     fn it_is_full_while_all_its_threads_are_held() {
-        let (runtime, trial) = Trial::start().unwrap();
+        let (runtime, trial) = Trial::start(Backing { reserve: None, pulse: Weak::new() }).unwrap();
         let (say, said) = mpsc::channel();
         let releases: Vec<mpsc::Sender<()>> = (0..MOST)
             .map(|_| {

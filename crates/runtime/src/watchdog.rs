@@ -7,7 +7,7 @@
 //! happens while the watchdog looks, and a turn is not over before that, it can never hit the turn after the one that was meant.
 //!
 //! States of a turn: `Running -> Terminated -> Stuck`; disarming leaves any of them. A turn that outlives a tick is covered
-//! by a thread from the reserve (`threads.rs`) until its end; one of an app that nobody knows, sooner.
+//! by a thread from the reserve (`cover.rs`) until its end; one of an app that nobody knows, sooner.
 //!
 //! Slots remember their latest turns, so that one can ask whether anybody else is at work ([`are_others_at_work`]).
 
@@ -25,7 +25,7 @@ use hearth_jail::breadcrumbs::{Breadcrumbs, Crumb, Doing, Who};
 
 use self::lent::{Lent, Own};
 use crate::app::App;
-use crate::threads::{Reserve, reserve_here};
+use crate::cover::{Backing, Cover};
 use crate::worker::{Outbox, WorkerId};
 
 /// How often running turns are looked at.
@@ -117,7 +117,7 @@ struct Watchdog {
 struct Slot {
     clock: libc::clockid_t,
     /// Who takes over when the thread is held up.
-    reserve: Option<Arc<Reserve>>,
+    backing: Option<Backing>,
     /// What the thread runs, while it runs something.
     turn: Arc<Lent<Armed>>,
     latest: Latest,
@@ -139,7 +139,7 @@ struct Armed {
     started: Instant,
     sample: Option<Sample>,
     phase: Phase,
-    cover: Cover,
+    cover: Option<Cover>,
 }
 
 /// The subject of a turn, for as long as the turn is armed: a handle of its own would cost two locked instructions.
@@ -165,13 +165,6 @@ enum Seen {
     Turns,
     /// One that nobody can tell the length of, on a thread that has other things to do.
     Uncovered,
-}
-
-/// Whether somebody works in place of the turn's thread.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Cover {
-    Nobody,
-    Reserve,
 }
 
 enum Phase {
@@ -270,7 +263,7 @@ impl Turn {
                 started: now,
                 sample: None,
                 phase: Phase::Running,
-                cover: Cover::Nobody,
+                cover: None,
             });
         });
         if dog.asleep.load(Ordering::Relaxed) {
@@ -304,9 +297,7 @@ fn disarm() -> Option<Finished> {
             None => armed.started.elapsed().min(UNSEEN),
             Some(Sample { clock, before, .. }) => before + cpu_time(slot.clock).unwrap_or(clock).saturating_sub(clock),
         };
-        if let (Cover::Reserve, Some(reserve)) = (armed.cover, &slot.reserve) {
-            reserve.stand_down();
-        }
+        armed.cover = None;
         let exceeded = match armed.phase {
             Phase::Running => None,
             Phase::Terminated { exceeded, .. } => Some(exceeded),
@@ -343,8 +334,8 @@ impl Watchdog {
     /// This thread's slot, from now on watched.
     fn seat(&self) -> Seat {
         let turn = Own::new();
-        let (clock, reserve, latest) = (thread_clock(), reserve_here(), Latest::default());
-        let slot = Arc::new(Slot { clock, reserve, turn: turn.shared(), latest });
+        let (clock, backing, latest) = (thread_clock(), Backing::here(), Latest::default());
+        let slot = Arc::new(Slot { clock, backing, turn: turn.shared(), latest });
         lock(&self.slots).push(slot.clone());
         let crumb = lock(&self.crumbs).as_ref().and_then(Breadcrumbs::claim);
         Seat { slot, turn, crumb }
@@ -415,14 +406,12 @@ impl Armed {
     /// What waits behind a long turn goes on elsewhere. The thread may even be the one that waits for I/O on behalf of all,
     /// and tokio does not notice that it is gone.
     fn call_cover(&mut self, slot: &Slot) -> Seen {
-        let (Cover::Nobody, Some(reserve)) = (self.cover, &slot.reserve) else { return Seen::Turns };
-        let unknown = self.subject.app.pace.gait() == Gait::Unknown;
-        if self.started.elapsed() < if unknown { SHORT_TICK } else { TICK } {
-            return if unknown { Seen::Uncovered } else { Seen::Turns };
+        let (None, Some(backing)) = (&self.cover, &slot.backing) else { return Seen::Turns };
+        let soon = backing.has_reserve() && self.subject.app.pace.gait() == Gait::Unknown;
+        if self.started.elapsed() < if soon { SHORT_TICK } else { TICK } {
+            return if soon { Seen::Uncovered } else { Seen::Turns };
         }
-        if reserve.call_up() {
-            self.cover = Cover::Reserve;
-        }
+        self.cover = backing.cover();
         Seen::Turns
     }
 

@@ -8,6 +8,7 @@ use hearth_core::Gait;
 use super::Shared;
 use super::desk::Desk;
 use super::event::Event;
+use crate::cover::GivingWay;
 use crate::isolate::{ThreadNumber, this_thread};
 use crate::threads::Lane;
 use crate::watchdog::are_others_at_work;
@@ -138,6 +139,7 @@ impl Shared {
     fn come_apart(self: Arc<Self>, place: Apart) {
         let runtime = self.runtime.clone();
         let _inside = runtime.enter();
+        let _giving_way = (place == Apart::Task).then(GivingWay::begin);
         APART.set(Some(place));
         self.come();
         APART.set(None);
