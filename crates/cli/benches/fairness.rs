@@ -9,7 +9,8 @@
 //!
 //! Read "typical", the median of the p99s of all quarter seconds, and its ratio to "alone": a virtual machine's host takes the
 //! cores away for milliseconds, some times a second, which is most of a p99 over some seconds, alone or not. And read it beside
-//! "busy": as many loops in processes that have nothing to do with Hearth, at the lowest priority there is.
+//! "busy": as many loops in processes that have nothing to do with Hearth, at the lowest priority there is. "machine" is how late
+//! a thread came at most that does nothing but sleep, at the highest priority: what no server could have helped.
 #![allow(clippy::unwrap_used)]
 
 #[allow(dead_code)]
@@ -37,6 +38,8 @@ const KNOWN_AFTER: Duration = Duration::from_secs(3);
 const WINDOW: Duration = Duration::from_millis(250);
 /// Until then all clients are connected.
 const GET_READY: Duration = Duration::from_millis(200);
+/// How long the thread sleeps that looks after the machine.
+const NAP: Duration = Duration::from_micros(500);
 /// Below this a late start is the client's own sleep, above it the server's doing.
 const OWN_DELAY: Duration = Duration::from_millis(1);
 
@@ -57,8 +60,8 @@ fn main() {
     let pace = Duration::from_secs_f64(f64::from(CLIENTS) * 5.0 / rate);
     println!("flags: {flags:?}; alone {rate:.0} requests/s, asked for {:.0}/s", rate / 5.0);
     println!(
-        "{:<18} {:>9} {:>9} {:>9} {:>9} {:>9}   {:>13} {:>11}",
-        "beside", "p50 µs", "typical", "p99", "p99.9", "max", "typical:alone", "p99:alone"
+        "{:<18} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}   {:>13} {:>11}",
+        "beside", "p50 µs", "typical", "p99", "p99.9", "max", "machine", "typical:alone", "p99:alone"
     );
     drop(server);
 
@@ -126,7 +129,8 @@ struct Answered {
 /// Requests that each client sends once every `pace`.
 fn open_loop(server: &Server, pace: Duration, length: Duration) -> Latencies {
     let begin = Instant::now() + GET_READY;
-    let all = std::thread::scope(|scope| {
+    let (all, machine) = std::thread::scope(|scope| {
+        let machine = scope.spawn(move || lateness(begin, length));
         let clients: Vec<_> = (0..CLIENTS)
             .map(|index| {
                 scope.spawn(move || {
@@ -146,9 +150,23 @@ fn open_loop(server: &Server, pace: Duration, length: Duration) -> Latencies {
                 })
             })
             .collect();
-        clients.into_iter().flat_map(|client| client.join().unwrap()).collect::<Vec<_>>()
+        let all = clients.into_iter().flat_map(|client| client.join().unwrap()).collect::<Vec<_>>();
+        (all, machine.join().unwrap())
     });
-    Latencies::of(&all, length)
+    Latencies { machine, ..Latencies::of(&all, length) }
+}
+
+/// How late a thread wakes up at most that has nothing to do and comes before all others.
+fn lateness(begin: Instant, length: Duration) -> Duration {
+    come_first();
+    std::thread::sleep(begin.saturating_duration_since(Instant::now()));
+    let mut most = Duration::ZERO;
+    while begin.elapsed() < length {
+        let asleep = Instant::now();
+        std::thread::sleep(NAP);
+        most = most.max(asleep.elapsed() - NAP);
+    }
+    most
 }
 
 /// Gives this thread real-time priority, or says once that it cannot be had.
@@ -163,10 +181,11 @@ fn come_first() {
     }
 }
 
-/// Sorted, and the p99s of all windows, sorted.
+/// Sorted, and the p99s of all windows, sorted; and what the machine did meanwhile.
 struct Latencies {
     all: Vec<Duration>,
     windows: Vec<Duration>,
+    machine: Duration,
 }
 
 impl Latencies {
@@ -183,7 +202,7 @@ impl Latencies {
             .map(|list| at(&list, 0.99))
             .collect();
         windows.sort_unstable();
-        Self { all: sorted(&mut answered.iter()), windows }
+        Self { all: sorted(&mut answered.iter()), windows, machine: Duration::ZERO }
     }
 
     fn typical(&self) -> f64 {
@@ -219,12 +238,13 @@ fn print(what: &str, row: &str, latencies: &Latencies, alone: Option<&Latencies>
         |of: fn(&Latencies) -> f64| alone.map_or(String::new(), |alone| format!("{:.2}", of(latencies) / of(alone)));
     let name = if row == what { what.to_owned() } else { format!("({what}) {row}") };
     println!(
-        "{name:<18} {:>9.0} {:>9.0} {:>9.0} {:>9.0} {:>9.0}   {:>13} {:>11}",
+        "{name:<18} {:>9.0} {:>9.0} {:>9.0} {:>9.0} {:>9.0} {:>9.0}   {:>13} {:>11}",
         latencies.at(0.5),
         latencies.typical(),
         latencies.at(0.99),
         latencies.at(0.999),
         latencies.at(1.0),
+        latencies.machine.as_secs_f64() * 1e6,
         ratio(Latencies::typical),
         ratio(|latencies| latencies.at(0.99)),
     );
