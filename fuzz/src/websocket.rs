@@ -1,19 +1,33 @@
-//! What a WebSocket's peer may send. The first byte says who reads (`c`: a client, anything else a server), the rest is frames.
+//! What a WebSocket's peer may send. The first byte says who reads (`c`: a client, `z`: one that takes
+//! compressed messages, anything else a server), the rest is frames.
 //! Messages may have 64 bytes here, so that limits are met.
 
 use bytes::BytesMut;
 use hearth_core::ByteSize;
 use hearth_core::websocket::Message;
-use hearth_websocket::{Decoder, Encoder, Outbox, Received, Role, parse_close};
+use hearth_websocket::{Decoder, Deflate, Encoder, Outbox, Received, Role, parse_close};
 
 const LIMIT: usize = 64;
 
 pub fn check(data: &[u8]) {
     let Some((who, data)) = data.split_first() else { return };
-    let role = if *who == b'c' { Role::Client } else { Role::Server };
-    let (received, refused) = decode(role, data, data.len());
+    let (role, deflate) = match who {
+        b'c' => (Role::Client, Deflate::Off),
+        b'z' => (Role::Client, Deflate::On),
+        _ => (Role::Server, Deflate::Off),
+    };
+    let (received, refused) = decode(role, deflate, data, data.len());
     for step in [1, 3] {
-        assert_eq!(decode(role, data, step), (received.clone(), refused), "in steps of {step}");
+        assert_eq!(decode(role, deflate, data, step), (received.clone(), refused), "in steps of {step}");
+    }
+    for received in &received {
+        if let Received::Message(message) = received {
+            assert!(message.len() <= LIMIT, "{} bytes", message.len());
+        }
+    }
+    if deflate == Deflate::On {
+        // What was compressed is not looked into by the plain reader.
+        return say_again(role, received);
     }
     let (plain, wrong) = read_plainly(role, data);
     assert_eq!(received, plain);
@@ -22,8 +36,9 @@ pub fn check(data: &[u8]) {
 }
 
 /// All that is in `data`, given in pieces of `step` bytes, and whether it was refused in the end.
-fn decode(role: Role, data: &[u8], step: usize) -> (Vec<Received>, bool) {
-    let (mut decoder, mut inbox) = (Decoder::new(role, ByteSize(LIMIT as u64)), BytesMut::new());
+fn decode(role: Role, deflate: Deflate, data: &[u8], step: usize) -> (Vec<Received>, bool) {
+    let mut decoder = Decoder::new(role, ByteSize(LIMIT as u64)).with(deflate);
+    let mut inbox = BytesMut::new();
     let mut received = Vec::new();
     for piece in data.chunks(step.max(1)) {
         inbox.extend_from_slice(piece);
@@ -33,7 +48,7 @@ fn decode(role: Role, data: &[u8], step: usize) -> (Vec<Received>, bool) {
                 Ok(None) => break,
                 Err(violation) => {
                     assert_eq!(decoder.decode(&mut inbox), Err(violation), "a violation is for good");
-                    assert!(matches!(violation.code(), 1002 | 1007 | 1009));
+                    assert!(matches!(violation.code(), 1002 | 1007 | 1008 | 1009));
                     return (received, true);
                 }
             }
@@ -118,5 +133,5 @@ fn say_again(role: Role, received: Vec<Received>) {
         }
     }
     let bytes = outbox.take();
-    assert_eq!(decode(role, &bytes, bytes.len()), (received, false));
+    assert_eq!(decode(role, Deflate::Off, &bytes, bytes.len()), (received, false));
 }

@@ -9,6 +9,8 @@
 //! `Waiting`, `Answering` and `Ending` have a time limit each. In `Ending` the app's end is gone already, so that nothing of
 //! the app's is held for a peer that does not read.
 //!
+//! A poll does so much and then gives way to other connections ([`Budget`]), however much has come.
+//!
 //! Invariant: nothing is read while too much waits for the app or for the peer, so a peer can make us hold one message and
 //! what the two directions may hold, no more.
 
@@ -24,9 +26,10 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::time::Instant;
 
 use crate::Role;
+use crate::budget::Budget;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::decoder::{Decoder, Received};
+use crate::decoder::{Decoded, Decoder, Received};
 use crate::encoder::Encoder;
 use crate::outbox::Outbox;
 
@@ -98,6 +101,8 @@ enum Written {
 enum Progress {
     Some,
     None,
+    /// There is more to do, and others are to have the thread first.
+    GivesWay,
 }
 
 // === impl Connection ===
@@ -134,8 +139,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
+        let mut budget = Budget::of_poll();
         loop {
-            let taken = self.take_from_app(cx);
+            let taken = self.take_from_app(cx, &mut budget);
             let before = self.outbox.len();
             let written = match self.outbox.poll_write(cx, Pin::new(&mut self.stream)) {
                 Poll::Ready(Ok(())) => Written::All,
@@ -158,12 +164,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     Step::Writing | Step::Lingering => {}
                 }
             }
-            let read = match self.read(cx) {
+            let read = match self.read(cx, &mut budget) {
                 Ok(read) => read,
                 Err(_) => return Poll::Ready(self.lose()),
             };
-            if (taken, read) != (Progress::None, Progress::None) {
-                continue;
+            match (taken, read) {
+                (Progress::GivesWay, _) | (_, Progress::GivesWay) => cx.waker().wake_by_ref(),
+                (Progress::Some, _) | (_, Progress::Some) => continue,
+                (Progress::None, Progress::None) => {}
             }
             match self.clock.poll(cx, self.deadline()) {
                 Poll::Ready(()) => {
@@ -177,9 +185,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     /// Takes what the app sends, as long as the peer takes what was sent before.
-    fn take_from_app(&mut self, cx: &mut Context<'_>) -> Progress {
+    fn take_from_app(&mut self, cx: &mut Context<'_>, budget: &mut Budget) -> Progress {
         let mut progress = Progress::None;
         loop {
+            if budget.is_spent() && !matches!(self.phase, Phase::Ending { .. }) {
+                return Progress::GivesWay;
+            }
             let end = match &mut self.phase {
                 Phase::Open(end) | Phase::Waiting { end, .. } | Phase::Answering { end, .. } => end,
                 Phase::Ending { .. } => return progress,
@@ -191,6 +202,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             match (event, &mut self.phase) {
                 (SocketEvent::Message(message), Phase::Open(_) | Phase::Answering { .. }) => {
                     self.spoke = Instant::now();
+                    budget.spend(message.len());
                     self.encoder.message(message, &mut self.outbox);
                 }
                 (SocketEvent::Close(close), Phase::Open(_)) => self.say_goodbye(&close),
@@ -207,7 +219,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     /// Understands what has come, and reads more.
-    fn read(&mut self, cx: &mut Context<'_>) -> io::Result<Progress> {
+    fn read(&mut self, cx: &mut Context<'_>, budget: &mut Budget) -> io::Result<Progress> {
         loop {
             match &mut self.phase {
                 // What follows a goodbye is not read.
@@ -223,32 +235,37 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                         self.heard = Instant::now();
                         return Ok(Progress::None);
                     }
-                    match self.decoder.decode(&mut self.inbox) {
-                        Ok(Some(received)) => {
+                    match self.decoder.decode_within(&mut self.inbox, budget) {
+                        Ok(Decoded::Received(received)) => {
                             self.receive(received);
                             return Ok(Progress::Some);
                         }
-                        Ok(None) => {}
+                        Ok(Decoded::NeedsInput) => {}
+                        Ok(Decoded::GivesWay) => return Ok(Progress::GivesWay),
                         Err(violation) => {
                             self.refuse(violation);
                             return Ok(Progress::Some);
                         }
                     }
                 }
-                Phase::Waiting { .. } => match self.decoder.decode(&mut self.inbox) {
-                    Ok(Some(Received::Close(close))) => {
+                Phase::Waiting { .. } => match self.decoder.decode_within(&mut self.inbox, budget) {
+                    Ok(Decoded::Received(Received::Close(close))) => {
                         self.tell(|end| end.sender.close(close));
                         self.end(Ended::Closed);
                         return Ok(Progress::Some);
                     }
                     // What it sent before it had heard us.
-                    Ok(Some(_)) => continue,
-                    Ok(None) => {}
+                    Ok(Decoded::Received(_)) => continue,
+                    Ok(Decoded::NeedsInput) => {}
+                    Ok(Decoded::GivesWay) => return Ok(Progress::GivesWay),
                     Err(violation) => {
                         self.fail(violation.fault());
                         return Ok(Progress::Some);
                     }
                 },
+            }
+            if budget.is_spent() {
+                return Ok(Progress::GivesWay);
             }
             let want = (self.decoder.wants().min(MOST_READ as u64) as usize).max(READ);
             if self.inbox.capacity() - self.inbox.len() < want / 4 {
@@ -257,7 +274,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             // The future has no state: making it anew for each poll loses nothing.
             match pin!(self.stream.read_buf(&mut self.inbox)).poll(cx) {
                 Poll::Ready(Ok(0)) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Poll::Ready(Ok(_)) => {
+                Poll::Ready(Ok(count)) => {
+                    budget.spend(count);
                     self.heard = Instant::now();
                     self.ping = Ping::NotSent;
                 }

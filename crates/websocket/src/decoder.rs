@@ -8,6 +8,7 @@ use hearth_core::ByteSize;
 use hearth_core::websocket::{Close, Message};
 
 use crate::Role;
+use crate::budget::Budget;
 use crate::close::parse_close;
 use crate::deflate::{Deflate, Inflate};
 use crate::frame::{Coding, Header, Opcode, Position};
@@ -22,6 +23,23 @@ pub enum Received {
     Ping(Bytes),
     Pong(Bytes),
     Close(Close),
+}
+
+/// Frames of a message that may have no content. A client has no use for them, and each costs as much as one that has some.
+const MAX_EMPTY_FRAMES: u32 = 1000;
+/// What a frame takes from a [`Budget`], beside its bytes.
+const FRAME_COST: usize = 64;
+/// Compressed bytes that are unmasked at once.
+const UNMASKED: usize = 4 * 1024;
+
+/// What came of the bytes at hand.
+#[derive(Debug)]
+pub(crate) enum Decoded {
+    Received(Received),
+    /// More must come.
+    NeedsInput,
+    /// The budget is spent, and there is more to do.
+    GivesWay,
 }
 
 #[derive(Debug)]
@@ -49,6 +67,7 @@ struct Partial {
     bytes: Vec<u8>,
     /// Where it comes compressed: what is in `bytes` is what it stands for.
     inflate: Option<Box<Inflate>>,
+    empty_frames: u32,
 }
 
 #[derive(Debug)]
@@ -75,7 +94,15 @@ impl Decoder {
 
     /// Takes what it can from `inbox`. `None`: more must come.
     pub fn decode(&mut self, inbox: &mut BytesMut) -> Result<Option<Received>, Violation> {
-        let decoded = self.step(inbox);
+        match self.decode_within(inbox, &mut Budget::unlimited())? {
+            Decoded::Received(received) => Ok(Some(received)),
+            Decoded::NeedsInput | Decoded::GivesWay => Ok(None),
+        }
+    }
+
+    /// The same, as far as the budget goes.
+    pub(crate) fn decode_within(&mut self, inbox: &mut BytesMut, budget: &mut Budget) -> Result<Decoded, Violation> {
+        let decoded = self.step(inbox, budget);
         if let Err(violation) = decoded {
             self.state = State::Broken(violation);
             self.message = None;
@@ -91,27 +118,35 @@ impl Decoder {
         }
     }
 
-    fn step(&mut self, inbox: &mut BytesMut) -> Result<Option<Received>, Violation> {
+    fn step(&mut self, inbox: &mut BytesMut, budget: &mut Budget) -> Result<Decoded, Violation> {
         loop {
             match self.state {
                 State::Broken(violation) => return Err(violation),
+                _ if budget.is_spent() && !inbox.is_empty() => return Ok(Decoded::GivesWay),
                 State::Header => {
-                    let Some(header) = Header::parse(inbox, self.role, self.deflate)? else { return Ok(None) };
+                    let Some(header) = Header::parse(inbox, self.role, self.deflate)? else {
+                        return Ok(Decoded::NeedsInput);
+                    };
                     self.begin(&header)?;
                     inbox.advance(header.size);
+                    budget.spend(FRAME_COST);
                     self.state = State::Payload { header, done: 0 };
                 }
                 State::Payload { header, done } => {
-                    let taken = (header.length - done).min(inbox.len() as u64);
-                    self.take(&header, done, &inbox[..taken as usize])?;
-                    inbox.advance(taken as usize);
-                    if done + taken < header.length {
-                        self.state = State::Payload { header, done: done + taken };
-                        return Ok(None);
+                    let there = (header.length - done).min(inbox.len() as u64);
+                    let taken = self.take(&header, done, &inbox[..there as usize], budget)?;
+                    inbox.advance(taken);
+                    let done = done + taken as u64;
+                    if done < header.length {
+                        self.state = State::Payload { header, done };
+                        if inbox.is_empty() {
+                            return Ok(Decoded::NeedsInput);
+                        }
+                        continue;
                     }
                     self.state = State::Header;
                     if let Some(received) = self.finish(&header)? {
-                        return Ok(Some(received));
+                        return Ok(Decoded::Received(received));
                     }
                 }
             }
@@ -136,7 +171,7 @@ impl Decoder {
                     Coding::Plain => None,
                     Coding::Deflated => Some(Box::new(Inflate::new(self.limit))),
                 };
-                self.message = Some(Partial { kind, bytes: Vec::new(), inflate });
+                self.message = Some(Partial { kind, bytes: Vec::new(), inflate, empty_frames: 0 });
                 0
             }
             // What it will be is seen when it comes.
@@ -147,11 +182,15 @@ impl Decoder {
         if so_far.saturating_add(header.length) > self.limit.bytes() {
             return Err(Violation::TooLarge { limit: self.limit });
         }
-        Ok(())
+        match &mut self.message {
+            Some(partial) if header.length == 0 => partial.count_empty_frame(),
+            _ => Ok(()),
+        }
     }
 
-    /// More of a frame's payload, `done` bytes of which were there before.
-    fn take(&mut self, header: &Header, done: u64, piece: &[u8]) -> Result<(), Violation> {
+    /// More of a frame's payload, `done` bytes of which were there before. Says how much of `piece` was taken: all of it, unless
+    /// it must be decompressed.
+    fn take(&mut self, header: &Header, done: u64, piece: &[u8], budget: &mut Budget) -> Result<usize, Violation> {
         let unmask = |bytes: &mut [u8]| {
             if let Some(key) = header.key {
                 mask(bytes, key, (done % 4) as usize);
@@ -162,24 +201,28 @@ impl Decoder {
                 let start = self.control.len();
                 self.control.extend_from_slice(piece);
                 unmask(&mut self.control[start..]);
-                return Ok(());
+                return Ok(piece.len());
             }
             (Some(partial), false) => partial,
             (None, false) => return Err(Violation::LooseContinuation),
         };
         let start = partial.bytes.len();
-        match &mut partial.inflate {
+        let taken = match &mut partial.inflate {
             None => {
                 partial.bytes.extend_from_slice(piece);
                 unmask(&mut partial.bytes[start..]);
+                budget.spend(piece.len());
+                piece.len()
             }
             Some(inflate) => {
-                let mut piece = piece.to_vec();
-                unmask(&mut piece);
-                inflate.push(&piece, &mut partial.bytes)?;
+                let mut plain = [0; UNMASKED];
+                let plain = &mut plain[..piece.len().min(UNMASKED)];
+                plain.copy_from_slice(&piece[..plain.len()]);
+                unmask(plain);
+                inflate.push(plain, &mut partial.bytes, budget)?
             }
-        }
-        partial.judge(start)
+        };
+        partial.judge(start).map(|()| taken)
     }
 
     /// A frame is complete; perhaps a message is, too.
@@ -211,6 +254,11 @@ impl Decoder {
 // === impl Partial ===
 
 impl Partial {
+    fn count_empty_frame(&mut self) -> Result<(), Violation> {
+        self.empty_frames += 1;
+        if self.empty_frames > MAX_EMPTY_FRAMES { Err(Violation::EmptyFrames) } else { Ok(()) }
+    }
+
     /// What has come since there were `start` bytes.
     fn judge(&mut self, start: usize) -> Result<(), Violation> {
         let is_good = match &mut self.kind {

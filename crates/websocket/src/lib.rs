@@ -8,12 +8,13 @@
 //! | `encoder.rs` | messages in, bytes out |
 //! | `deflate.rs` | messages compressed |
 //! | `close.rs`, `violation.rs` | codes of goodbyes; what a peer can do wrong |
-//! | `connection.rs`, `config.rs`, `outbox.rs`, `clock.rs` | both over a stream: pings, the closing handshake, time limits, back-pressure |
+//! | `connection.rs`, `config.rs`, `outbox.rs`, `clock.rs`, `budget.rs` | both over a stream: pings, the closing handshake, time limits, back-pressure, giving way |
 //!
 //! The one extension is `permessage-deflate` (`deflate.rs`), where both sides agree on it; else reserved bits are violations.
 #![forbid(unsafe_code)]
 
 mod base64;
+mod budget;
 mod clock;
 mod close;
 mod config;

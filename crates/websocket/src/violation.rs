@@ -31,6 +31,10 @@ pub enum Violation {
     Utf8,
     #[error("a compressed message cannot be decompressed")]
     Deflate,
+    #[error("a compressed message has too many blocks that say that they are the last")]
+    LastBlocks,
+    #[error("a message has too many frames without content")]
+    EmptyFrames,
     #[error("a message is larger than {limit}")]
     TooLarge { limit: ByteSize },
 }
@@ -40,6 +44,7 @@ impl Violation {
     pub fn code(self) -> u16 {
         match self {
             Self::Utf8 | Self::Deflate => 1007,
+            Self::LastBlocks | Self::EmptyFrames => 1008,
             Self::TooLarge { .. } => 1009,
             _ => 1002,
         }
@@ -60,6 +65,8 @@ impl Violation {
             Self::Interrupted => SocketFault::Protocol("a message was interrupted by another"),
             Self::HalfCode | Self::Code => SocketFault::Protocol("the code of a goodbye is wrong"),
             Self::Deflate => SocketFault::Protocol("a compressed message cannot be decompressed"),
+            Self::LastBlocks => SocketFault::Protocol("a compressed message has too many last blocks"),
+            Self::EmptyFrames => SocketFault::Protocol("a message has too many frames without content"),
             Self::Utf8 => SocketFault::Protocol("text is not valid UTF-8"),
         }
     }

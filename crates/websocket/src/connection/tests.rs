@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hearth_core::ByteSize;
@@ -236,4 +238,33 @@ async fn a_server_that_goes_away_says_so_first() {
     assert_eq!(peer.receiver.next().await, Some(SocketEvent::Close(Close::new(1001, "restart"))));
     peer.sender.close(Close::new(1001, "restart"));
     assert_eq!(app.receiver.next().await, Some(SocketEvent::Close(Close::new(1001, "restart"))));
+}
+
+/// A client that sends much at once, all of which is there to be read.
+#[tokio::test]
+async fn others_have_the_thread_while_much_is_understood() {
+    let (mut encoder, mut outbox) = (Encoder::new(Role::Client).with(crate::Deflate::On), Outbox::default());
+    for _ in 0..8 {
+        encoder.message(Message::Binary(vec![0; 1 << 20].into()), &mut outbox);
+    }
+    let inbox = BytesMut::from(&outbox.take()[..]);
+    let (_client, server) = duplex(4 * 1024);
+    let (mut app, end) = socket_pair(Duration::ZERO);
+    let config = Config { deflate: crate::Deflate::On, ..Config::default() };
+    let connection = tokio::spawn(Connection::new(server, inbox, Role::Server, Box::new(end), config).run());
+    // One thread, and this task is another that wants it all the time.
+    let turns = Arc::new(AtomicUsize::new(0));
+    let counter = turns.clone();
+    let other = tokio::spawn(poll_fn(move |cx| -> Poll<()> {
+        counter.fetch_add(1, Ordering::Relaxed);
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }));
+    let before = turns.load(Ordering::Relaxed);
+    for _ in 0..8 {
+        assert!(matches!(app.receiver.next().await, Some(SocketEvent::Message(_))));
+    }
+    assert!(turns.load(Ordering::Relaxed) - before >= 16, "{turns:?}");
+    other.abort();
+    connection.abort();
 }

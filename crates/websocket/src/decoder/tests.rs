@@ -147,3 +147,38 @@ fn any_bytes_are_judged_the_same_however_they_come() {
         }
     }
 }
+
+#[test]
+fn frames_without_content_are_bounded() {
+    let message = |empty: usize| [&b"\x02\x00"[..], &b"\x00\x00".repeat(empty - 1), b"\x80\x01x"].concat();
+    let most = MAX_EMPTY_FRAMES as usize;
+    let expected = Received::Message(Message::Binary(Bytes::from_static(b"x")));
+    assert_eq!(all(Role::Client, &message(most)).unwrap(), std::slice::from_ref(&expected));
+    assert_eq!(all(Role::Client, &message(most + 1)), Err(Violation::EmptyFrames));
+    assert_eq!(Violation::EmptyFrames.code(), 1008);
+    // It is messages that count.
+    assert_eq!(all(Role::Client, &[message(most), message(most)].concat()).unwrap(), [expected.clone(), expected]);
+}
+
+#[test]
+fn a_budget_interrupts_and_loses_nothing() {
+    let frame = |payload: &[u8]| {
+        let (mut encoder, mut outbox) = (Encoder::new(Role::Server).with(Deflate::On), Outbox::default());
+        encoder.message(Message::Binary(Bytes::copy_from_slice(payload)), &mut outbox);
+        outbox.take()
+    };
+    let payload = vec![7; 1 << 20];
+    let mut inbox = BytesMut::from(&[frame(&payload), frame(b"short")].concat()[..]);
+    let mut decoder = Decoder::new(Role::Client, LIMIT).with(Deflate::On);
+    let (mut rests, mut messages) = (0, Vec::new());
+    loop {
+        match decoder.decode_within(&mut inbox, &mut Budget::of_poll()).unwrap() {
+            Decoded::GivesWay => rests += 1,
+            Decoded::Received(received) => messages.push(received),
+            Decoded::NeedsInput => break,
+        }
+    }
+    let binary = |payload: &[u8]| Received::Message(Message::Binary(Bytes::copy_from_slice(payload)));
+    assert_eq!(messages, [binary(&payload), binary(b"short")]);
+    assert!(rests >= 2, "{rests}");
+}
