@@ -2,6 +2,7 @@
 //! and does it to nobody else a second time.
 
 pub mod scene;
+mod starting;
 mod walls;
 
 use hearth_jail::process::Process;

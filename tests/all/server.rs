@@ -84,7 +84,7 @@ pub fn serve_folder(folder: &Path, flags: &[&str]) -> Server {
 
 /// A command of the program that ends by itself.
 pub fn run(arguments: &[&str]) -> Ended {
-    let output = hearth().args(arguments).stdin(Stdio::null()).output().unwrap();
+    let output = command().args(arguments).stdin(Stdio::null()).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     Ended { status: output.status, stdout: text(output.stdout), stderr: text(output.stderr) }
 }
@@ -109,7 +109,7 @@ pub fn scratch(name: &str) -> PathBuf {
 }
 
 /// An environment with a secret in it that no app may ever see.
-fn hearth() -> Command {
+pub fn command() -> Command {
     let mut command = Command::new(BINARY);
     command.env_remove("RUST_LOG").env("HEARTH_TEST_SECRET", "not for apps");
     // Dozens of servers run at once: only tests that are about it have a process that waits.
@@ -123,7 +123,7 @@ impl Server {
     /// Starts the program on ports of its own, and waits until it listens. What it keeps is gone with it, unless the
     /// arguments say where to keep it.
     pub fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        let mut command = hearth();
+        let mut command = command();
         command.args(arguments).args(["--listen", "127.0.0.1:0"]);
         let data = (arguments[0] == "serve").then(|| Data::new(arguments));
         if let Some(data) = &data {

@@ -68,6 +68,11 @@ pub fn end_with_parent() -> io::Result<()> {
     control(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)
 }
 
+/// Undoes [`end_with_parent`].
+pub fn outlive_parent() -> io::Result<()> {
+    control(libc::PR_SET_PDEATHSIG, 0)
+}
+
 fn control(option: libc::c_int, argument: libc::c_ulong) -> io::Result<()> {
     const NONE: libc::c_ulong = 0;
     // SAFETY: the options above take numbers, no pointers; those that are not used must be zero.

@@ -26,6 +26,12 @@ pub enum PassError {
     Missing { wanted: usize, got: usize },
 }
 
+/// The process that made this pair of sockets, as the kernel recorded it.
+pub fn maker(socket: &UnixStream) -> io::Result<u32> {
+    let maker = rustix::net::sockopt::socket_peercred(socket)?;
+    Ok(maker.pid.as_raw_nonzero().get().unsigned_abs())
+}
+
 /// Passes descriptors on. Must be the first thing that is sent.
 pub fn send(to: &UnixStream, fds: &[BorrowedFd<'_>]) -> Result<(), PassError> {
     let count = u8::try_from(fds.len()).ok().filter(|count| usize::from(*count) <= MOST);

@@ -74,17 +74,15 @@ impl Threads {
         let reserve = Arc::new(Reserve::default());
         let pulse = Arc::new(Pulse::start(Crowd::Cores { most: LANE }));
         let backing = Backing { reserve: Some(reserve.clone()), pulse: Arc::downgrade(&pulse) };
-        let main = Builder::new_multi_thread()
-            .worker_threads(count.max(1) + RESERVE)
+        let mut main = Builder::new_multi_thread();
+        main.worker_threads(count.max(1) + RESERVE)
             .thread_stack_size(THREAD_STACK)
             .thread_name("hearth-worker")
             .on_thread_start(move || {
                 backing.settle_here();
                 ask_for_short_slices(Heirs::Alike);
             })
-            .enable_all()
-            .build()?;
-        reserve.take_up(&main);
+            .enable_all();
         let lane = Builder::new_current_thread()
             .max_blocking_threads(LANE)
             .thread_keep_alive(LANE_KEEP)
@@ -104,6 +102,9 @@ impl Threads {
             }
         })?;
         let (trials, trial) = Trial::start(Backing { reserve: None, pulse: Arc::downgrade(&pulse) })?;
+        // The last that can fail: a runtime whose workers rest in the reserve waits for them when it is dropped.
+        let main = main.build()?;
+        reserve.take_up(&main);
         Ok(Self { main: Some(main), lane: Some(lane), trials: Some(trials), trial, leftovers, reserve, pulse })
     }
 

@@ -3,14 +3,17 @@
 //! ```text
 //! listeners, plan -> jail -> V8, threads, pools -> first catalogue -> accepts -> … -> drain -> waitUntil -> end
 //! ```
-//! The socket is read by a thread that does nothing else: when it ends, control is gone, and so is the cell, at once and
-//! whatever its other threads are doing.
+//! Until it listens to control, the cell ends with its parent (PR_SET_PDEATHSIG), and a panic on any thread aborts it: a cell that
+//! cannot start must not stay. From then on the socket is read by a thread that does nothing else: when it ends, control
+//! is gone, and so is the cell, at once and whatever its other threads are doing. The parent-death signal does not stay: the
+//! kernel sends it when the *thread* ends that started the cell, and an upgrade replaces all threads of control.
 
 mod answer;
 mod eval;
 mod front;
 pub mod jail;
 mod outbox;
+mod start;
 mod stats;
 mod trace;
 
@@ -30,6 +33,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
 use self::outbox::Outbox;
+use self::start::Starting;
 use crate::budget::Budget;
 use crate::cell::{Cell, CellConfig};
 use crate::commons::{Commons, NoRoots};
@@ -50,6 +54,10 @@ pub enum ProcessError {
     Link(#[from] FrameError),
     #[error("control said nothing")]
     Silence,
+    #[error("control is gone already")]
+    Orphaned,
+    #[error("the cell cannot be tied to control: {0}")]
+    Parent(#[source] io::Error),
     #[error("descriptors that were left open cannot be closed: {0}")]
     Descriptors(#[source] io::Error),
     #[error(transparent)]
@@ -71,8 +79,10 @@ pub enum ProcessError {
 /// Serves until control says otherwise or is gone. Must be called on the process's main thread, as V8 wants it.
 pub fn run(snapshot: &Snapshot) -> Result<(), ProcessError> {
     hearth_jail::descriptors::close_inherited().map_err(ProcessError::Descriptors)?;
+    let starting = Starting::begin()?;
     let socket =
         std::io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from).map_err(ProcessError::NoControl)?;
+    starting.check_parent(&socket)?;
     let mut listeners = passing::receive(&socket).map_err(|error| match error {
         // Somebody's terminal, or a file.
         PassError::Io(error) => ProcessError::NoControl(error),
@@ -95,10 +105,11 @@ pub fn run(snapshot: &Snapshot) -> Result<(), ProcessError> {
         Arc::new(move |line| outbox.offer(FromCell::Log(line)))
     });
     jail.tell();
-    let platform = Platform::init()?;
-    let threads = Threads::start(plan.threads).map_err(ProcessError::Threads)?;
     let (messages, inbox) = mpsc::unbounded_channel();
     std::thread::spawn(move || listen(from, &messages));
+    starting.release_parent()?;
+    let platform = Platform::init()?;
+    let threads = Threads::start(plan.threads).map_err(ProcessError::Threads)?;
     threads.block_on(async {
         leave_signals_to_control().map_err(ProcessError::Signals)?;
         let cell = Cell::start(platform, snapshot, threads.lane(), cell_config(&plan));
@@ -106,7 +117,7 @@ pub fn run(snapshot: &Snapshot) -> Result<(), ProcessError> {
         if let Some(grace) = plan.stuck_grace {
             hearth_runtime::set_stuck_grace(grace);
         }
-        serve(cell, *plan, listeners, inbox, outbox).await
+        serve(cell, *plan, listeners, inbox, outbox, starting).await
     })?;
     // Whatever still runs has had its time.
     threads.shut_down(Duration::from_secs(1));
@@ -139,6 +150,7 @@ async fn serve(
     listeners: Vec<OwnedFd>,
     mut inbox: mpsc::UnboundedReceiver<ToCell>,
     outbox: Outbox,
+    starting: Starting,
 ) -> Result<(), ProcessError> {
     let mut told_to_leave = signal(SignalKind::user_defined2()).map_err(ProcessError::Signals)?;
     let terms = Terms { threads: plan.threads, queue: plan.queue, queue_timeout: plan.queue_timeout };
@@ -155,6 +167,7 @@ async fn serve(
     let (stop, stopped) = oneshot::channel();
     let door = Door { server, listeners, stopped };
     let taking = tokio::spawn(take(workshop.clone(), taken, outbox.clone(), door));
+    starting.finish();
     let idle = loop {
         let message = tokio::select! {
             message = inbox.recv() => message,

@@ -70,13 +70,10 @@ impl Group {
             return;
         }
         (self.generation, self.versions) = (generation, versions);
-        for member in self.members.iter().filter(|member| member.stage != Stage::Leaving) {
-            member.process.send(self.catalogue());
+        let now = Instant::now();
+        for member in self.members.iter_mut().filter(|member| member.stage != Stage::Leaving) {
+            member.tell(ToCell::Serve { generation, versions: self.versions.clone() }, now);
         }
-    }
-
-    fn catalogue(&self) -> ToCell {
-        ToCell::Serve { generation: self.generation, versions: self.versions.clone() }
     }
 
     /// Whether what was told is served.
@@ -132,10 +129,11 @@ impl Group {
         };
         tracing::debug!(cell = process.pid(), "A cell is started");
         process.send(ToCell::Begin(Box::new(self.plan.clone())));
+        let mut member = Member::new(id, process, now);
         if self.generation > 0 {
-            process.send(self.catalogue());
+            member.tell(ToCell::Serve { generation: self.generation, versions: self.versions.clone() }, now);
         }
-        self.members.push(Member::new(id, process, now));
+        self.members.push(member);
         1
     }
 

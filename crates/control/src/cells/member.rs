@@ -21,6 +21,8 @@ pub(super) struct Member {
     pub(super) generation: u64,
     pub(super) problems: Vec<Unserved>,
     pub(super) pulse: Pulse,
+    /// Its first catalogue is the question.
+    pub(super) start: Pulse,
     pub(super) stuck: Vec<StuckTurn>,
     pub(super) end: End,
     /// It is ended then, whatever it does.
@@ -55,6 +57,7 @@ impl Member {
             generation: 0,
             problems: Vec::new(),
             pulse: Pulse::default(),
+            start: Pulse::default(),
             stuck: Vec::new(),
             end: End::Unexpected,
             deadline: None,
@@ -73,6 +76,14 @@ impl Member {
     /// Answers questions.
     pub(super) fn hears(&self) -> bool {
         matches!(self.stage, Stage::Ready | Stage::Opening | Stage::Serving)
+    }
+
+    /// The newest catalogue.
+    pub(super) fn tell(&mut self, catalogue: ToCell, now: Instant) {
+        if self.stage == Stage::Starting {
+            self.start.ask_once(now);
+        }
+        self.process.send(catalogue);
     }
 
     pub(super) fn accept(&mut self) {

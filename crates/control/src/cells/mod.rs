@@ -148,6 +148,8 @@ pub enum AskError {
     Lost,
     #[error("the cell did not answer in time")]
     TimedOut,
+    #[error("no cell could take over in time: the log says why; it is tried again")]
+    NotReplaced,
     #[error("the server is shutting down")]
     Stopped,
 }
@@ -183,11 +185,14 @@ impl Cells {
         if is_event { answered.await.map_err(|_| AskError::Stopped)? } else { answer(answered).await? }
     }
 
-    /// Puts others in the place of all cells that serve. Ready when they do; requests in flight finish where they are.
+    /// Puts others in the place of all cells that serve, or are about to where none does. Ready when they do; requests in flight finish where they are.
     pub async fn replace(&self) -> Result<(), AskError> {
         let (done, replaced) = oneshot::channel();
         self.send(Command::Replace { done })?;
-        answer(replaced).await
+        answer(replaced).await.map_err(|error| match error {
+            AskError::TimedOut => AskError::NotReplaced,
+            error => error,
+        })
     }
 
     /// Cells are started with this from now on; where that makes a difference, others are put in the place of those that

@@ -4,6 +4,9 @@
 //! frozen one late. So silence alone is not enough: the process must be stopped, or must have slept all the while (no thread
 //! of it wants a core, and it used none). One that works without answering has much longer. Time in which control itself
 //! did not get to run is nobody's silence.
+//!
+//! A cell that starts is given its first catalogue as a question that it answers when it has it. One that starts or leaves answers
+//! no others; it is looked at all the same, and ended if it is stopped.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,8 +16,8 @@ use tokio::time::Instant;
 
 /// How often cells are asked.
 pub(super) const BEAT: Duration = Duration::from_millis(250);
-/// A cell that works without answering has so many times the time.
-const BUSY: u32 = 20;
+/// For a cell to take its first catalogue.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// Ticks of the kernel's that a process uses even when it does nothing worth mentioning.
 const IDLE_TICKS: u64 = 2;
 
@@ -25,6 +28,16 @@ pub(super) struct Pulse {
     open: VecDeque<(u64, Instant)>,
     /// What the process had used when it was first looked at, unless it was seen at work since.
     asleep_at: Option<u64>,
+    /// Since when it is stopped, where only that is looked at.
+    stopped: Option<Instant>,
+}
+
+/// How long a cell may be silent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    timeout: Duration,
+    /// A cell that works without answering has so many times the time.
+    busy: u32,
 }
 
 /// What the kernel says about a process.
@@ -44,12 +57,35 @@ pub(super) enum Verdict {
     Frozen,
 }
 
+impl Patience {
+    /// With a cell that answers heartbeats.
+    pub(super) fn heartbeat(timeout: Duration) -> Self {
+        Self { timeout, busy: 20 }
+    }
+
+    /// With a cell that takes its first catalogue. That may be large, and the machine slow.
+    pub(super) fn start() -> Self {
+        Self { timeout: START_TIMEOUT, busy: 6 }
+    }
+
+    fn judge_busy(self, silence: Duration) -> Verdict {
+        if silence >= self.timeout * self.busy { Verdict::Frozen } else { Verdict::Alive }
+    }
+}
+
 impl Pulse {
     /// The number of the next question.
     pub(super) fn ask(&mut self, now: Instant) -> u64 {
         self.beat += 1;
         self.open.push_back((self.beat, now));
         self.beat
+    }
+
+    /// The only question, unless it was asked before.
+    pub(super) fn ask_once(&mut self, now: Instant) {
+        if self.open.is_empty() {
+            self.ask(now);
+        }
     }
 
     pub(super) fn answer(&mut self, beat: u64) {
@@ -59,7 +95,7 @@ impl Pulse {
 
     /// Control was held up for this long: it could not have heard an answer.
     pub(super) fn forgive(&mut self, late: Duration) {
-        for (_, since) in &mut self.open {
+        for since in self.open.iter_mut().map(|(_, since)| since).chain(&mut self.stopped) {
             *since += late;
         }
     }
@@ -73,10 +109,10 @@ impl Pulse {
     pub(super) fn judge(
         &mut self,
         now: Instant,
-        timeout: Duration,
+        patience: Patience,
         look: impl FnOnce() -> Option<Condition>,
     ) -> Verdict {
-        let silence = self.silence(now);
+        let (silence, timeout) = (self.silence(now), patience.timeout);
         if silence < timeout / 2 {
             self.asleep_at = None;
             return Verdict::Alive;
@@ -87,7 +123,7 @@ impl Pulse {
             Some(Condition::Asleep { ticks }) => match self.asleep_at {
                 Some(before) if ticks.saturating_sub(before) > IDLE_TICKS => {
                     self.asleep_at = Some(ticks);
-                    self.judge_busy(silence, timeout)
+                    patience.judge_busy(silence)
                 }
                 Some(_) if is_long => Verdict::Frozen,
                 Some(_) => Verdict::Alive,
@@ -98,15 +134,21 @@ impl Pulse {
             },
             Some(Condition::Busy) => {
                 self.asleep_at = None;
-                self.judge_busy(silence, timeout)
+                patience.judge_busy(silence)
             }
             // Stopped a moment ago, or gone: that is told elsewhere.
             Some(Condition::Stopped) | None => Verdict::Alive,
         }
     }
 
-    fn judge_busy(&self, silence: Duration, timeout: Duration) -> Verdict {
-        if silence >= timeout * BUSY { Verdict::Frozen } else { Verdict::Alive }
+    /// Judges a cell that answers no questions yet, or no more: it may take its time, but not be stopped.
+    pub(super) fn judge_stopped(&mut self, now: Instant, timeout: Duration, condition: Option<Condition>) -> Verdict {
+        if condition != Some(Condition::Stopped) {
+            self.stopped = None;
+            return Verdict::Alive;
+        }
+        let since = *self.stopped.get_or_insert(now);
+        if now.saturating_duration_since(since) >= timeout { Verdict::Frozen } else { Verdict::Alive }
     }
 }
 
@@ -128,13 +170,17 @@ mod tests {
 
     const TIMEOUT: Duration = Duration::from_millis(1500);
 
+    fn patience() -> Patience {
+        Patience::heartbeat(TIMEOUT)
+    }
+
     /// Asks at every beat, answers none, and says after how many beats the cell was found frozen.
     fn frozen_after(beats: u32, mut condition: impl FnMut(u32) -> Option<Condition>) -> Option<u32> {
         let (mut pulse, begin) = (Pulse::default(), Instant::now());
         (0..beats).find(|beat| {
             let now = begin + BEAT * *beat;
             pulse.ask(now);
-            pulse.judge(now, TIMEOUT, || condition(*beat)) == Verdict::Frozen
+            pulse.judge(now, patience(), || condition(*beat)) == Verdict::Frozen
         })
     }
 
@@ -159,11 +205,40 @@ mod tests {
         let stopped = || Some(Condition::Stopped);
         let beat = pulse.ask(begin);
         pulse.forgive(Duration::from_secs(60));
-        assert_eq!(pulse.judge(begin + Duration::from_secs(60), TIMEOUT, stopped), Verdict::Alive);
+        assert_eq!(pulse.judge(begin + Duration::from_secs(60), patience(), stopped), Verdict::Alive);
         pulse.answer(beat);
         assert_eq!(pulse.silence(begin + Duration::from_secs(99)), Duration::ZERO);
         pulse.ask(begin);
-        assert_eq!(pulse.judge(begin + TIMEOUT, TIMEOUT, stopped), Verdict::Frozen);
+        assert_eq!(pulse.judge(begin + TIMEOUT, patience(), stopped), Verdict::Frozen);
+    }
+
+    /// Looks at every beat at a cell that was given its first catalogue at the first.
+    fn start_ended_after(beats: u32, mut condition: impl FnMut(u32) -> Condition) -> Option<Duration> {
+        let (mut pulse, begin) = (Pulse::default(), Instant::now());
+        pulse.ask(begin);
+        let is_frozen = |beat: &u32| {
+            let now = begin + BEAT * *beat;
+            pulse.judge(now, Patience::start(), || Some(condition(*beat))) == Verdict::Frozen
+        };
+        (0..beats).find(is_frozen).map(|beat| BEAT * beat)
+    }
+
+    #[test]
+    fn a_cell_that_sleeps_at_its_start_has_ten_seconds_and_one_that_works_a_minute() {
+        assert_eq!(start_ended_after(1_000, |_| Condition::Asleep { ticks: 7 }), Some(Duration::from_secs(10)));
+        assert_eq!(start_ended_after(1_000, |_| Condition::Busy), Some(Duration::from_secs(60)));
+        let works = |beat| Condition::Asleep { ticks: u64::from(beat) * 10 };
+        assert_eq!(start_ended_after(1_000, works), Some(Duration::from_secs(60)));
+    }
+
+    #[test]
+    fn a_stopped_cell_is_frozen_whether_it_answers_questions_or_not() {
+        let (mut pulse, begin) = (Pulse::default(), Instant::now());
+        let mut judge = |after: Duration, condition| pulse.judge_stopped(begin + after, TIMEOUT, Some(condition));
+        assert_eq!(judge(Duration::ZERO, Condition::Stopped), Verdict::Alive);
+        assert_eq!(judge(TIMEOUT / 2, Condition::Busy), Verdict::Alive);
+        assert_eq!(judge(TIMEOUT, Condition::Stopped), Verdict::Alive, "it went on meanwhile");
+        assert_eq!(judge(TIMEOUT * 2, Condition::Stopped), Verdict::Frozen);
     }
 
     #[test]

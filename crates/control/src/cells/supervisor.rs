@@ -265,7 +265,10 @@ impl Supervisor {
         let replacing = std::mem::take(&mut self.replacing);
         let members = || self.groups().flat_map(|group| &group.members);
         let serves = |id: &CellId| members().any(|one| one.id == *id && one.stage != Stage::Leaving);
-        let (waiting, over): (Vec<_>, Vec<_>) = replacing.into_iter().partition(|(cells, _)| cells.iter().any(&serves));
+        // That the old ones are gone is half of it.
+        let is_served = self.main.members.iter().any(|member| member.stage == Stage::Serving);
+        let (waiting, over): (Vec<_>, Vec<_>) =
+            replacing.into_iter().partition(|(cells, _)| !is_served || cells.iter().any(&serves));
         self.replacing = waiting;
         for (_, done) in over {
             let _ = done.send(());

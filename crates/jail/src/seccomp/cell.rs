@@ -12,9 +12,18 @@ const THREAD: u32 = (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_T
 const NAMESPACES: u32 =
     (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET) as u32;
 
-/// Names of threads and of mappings, how large pages are used, how exact timers are.
-const PRCTL: &[c_int] =
-    &[PR_SET_NAME, PR_GET_NAME, PR_SET_VMA, PR_SET_THP_DISABLE, PR_GET_THP_DISABLE, PR_SET_TIMERSLACK, PR_GET_DUMPABLE];
+/// Names of threads and of mappings, how large pages are used, how exact timers are; which signal the process gets when its
+/// parent ends.
+const PRCTL: &[c_int] = &[
+    PR_SET_NAME,
+    PR_GET_NAME,
+    PR_SET_VMA,
+    PR_SET_THP_DISABLE,
+    PR_GET_THP_DISABLE,
+    PR_SET_TIMERSLACK,
+    PR_GET_DUMPABLE,
+    PR_SET_PDEATHSIG,
+];
 
 /// Copies and flags of descriptors; not who is sent a signal when something happens to one.
 const FCNTL: &[c_int] = &[F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL];

@@ -61,7 +61,7 @@ impl Supervisor {
         Then::Go
     }
 
-    fn note_loss(&mut self, cell: CellId, culprit: Option<&Culprit>, life: Duration, was: Stage) {
+    pub(super) fn note_loss(&mut self, cell: CellId, culprit: Option<&Culprit>, life: Duration, was: Stage) {
         let group = self.groups().find(|group| group.members.iter().any(|member| member.id == cell));
         if let Some(whose) = group.map(|group| group.whose.clone()) {
             self.answer_for(&whose, culprit, life, was);

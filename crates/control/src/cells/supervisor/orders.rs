@@ -44,13 +44,13 @@ impl Supervisor {
             }
             Command::Ask { what, asker } => self.ask(what, asker),
             Command::Replace { done } => {
-                let cells = self.replace(Reason::Operator, |member| member.is_open());
+                let cells = self.replace_all();
                 self.replacing.push((cells, done));
             }
-            Command::Reconfigure { plan, rules, done } => {
-                let cells = self.reconfigure(*plan, rules);
-                self.replacing.push((cells, done));
-            }
+            Command::Reconfigure { plan, rules, done } => match self.reconfigure(*plan, rules) {
+                Some(cells) => self.replacing.push((cells, done)),
+                None => drop(done.send(())),
+            },
             Command::Renew { certificates } => {
                 for member in &self.main.members {
                     member.process.send(ToCell::Certificates(certificates.clone()));
@@ -81,8 +81,9 @@ impl Supervisor {
         Then::Go
     }
 
-    /// Cells are started with this from now on, and those that were not are replaced. Says who they are.
-    fn reconfigure(&mut self, mut plan: CellPlan, rules: CellRules) -> Vec<CellId> {
+    /// Cells are started with this from now on, and those that were not are replaced. Says which they are,
+    /// where that makes a difference.
+    fn reconfigure(&mut self, mut plan: CellPlan, rules: CellRules) -> Option<Vec<CellId>> {
         self.hops.allow(&mut plan);
         self.main.wanted = rules.wanted();
         self.cordons.owners = rules.owners;
@@ -94,7 +95,14 @@ impl Supervisor {
             self.replan_cordons();
         }
         self.assign();
-        if is_new { self.replace(Reason::Reload, |_| true) } else { Vec::new() }
+        is_new.then(|| self.replace(Reason::Reload, |_| true))
+    }
+
+    /// All cells that serve, and where none does, those that are about to: one of them may hang.
+    fn replace_all(&mut self) -> Vec<CellId> {
+        let without = self.groups().filter(|group| !group.members.iter().any(Member::is_open));
+        let starting: Vec<CellId> = without.flat_map(|group| &group.members).map(|member| member.id).collect();
+        self.replace(Reason::Operator, |member| member.is_open() || starting.contains(&member.id))
     }
 
     fn ask(&mut self, what: Ask, asker: Asker) {

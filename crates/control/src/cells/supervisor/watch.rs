@@ -9,8 +9,9 @@ use super::{Supervisor, Then};
 use crate::cells::Reason;
 use crate::cells::crash::Cause;
 use crate::cells::group::LAST_MOMENT;
+use crate::cells::member::Member;
 use crate::cells::process::CellId;
-use crate::cells::pulse::{BEAT, Verdict, condition};
+use crate::cells::pulse::{BEAT, Patience, Verdict, condition};
 use crate::cells::steps::Stage;
 
 /// Being late by this much is usual.
@@ -29,6 +30,7 @@ impl Supervisor {
         if late > USUAL {
             for member in self.groups_mut().flat_map(|group| &mut group.members) {
                 member.pulse.forgive(late);
+                member.start.forgive(late);
             }
         }
         if now >= self.next_beat {
@@ -48,26 +50,42 @@ impl Supervisor {
     fn feel_pulses(&mut self, now: Instant) {
         let timeout = self.rules.heartbeat_timeout;
         let mut frozen: Vec<CellId> = Vec::new();
-        for member in self.groups_mut().flat_map(|group| &mut group.members).filter(|member| member.hears()) {
-            let pid = member.process.pid();
-            if member.pulse.judge(now, timeout, || condition(pid)) == Verdict::Frozen {
+        for member in self.groups_mut().flat_map(|group| &mut group.members) {
+            if judge(member, now, timeout) == Verdict::Frozen {
                 frozen.push(member.id);
             }
-            let beat = member.pulse.ask(now);
-            member.process.send(ToCell::Ping(beat));
+            if member.hears() {
+                let beat = member.pulse.ask(now);
+                member.process.send(ToCell::Ping(beat));
+            }
         }
         for cell in frozen {
             self.end_frozen(cell, now);
         }
     }
 
-    /// Somebody else takes its place, and it is ended.
+    /// Another one takes its place, and it is ended.
     fn end_frozen(&mut self, cell: CellId, now: Instant) {
         let Some(member) = self.member(cell) else { return };
-        let (pid, silence) = (member.process.pid(), member.pulse.silence(now));
-        tracing::error!(cell = pid, ?silence, "The cell does not answer any more: it is ended");
-        member.lose(Cause::Frozen, None, now + LAST_MOMENT);
-        self.settle();
+        let (pid, stage, life) = (member.process.pid(), member.stage, now.saturating_duration_since(member.began));
+        match stage {
+            Stage::Starting => tracing::error!(cell = pid, time = ?life, "The cell does not start: it is ended"),
+            Stage::Leaving => {
+                tracing::error!(cell = pid, "The cell is stopped and does not come to its end: it is ended")
+            }
+            Stage::Ready | Stage::Opening | Stage::Serving => {
+                let silence = member.pulse.silence(now);
+                tracing::error!(cell = pid, ?silence, "The cell does not answer any more: it is ended");
+            }
+        }
+        if stage != Stage::Leaving {
+            let cause = if stage == Stage::Starting { Cause::NotStarted } else { Cause::Frozen };
+            member.lose(cause, None, now + LAST_MOMENT);
+            if stage == Stage::Starting {
+                self.note_loss(cell, None, life, stage);
+            }
+            self.settle();
+        }
         if let Some(member) = self.member(cell) {
             member.process.kill();
         }
@@ -80,6 +98,23 @@ impl Supervisor {
                 member.process.kill();
                 member.deadline = None;
             }
+        }
+    }
+}
+
+fn judge(member: &mut Member, now: Instant, timeout: Duration) -> Verdict {
+    let pid = member.process.pid();
+    match member.stage {
+        Stage::Starting => {
+            let condition = condition(pid);
+            match member.pulse.judge_stopped(now, timeout, condition) {
+                Verdict::Alive => member.start.judge(now, Patience::start(), || condition),
+                frozen => frozen,
+            }
+        }
+        Stage::Leaving => member.pulse.judge_stopped(now, timeout, condition(pid)),
+        Stage::Ready | Stage::Opening | Stage::Serving => {
+            member.pulse.judge(now, Patience::heartbeat(timeout), || condition(pid))
         }
     }
 }

@@ -1,0 +1,48 @@
+//! The first moments of a cell, before all of its threads are there. What goes wrong then must end the process: tokio panics
+//! where it gets no thread, and its unwinding waits for the threads that were made before; a cell that waits there would hold
+//! the listeners and keep control waiting.
+
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hearth_jail::privileges;
+use hearth_link::passing;
+
+use super::ProcessError;
+
+/// Whether a panic, on whichever thread, ends the process.
+static PANICS_ABORT: AtomicBool = AtomicBool::new(true);
+
+/// A cell that is not yet there.
+pub(super) struct Starting(());
+
+impl Starting {
+    /// To be called first of all, on the main thread, which lives as long as the process.
+    pub(super) fn begin() -> Result<Self, ProcessError> {
+        privileges::end_with_parent().map_err(ProcessError::Parent)?;
+        let report = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            report(panic);
+            if PANICS_ABORT.load(Ordering::Relaxed) {
+                std::process::abort();
+            }
+        }));
+        Ok(Self(()))
+    }
+
+    /// A parent that ended before [`Self::begin`] sends no signal any more.
+    pub(super) fn check_parent(&self, socket: &UnixStream) -> Result<(), ProcessError> {
+        let control = passing::maker(socket).map_err(ProcessError::NoControl)?;
+        if std::os::unix::process::parent_id() == control { Ok(()) } else { Err(ProcessError::Orphaned) }
+    }
+
+    /// The end of the socket tells from now on.
+    pub(super) fn release_parent(&self) -> Result<(), ProcessError> {
+        privileges::outlive_parent().map_err(ProcessError::Parent)
+    }
+
+    /// All threads are there, and each of them handles its own panics.
+    pub(super) fn finish(self) {
+        PANICS_ABORT.store(false, Ordering::Relaxed);
+    }
+}
