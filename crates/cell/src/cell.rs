@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hearth_pool::{OwnerLimits, Pool, PoolLimits, ShelfRules};
-use hearth_runtime::{App, BudgetRules, Lane, Platform, Snapshot, StuckTurn, set_budget};
+use hearth_runtime::{App, BudgetRules, Lane, Locking, Platform, Snapshot, StuckTurn, set_budget};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
@@ -96,9 +96,10 @@ impl Cell {
         let limits =
             |running| OwnerLimits { running, queued: rules.queue, patience: rules.queue_timeout, weight: rules.weight };
         let (home, hall) = match rules.execution {
-            Execution::Auto | Execution::Pooled => (Home::Anywhere, Hall::Warm),
+            Execution::Auto => (Home::Anywhere(Locking::NoLocker), Hall::Warm),
+            Execution::Pooled => (Home::Anywhere(Locking::Locker), Hall::Warm),
             Execution::Pinned => (Home::Pinned, Hall::Warm),
-            Execution::Oneshot | Execution::Shared => (Home::Anywhere, Hall::Fresh),
+            Execution::Oneshot | Execution::Shared => (Home::Anywhere(Locking::Locker), Hall::Fresh),
         };
         let share = match hall {
             Hall::Warm => owners.share(&app.owner, hall, limits(places)),

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use hearth_core::{Failure, Owner};
 use hearth_pool::{Affinity, Health, Keep, Load, Reason};
-use hearth_runtime::{App, BLANK, Lane, Place, Worker};
+use hearth_runtime::{App, BLANK, Lane, Locking, Place, Worker};
 
 use crate::endings::Endings;
 use crate::pinned::{Pinned, PinnedThreads};
@@ -29,7 +29,8 @@ struct VersionParts {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Home {
-    Anywhere,
+    /// On any thread, under V8's own lock or without it.
+    Anywhere(Locking),
     Pinned,
 }
 
@@ -128,8 +129,8 @@ impl Keep for Keeper {
         let app = version.app().clone();
         let kept = match version.0.home {
             Home::Pinned => self.start_pinned(app).await?,
-            Home::Anywhere => {
-                let blank = self.blanks.take(app.limits.heap);
+            Home::Anywhere(locking) => {
+                let blank = self.blanks.take(app.limits.heap).with_locking(locking);
                 let worker = Worker::start_from(blank, app, Place::InlineOrLane(self.lane.clone())).await?;
                 Kept { worker, _pinned: None }
             }

@@ -125,7 +125,7 @@ impl Report {
         for (version, shelf) in pool.shelves() {
             by_owner.entry(version.owner().to_string()).or_default().add_shelf(&shelf);
             match version.home() {
-                Home::Anywhere => modes.pooled.add_shelf(&shelf),
+                Home::Anywhere(_) => modes.pooled.add_shelf(&shelf),
                 Home::Pinned => modes.pinned.add_shelf(&shelf),
             }
         }

@@ -10,7 +10,7 @@ use crate::bootstrap::text;
 use crate::entry::Entry;
 use crate::globals;
 use crate::heap::hard_limit;
-use crate::isolate::Isolate;
+use crate::isolate::{Isolate, Locking};
 use crate::platform::Platform;
 use crate::shared_isolate::{House, SharedIsolate};
 use crate::snapshot::Snapshot;
@@ -19,6 +19,8 @@ pub struct Blank {
     /// Taken out when a worker begins; what was made holds handles of V8's, and so is dropped with the isolate locked.
     parts: Option<(House, Made)>,
     hard_limit: usize,
+    /// How threads will enter it.
+    locking: Locking,
 }
 
 /// The context and its entry points.
@@ -52,7 +54,7 @@ impl Blank {
             let entry = Entry::take(scope);
             Made { entry, context: v8::Global::new(scope, context) }
         });
-        Self { parts: Some((house, made)), hard_limit }
+        Self { parts: Some((house, made)), hard_limit, locking: Locking::Locker }
     }
 
     /// For spares, which have the time: does what a first request would do first, so that functions are ready to be called.
@@ -75,15 +77,23 @@ impl Blank {
         heap.bytes() > 0 && hard_limit(heap) <= self.hard_limit
     }
 
+    /// The same, to be entered in that way: under V8's own lock unless this says otherwise.
+    pub fn with_locking(mut self, locking: Locking) -> Self {
+        self.locking = locking;
+        self
+    }
+
     /// Makes it an app's.
     pub(crate) fn settle(&mut self, heap: ByteSize) {
-        if let Some((house, _)) = &mut self.parts {
-            house.with_lock(|isolate| isolate.heap().set_limit(heap));
+        if let Some((House::Own(isolate), _)) = &self.parts {
+            isolate.set_heap_limit(heap);
         }
     }
 
+    /// Its parts, on the thread that is the first to use them for an app.
     pub(crate) fn into_parts(mut self) -> (House, ManuallyDrop<Made>) {
-        let (house, made) = self.parts.take().expect("only this takes them, and consumes the value");
+        let (mut house, made) = self.parts.take().expect("only this takes them, and consumes the value");
+        house.set_locking(self.locking);
         (house, ManuallyDrop::new(made))
     }
 }

@@ -1,4 +1,8 @@
 //! What V8 asks of its embedder: rejections, dynamic imports, `import.meta`, stack traces.
+//!
+//! V8's frames are below each of these, and no panic may pass them: one condemns the worker (`guarded`), as in natives.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::modules;
 use crate::state::State;
@@ -10,9 +14,22 @@ pub(crate) fn install(isolate: &mut v8::Isolate) {
     isolate.set_prepare_stack_trace_callback(prepare_stack_trace);
 }
 
+/// Runs `answer`, an answer to V8 for the worker. One that panics leaves something half-done: the worker is condemned, and V8 gets
+/// the default.
+pub(crate) fn guarded<R: Default>(state: &State, answer: impl FnOnce() -> R) -> R {
+    catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|_| {
+        state.poison();
+        R::default()
+    })
+}
+
 unsafe extern "C" fn on_rejection(message: v8::PromiseRejectMessage<'_>) {
     v8::callback_scope!(unsafe scope, &message);
     let Some(state) = State::try_current(scope) else { return };
+    guarded(&state, || note_rejection(scope, &state, &message));
+}
+
+fn note_rejection(scope: &mut v8::PinScope<'_, '_>, state: &State, message: &v8::PromiseRejectMessage<'_>) {
     let promise = v8::Global::new(scope, message.get_promise());
     match message.get_event() {
         v8::PromiseRejectEvent::PromiseRejectWithNoHandler => {
@@ -36,5 +53,5 @@ fn prepare_stack_trace<'s>(
     let Some(state) = State::try_current(scope) else { return fallback };
     let prepare = v8::Local::new(scope, &state.entry().prepare_stack_trace);
     let undefined = v8::undefined(scope).into();
-    prepare.call(scope, undefined, &[error, sites.into()]).unwrap_or(fallback)
+    guarded(&state, || prepare.call(scope, undefined, &[error, sites.into()])).unwrap_or(fallback)
 }

@@ -7,7 +7,7 @@
 
 use std::ffi::c_void;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hearth_core::{ByteSize, LimitExceeded, LimitKind};
 
@@ -33,6 +33,7 @@ pub(crate) struct HeapGuard {
     /// The same for the process's budget, and what that is.
     over: AtomicU64,
     budget: AtomicU64,
+    granted: AtomicBool,
     /// What buffers held when a start was last looked at; `NEVER`: none was.
     buffers: AtomicU64,
     entry: Arc<Entry>,
@@ -52,6 +53,7 @@ impl HeapGuard {
             exceeded: AtomicU64::new(0),
             over: AtomicU64::new(0),
             budget: AtomicU64::new(0),
+            granted: AtomicBool::new(false),
             buffers: AtomicU64::new(NEVER),
             entry: Arc::new(Entry::open()),
             handle: isolate.thread_safe_handle(),
@@ -135,5 +137,25 @@ unsafe extern "C" fn near_limit(data: *mut c_void, current: usize, _initial: usi
         guard.exceeded.store(current as u64, Ordering::Relaxed);
     }
     guard.handle.terminate_execution();
-    current + GRANT
+    limit_after_grant(&guard.granted, current)
+}
+
+/// V8's limit from now on. What goes on when it has been raised once does not heed termination: it ends at the limit, and with it the
+/// process, before it takes the cage that all share.
+fn limit_after_grant(granted: &AtomicBool, current: usize) -> usize {
+    if granted.swap(true, Ordering::Relaxed) { current } else { current + GRANT }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_to_terminate_in_is_granted_once() {
+        let granted = AtomicBool::new(false);
+        let raised = limit_after_grant(&granted, 512 << 20);
+        assert_eq!(raised, (512 << 20) + GRANT);
+        assert_eq!(limit_after_grant(&granted, raised), raised);
+        assert_eq!(limit_after_grant(&granted, raised), raised);
+    }
 }

@@ -4,15 +4,36 @@
 //! [`Isolate`] here is a thread's current one only while a [`LockedIsolate`] borrows it. So isolates move between threads
 //! freely and are dropped in any order, by any thread.
 //!
-//! V8 has a lock of its own for that (`v8::Locker`), which costs several times as much as a short turn's JavaScript: it
-//! puts away and brings back what a thread was in the middle of. Here nobody is in the middle of anything between two
-//! borrows, which exclude each other anyway. All that then ties an isolate to a thread is the limit of the stack and its
-//! place on V8's list of entries, so it *moves house*: whoever takes it from another thread than the last sets both anew.
-//! Invariant: there is one entry on that list, of the thread where it lives, from its making to its disposal.
+//! How threads come in is an isolate's [`Locking`], chosen before a second thread enters it:
+//!
+//! - `Locker`: V8's own lock is taken and the isolate entered, left and unlocked for each borrow, as V8's header asks of those who use
+//!   an isolate from several threads. By V8's public API alone.
+//! - `HeldLocker`: the same with one lock for good: the thread that has it keeps it until the isolate is handed over to be
+//!   destroyed. No other thread may borrow it meanwhile.
+//! - `NoLocker`: a borrow sets V8's thread-locals, and no more, while the isolate stays on the thread where it was last. When another
+//!   thread borrows it, it *moves*: it leaves the one and enters the other, and the stack limit is set. It saves 2,400 instructions
+//!   of a warm request: a Locker allocates and frees what belongs to a thread in the middle of something, and no thread is between two borrows.
+//!
+//! V8's header asks for a Locker in the last case, too. That it is not needed holds by V8's source, under conditions:
+//!
+//! 1. V8 is one of the versions that were read for this: `platform.rs` refuses any other.
+//! 2. Between two borrows no scope, handle scope or try-catch is open and no JavaScript runs; an isolate that was terminated or
+//!    saw a panic is not entered for JavaScript again. `ThreadLocalTop`, which a Locker clears, is at rest then.
+//! 3. A move is `Exit`, `Enter` and the public `SetStackLimit`, all three: they set the thread's id, the start of the stack for
+//!    collections, V8's thread-locals, the limit for recursion and the bounds of the central stack. The old thread's presence is set
+//!    before `Exit`, so that it finds the isolate current.
+//! 4. Nothing allocates in the isolate's cppgc heap, which is bound to the thread that made it: neither Hearth nor these versions of V8.
+//! 5. There is no profiler, no inspector and no trap handler for WebAssembly: each remembers threads.
+//! 6. All threads that enter isolates descend from the one that started V8 (memory protection keys are inherited).
+//! 7. One thread at a time borrows it (`&mut self`), with a lock around that orders memory (`Mutex<Core>`, `SharedIsolate`).
+//! 8. It was never under a Locker: V8 would ask that one whether a thread has it.
+//!
+//! Invariant of `NoLocker`: there is one entry on V8's list of entered isolates, of the thread where it is, until its disposal.
 
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,6 +42,7 @@ use hearth_core::ByteSize;
 use crate::cage::Making;
 use crate::heap::{HeapGuard, hard_limit};
 use crate::ledger;
+use crate::locker::{Held, Locker, is_locked_here};
 use crate::platform::{Platform, V8_STACK};
 use crate::presence::{Presence, outside};
 use crate::snapshot::Snapshot;
@@ -29,10 +51,30 @@ use crate::stack::set_stack_here;
 pub struct Isolate {
     inner: ManuallyDrop<v8::OwnedIsolate>,
     heap: Box<HeapGuard>,
-    /// The thread where it lives: the last that was in it.
+    /// The thread that was in it last.
     home: ThreadNumber,
-    /// That thread's presence in it.
-    presence: Presence,
+    access: Access,
+}
+
+/// How threads enter an isolate; what each means is at the top of `isolate.rs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Locking {
+    /// Under V8's own lock, taken for each borrow.
+    Locker,
+    /// Under one lock that the thread which is there now keeps until the isolate is destroyed.
+    HeldLocker,
+    /// Without V8's lock, by moving the isolate from thread to thread.
+    NoLocker,
+}
+
+/// The state behind [`Locking`].
+enum Access {
+    /// Not chosen yet: the thread that made it is the only one to enter it.
+    New,
+    Locker,
+    HeldLocker(Held),
+    /// Entered for good on its thread, which comes and goes by its presence.
+    NoLocker(Presence),
 }
 
 /// A thread of this process; never 0, never given to another. The standard library's own cannot be kept in an atomic,
@@ -73,14 +115,23 @@ enum First {
 /// The isolate as this thread's current one. Not `Send`: it is left where it was entered.
 pub struct LockedIsolate<'a> {
     isolate: &'a mut Isolate,
-    /// Where the thread was before.
-    before: Presence,
+    exit: Exit,
     _not_send: PhantomData<*mut ()>,
 }
 
-// SAFETY: V8 demands that an isolate is used by one thread at a time, that knows its stack. All use goes through
-// `LockedIsolate` (exclusive borrow, sees to the stack) and `Drop` (exclusive by ownership), with no scope of V8's left open in
-// between. The guard inside is only read by V8's callbacks on the thread that has the isolate.
+/// How a thread leaves again, and where it was before.
+#[derive(Clone, Copy)]
+enum Exit {
+    /// By V8's own way.
+    Entered(Presence),
+    /// By its presence alone.
+    Present(Presence),
+}
+
+// SAFETY: V8 demands that an isolate is used by one thread at a time, and that it learns of another: by a Locker, or as the
+// top of this file says. All use goes through `LockedIsolate` (exclusive borrow, which sees to that) and `Drop` (exclusive by ownership),
+// with no scope of V8's left open in between. A lock that is held stays with its thread (`Held`). The guard inside is only read by
+// V8's callbacks on the thread that has the isolate.
 unsafe impl Send for Isolate {}
 
 impl Isolate {
@@ -91,55 +142,136 @@ impl Isolate {
             .allow_atomics_wait(false)
             .external_references(crate::bootstrap::external_references())
             .snapshot_blob(snapshot.blob());
-        outside(|| {
-            // Entered when it is made.
-            let mut inner = make(params);
-            inner.set_microtasks_policy(v8::MicrotasksPolicy::Explicit);
-            inner.set_capture_stack_trace_for_uncaught_exceptions(true, 10);
-            crate::callbacks::install(&mut inner);
-            inner.set_slot(snapshot.clone());
-            let heap = HeapGuard::install(&mut inner, heap);
-            let presence = Presence::of(&inner);
-            Self { inner: ManuallyDrop::new(inner), heap, home: this_thread(), presence }
-        })
+        // Entered when it is made.
+        let mut inner = make(params);
+        inner.set_microtasks_policy(v8::MicrotasksPolicy::Explicit);
+        inner.set_capture_stack_trace_for_uncaught_exceptions(true, 10);
+        crate::callbacks::install(&mut inner);
+        inner.set_slot(snapshot.clone());
+        let heap = HeapGuard::install(&mut inner, heap);
+        // SAFETY: demands that it is this thread's current one, which `make` has made it. The thread is back where it was.
+        unsafe { inner.exit() };
+        Self { inner: ManuallyDrop::new(inner), heap, home: this_thread(), access: Access::New }
+    }
+
+    /// Chooses how threads enter it, on the thread that will be the first to. The first choice holds.
+    pub fn set_locking(&mut self, locking: Locking) {
+        let Access::New = self.access else { return };
+        self.access = match locking {
+            Locking::Locker => Access::Locker,
+            // SAFETY: demands that the isolate lives until the lock is released: `drop` sees to that.
+            Locking::HeldLocker => Access::HeldLocker(unsafe { Held::take(&self.inner) }),
+            Locking::NoLocker => Access::NoLocker(self.enter_for_good()),
+        };
+    }
+
+    /// Gives up a lock that this thread keeps. Other threads may borrow it from now on, under locks of their own.
+    pub(crate) fn release_locker(&mut self) {
+        if let Access::HeldLocker(held) = &self.access {
+            held.release();
+        }
     }
 
     /// Runs `f` with the isolate as the thread's current one.
     pub fn with_lock<R>(&mut self, f: impl FnOnce(&mut LockedIsolate<'_>) -> R) -> R {
-        let arrival = self.settle_here();
-        // SAFETY: `begin` demands that it was made on this thread, where the isolate is entered: `settle_here`; and that no
-        // other thread is in the isolate: `&mut self`. `locked` is dropped, and so leaves, before the borrow ends.
-        let before = unsafe { self.presence.begin() };
-        let mut locked = LockedIsolate { isolate: self, before, _not_send: PhantomData };
-        if let Arrival::New = arrival {
-            set_stack_here(&locked, V8_STACK);
-        }
+        // Dropped, and so unlocked, after `locked` has left.
+        let locker = pin!(Locker::unlocked());
+        let exit = match &self.access {
+            Access::NoLocker(presence) if self.home == this_thread() => {
+                // SAFETY: demands that it was made on this thread, where the isolate is entered: it is at home here; and that no
+                // other thread is in the isolate: `&mut self`. `locked` is dropped, and so leaves, before the borrow ends.
+                Exit::Present(unsafe { presence.begin() })
+            }
+            _ => self.come_in(locker),
+        };
+        let mut locked = LockedIsolate { isolate: self, exit, _not_send: PhantomData };
         f(&mut locked)
     }
 
-    /// Moves house, if another thread had it last.
-    fn settle_here(&mut self) -> Arrival {
+    /// Enters it where that is more than to be present.
+    #[cold]
+    #[inline(never)]
+    fn come_in(&mut self, locker: Pin<&mut Locker>) -> Exit {
         let here = this_thread();
-        if self.home == here {
-            return Arrival::Known;
+        if let (Access::New, true) = (&self.access, self.home != here) {
+            // A second thread, before anybody has chosen.
+            self.set_locking(Locking::Locker);
         }
-        outside(|| {
-            // SAFETY: V8 demands that nobody is in the isolate (`&mut self`, and whoever had it before has left it), and an
-            // entry to take off its list: the one of where it lived. What `exit` restores is what was when that was made:
-            // nothing, since it was made outside, too.
+        let is_locked = match &self.access {
+            Access::NoLocker(_) => {
+                self.move_here();
+                let Access::NoLocker(presence) = &self.access else { unreachable!("it stays what it is") };
+                // SAFETY: as in `with_lock`: it has just come to live here.
+                let before = unsafe { presence.begin() };
+                set_stack_here(&self.inner, V8_STACK);
+                return Exit::Present(before);
+            }
+            Access::New => true,
+            Access::Locker => false,
+            Access::HeldLocker(held) => {
+                let is_here = held.is_held_here();
+                assert!(
+                    is_here || !held.is_held(),
+                    "a thread that keeps an isolate's lock gives it up before another comes"
+                );
+                is_here
+            }
+        };
+        if !is_locked {
+            // SAFETY: demands that the isolate lives until the lock is dropped: `with_lock` drops it before its borrow ends.
+            unsafe { locker.lock(&self.inner) };
+        }
+        // SAFETY: V8 demands that this thread has the isolate's lock, or is the only one that was ever in it (`New`); and that it exits
+        // what it enters: `locked` does.
+        unsafe { self.inner.enter() };
+        self.home = here;
+        if !is_locked && self.heap.exceeded().is_some() {
+            // What was asked for between two locks is lost: it was to end, and does.
+            self.inner.terminate_execution();
+        }
+        Exit::Entered(Presence::arrive(&self.inner))
+    }
+
+    /// Moves, if another thread had it last. Without a Locker.
+    fn move_here(&mut self) {
+        let here = this_thread();
+        let Access::NoLocker(presence) = self.access else { return };
+        if self.home == here {
+            return;
+        }
+        self.access = Access::NoLocker(outside(|| {
+            // SAFETY: `begin` and `exit` demand that nobody is in the isolate (`&mut self`, and the thread before has left it),
+            // that it is the current one, and an entry to take off its list: the one of where it was. What `exit` restores is what was
+            // when that entry was made: nothing, since it was made outside, too.
             unsafe {
+                presence.begin();
                 self.inner.exit();
                 self.inner.enter();
             }
-            self.presence = Presence::of(&self.inner);
-        });
+            Presence::of(&self.inner)
+        }));
         self.home = here;
-        Arrival::New
+    }
+
+    /// Enters it on this thread, until it moves.
+    fn enter_for_good(&mut self) -> Presence {
+        self.home = this_thread();
+        outside(|| {
+            // SAFETY: V8 demands that no other thread is in it: `&mut self`. It is exited by a move, or when it is destroyed.
+            unsafe { self.inner.enter() };
+            set_stack_here(&self.inner, V8_STACK);
+            Presence::of(&self.inner)
+        })
     }
 
     /// Its part of what the process holds.
     pub(crate) fn memory(&self) -> Arc<ledger::Entry> {
         self.heap.entry()
+    }
+
+    /// For an isolate that gets its app later.
+    pub(crate) fn set_heap_limit(&self, limit: ByteSize) {
+        self.heap.set_limit(limit);
     }
 
     /// For termination from other threads.
@@ -148,25 +280,32 @@ impl Isolate {
     }
 }
 
-/// How a thread comes to an isolate.
-#[derive(Clone, Copy)]
-enum Arrival {
-    Known,
-    New,
-}
-
 impl Drop for Isolate {
     fn drop(&mut self) {
-        self.settle_here();
-        outside(|| {
-            // SAFETY: the crate's drop demands that the isolate is the thread's current one, and exits it itself, which takes
-            // the last entry off its list; nobody else has it (`&mut self`). `inner` is not used again, and the thread is
-            // elsewhere before anything else runs.
-            unsafe {
-                self.presence.begin();
-                ManuallyDrop::drop(&mut self.inner);
+        if let Access::HeldLocker(held) = &self.access {
+            held.release();
+            if held.is_held() {
+                // Its thread would unlock what is no longer there.
+                tracing::error!(target: "hearth::worker", "isolate dropped while its thread keeps its lock: memory is leaked");
+                return;
             }
-        });
+        }
+        self.move_here();
+        // SAFETY: the crate's drop demands that the isolate is the thread's current one, and exits it itself, which takes the
+        // last entry off its list; V8 demands that no thread has it locked or is in it: no lock is held any more, and nobody else has
+        // it (`&mut self`). `inner` is not used again, and the thread is back where it was, before anything else runs.
+        unsafe {
+            match self.access {
+                Access::NoLocker(presence) => outside(|| {
+                    presence.begin();
+                    ManuallyDrop::drop(&mut self.inner);
+                }),
+                Access::New | Access::Locker | Access::HeldLocker(_) => {
+                    self.inner.enter();
+                    ManuallyDrop::drop(&mut self.inner);
+                }
+            }
+        }
     }
 }
 
@@ -179,6 +318,11 @@ impl LockedIsolate<'_> {
 
     pub(crate) fn heap(&self) -> &HeapGuard {
         &self.isolate.heap
+    }
+
+    /// Whether this thread has V8's own lock of it.
+    pub fn has_locker(&self) -> bool {
+        is_locked_here(&self.isolate.inner)
     }
 
     /// Looks at the memory in use where a context has started.
@@ -196,9 +340,19 @@ impl LockedIsolate<'_> {
 
 impl Drop for LockedIsolate<'_> {
     fn drop(&mut self) {
-        // SAFETY: `begin` demands that the thread may still be where it was before `with_lock`: whoever put it there holds
-        // that isolate until after this, since borrows nest.
-        unsafe { self.before.begin() };
+        match self.exit {
+            Exit::Present(before) => {
+                // SAFETY: `begin` demands that the thread may still be where it was before `with_lock`: whoever put it there holds
+                // that isolate until after this, since borrows nest.
+                unsafe { before.begin() };
+            }
+            Exit::Entered(before) => {
+                // SAFETY: `exit` demands that the isolate is the current one, entered here: `come_in` did, and borrows nest. It
+                // goes back to where the thread was before, as V8 knows it.
+                unsafe { self.isolate.inner.exit() };
+                before.leave();
+            }
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! | to understand | read |
 //! |---|---|
-//! | how V8 is started, isolates made, entered and dropped | `platform.rs`, `isolate.rs`, `presence.rs`, `stack.rs`, `shared_isolate.rs` |
+//! | how V8 is started, isolates made, entered and dropped | `platform.rs`, `isolate.rs`, `locker.rs`, `presence.rs`, `stack.rs`, `shared_isolate.rs` |
 //! | where the web APIs come from | `bootstrap.rs` (the one list), `globals.rs`, `rare.rs`, `snapshot.rs`, `ops/` (natives), `../js/` |
 //! | how a request runs | `worker/mod.rs` (inbox), `worker/core.rs` (events), `worker/turn.rs` (one entry of JavaScript) |
 //! | what belongs to a request | `state.rs`, `requests.rs`, `bodies.rs`, `sockets.rs`, `timers.rs` |
@@ -27,6 +27,7 @@ mod heap;
 mod isolate;
 mod last_request;
 mod ledger;
+mod locker;
 mod modules;
 mod op_error;
 mod ops;
@@ -53,7 +54,7 @@ pub use blank::Blank;
 pub use bootstrap::BootstrapError;
 pub use cage::blame;
 pub use code_cache::{CodeCache, CodeCacheStatistics, UnpackError, pack, unpack};
-pub use isolate::{Isolate, LockedIsolate};
+pub use isolate::{Isolate, LockedIsolate, Locking};
 pub use last_request::running_request;
 pub use ledger::{BLANK, Holdings, Rules as BudgetRules, holdings, set_budget};
 pub use platform::{Platform, PlatformError, THREAD_STACK};

@@ -21,6 +21,10 @@ const ICU_DATA: &[u8] = &[];
 #[cfg(not(v8_shared))]
 const ICU_DATA: &[u8] = deno_core_icudata::ICU_DATA;
 
+/// The versions of V8 whose source was read for what `isolate.rs` and `presence.rs` rely on: the one of the package registries, and
+/// the `v8` crate's own.
+const KNOWN_VERSIONS: [&str; 2] = ["14.4.258.23", "14.5.201.2"];
+
 /// Proof that V8 is running.
 #[derive(Clone, Copy, Debug)]
 pub struct Platform(());
@@ -29,6 +33,8 @@ pub struct Platform(());
 pub enum PlatformError {
     #[error("ICU's data could not be loaded")]
     Icu,
+    #[error("this is V8 {found}, and isolates are entered in a way that was only checked with V8 {}", KNOWN_VERSIONS.join(" and "))]
+    Version { found: &'static str },
 }
 
 /// What `--stack-size` above says, in bytes.
@@ -58,13 +64,22 @@ impl Platform {
     }
 }
 
+/// Without what the crate's own build appends, such as `-rusty`.
+fn check_version(found: &'static str) -> Result<(), PlatformError> {
+    let number = found.split_once('-').map_or(found, |(number, _)| number);
+    if KNOWN_VERSIONS.contains(&number) { Ok(()) } else { Err(PlatformError::Version { found }) }
+}
+
 fn start() -> Result<(), PlatformError> {
+    check_version(Platform::v8_version())?;
     Platform::load()?;
     v8::V8::set_flags_from_string(FLAGS);
     // A few bytes for each isolate. Left to itself V8 opens /dev/urandom for them and reads a page.
     v8::V8::set_entropy_source(|bytes| getrandom::fill(bytes).is_ok());
     // V8's own thread collects what slow apps leave behind, most of all, and must not be in the way of quick ones: a thread
-    // has the priority of the one that made it.
+    // has the priority of the one that made it. On processors with memory protection keys, the platform allocates one for V8's code
+    // here, which gives this thread and V8's own the right to read. The main thread gets it in `initialize` below, where V8 opens and
+    // closes its first scope for writing with that key; threads that are started later inherit it.
     let make = || {
         lower_priority();
         v8::new_default_platform(1, false).make_shared()
@@ -73,4 +88,22 @@ fn start() -> Result<(), PlatformError> {
     v8::V8::initialize_platform(platform);
     v8::V8::initialize();
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_versions_that_were_checked_are_started() {
+        assert_eq!(check_version("14.5.201.2-rusty"), Ok(()));
+        assert_eq!(check_version("14.4.258.23"), Ok(()));
+        let refused = check_version("14.4.258.24").expect_err("nobody has read it");
+        assert_eq!(
+            refused.to_string(),
+            "this is V8 14.4.258.24, and isolates are entered in a way that was only checked with V8 14.4.258.23 and 14.5.201.2"
+        );
+        assert!(check_version("14.4.258.233").is_err());
+        assert_eq!(check_version(Platform::v8_version()), Ok(()), "the one that is linked");
+    }
 }

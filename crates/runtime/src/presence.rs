@@ -1,9 +1,10 @@
 //! Being in an isolate, as far as V8 knows: some pointers of the thread's own that say which isolate is its current one.
 //!
 //! V8's own way in and out (`Isolate::Enter`, `Exit`) also writes a list of who is in, with an allocation each time, under
-//! the lock that all of V8's allocations share: a turn of one app waited for another app's memory. Here an isolate is
-//! entered in V8's way once for each thread that it comes to live on, and stays on its list; what comes and goes with each
-//! turn are the pointers alone, by V8's own function for them.
+//! the lock that all of V8's allocations share: a turn of one app waited for another app's memory. An isolate that does without
+//! V8's Locker (`isolate.rs`) is entered in V8's way once for each thread that it comes to live on, and stays on its list; what comes
+//! and goes with each turn are the pointers alone, by V8's own function for them. All others are entered in V8's way, which is
+//! noted here: a thread may be in one of each kind, one inside the other.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -19,7 +20,7 @@ unsafe extern "C" {
 }
 
 /// An isolate, and what it keeps of the thread that it lives on: what V8's pointers are set to. Valid for as long as the
-/// isolate is.
+/// isolate is. Without the latter: entered in V8's way, and looked up should it be needed.
 #[derive(Clone, Copy)]
 pub(crate) struct Presence {
     isolate: *mut c_void,
@@ -48,9 +49,26 @@ impl Presence {
     /// It was made on this thread, the isolate lives, is on its own list as entered here, and no other thread is in it,
     /// until the thread is elsewhere again.
     pub(crate) unsafe fn begin(self) -> Self {
+        let data = if self.data.is_null() && !self.isolate.is_null() { self.look_up() } else { self.data };
         // SAFETY: demands an isolate that lives and its data for this thread, or neither: the caller's word.
-        unsafe { isolate_set_thread_locals(self.isolate, self.data) };
+        unsafe { isolate_set_thread_locals(self.isolate, data) };
         HERE.replace(self)
+    }
+
+    /// Notes that the thread has entered the isolate in V8's way; gives back where it was.
+    pub(crate) fn arrive(isolate: &v8::Isolate) -> Self {
+        HERE.replace(Self { isolate: address(isolate), data: null_mut() })
+    }
+
+    /// Notes that the thread is back here, in V8's way.
+    pub(crate) fn leave(self) {
+        HERE.set(self);
+    }
+
+    #[cold]
+    fn look_up(self) -> *mut c_void {
+        // SAFETY: demands a live isolate: the promise to `begin`.
+        unsafe { isolate_find_thread_data(self.isolate) }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hearth_core::ByteSize;
 
-use crate::isolate::{Isolate, LockedIsolate};
+use crate::isolate::{Isolate, LockedIsolate, Locking};
 use crate::ledger;
 
 #[derive(Clone)]
@@ -24,7 +24,9 @@ pub(crate) enum House {
 // === impl SharedIsolate ===
 
 impl SharedIsolate {
-    pub fn new(isolate: Isolate) -> Self {
+    /// Threads enter it under V8's own lock, unless another way was chosen before.
+    pub fn new(mut isolate: Isolate) -> Self {
+        isolate.set_locking(Locking::Locker);
         let (handle, memory) = (isolate.handle(), isolate.memory());
         Self { isolate: Arc::new(Mutex::new(isolate)), handle, memory }
     }
@@ -44,6 +46,20 @@ impl SharedIsolate {
 // === impl House ===
 
 impl House {
+    /// Chooses how threads enter it. One that is shared has its way already.
+    pub(crate) fn set_locking(&mut self, locking: Locking) {
+        if let Self::Own(isolate) = self {
+            isolate.set_locking(locking);
+        }
+    }
+
+    /// Gives up a lock that this thread keeps.
+    pub(crate) fn release_locker(&mut self) {
+        if let Self::Own(isolate) = self {
+            isolate.release_locker();
+        }
+    }
+
     /// Runs `f` with the isolate locked and entered. Waits while another context of it is running.
     pub(crate) fn with_lock<R>(&mut self, f: impl FnOnce(&mut LockedIsolate<'_>) -> R) -> R {
         match self {

@@ -1,5 +1,6 @@
 //! Isolates and workers from the library's side: threads, drop order, the code cache, events. Runs on the main thread of a
-//! process of its own, because that is where V8 must be started.
+//! process of its own, because that is where V8 must be started. Each test runs in both ways in which threads enter an isolate that is
+//! nobody's for good: under V8's own lock, and without it.
 
 #![allow(clippy::unwrap_used)]
 
@@ -16,12 +17,13 @@ use std::time::{Duration, Instant};
 use hearth_core::failure::LoadFailure;
 use hearth_core::{ByteSize, Failure};
 use hearth_runtime::{
-    Blank, CodeCache, Handled, Health, Hook, Isolate, Place, Platform, Scheduled, SharedIsolate, Snapshot, Task,
-    Threads, Worker, WorkerCounts,
+    App, Blank, CodeCache, Desk, Handled, Health, Hook, Isolate, Locking, Place, Platform, Scheduled, SharedIsolate,
+    Snapshot, Task, Threads, Worker, WorkerCounts,
 };
 use one_module::{app, get, text};
 
 struct Bench {
+    locking: Locking,
     platform: Platform,
     snapshot: Snapshot,
     runtime: tokio::runtime::Runtime,
@@ -40,9 +42,14 @@ fn main() {
         .enable_all()
         .build()
         .unwrap();
-    let bench = Bench { platform, snapshot, runtime };
+    let mut bench = Bench { locking: Locking::Locker, platform, snapshot, runtime };
     type Case = (&'static str, fn(&Bench));
-    let cases: [Case; 21] = [
+    let cases: [Case; 26] = [
+        ("threads_have_v8s_lock_where_they_should", threads_have_v8s_lock_where_they_should),
+        ("a_lock_is_kept_until_its_thread_ends", a_lock_is_kept_until_its_thread_ends),
+        ("a_pinned_workers_lock_is_given_up_when_it_goes", a_pinned_workers_lock_is_given_up_when_it_goes),
+        ("contexts_of_an_isolate_end_while_others_run", contexts_of_an_isolate_end_while_others_run),
+        ("a_buffer_that_is_bound_meanwhile_is_not_transferred", a_buffer_that_is_bound_meanwhile_is_not_transferred),
         ("isolates_are_dropped_in_any_order_by_any_thread", isolates_are_dropped_in_any_order_by_any_thread),
         ("an_isolate_moves_between_threads", an_isolate_moves_between_threads),
         ("a_thread_comes_back_to_the_isolate_it_was_in", a_thread_comes_back_to_the_isolate_it_was_in),
@@ -70,13 +77,17 @@ fn main() {
     ];
     let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let (mut passed, mut failed) = (0, 0);
-    for (name, case) in cases {
-        if filter.as_ref().is_some_and(|filter| !name.contains(filter.as_str())) {
-            continue;
+    for (locking, way) in [(Locking::Locker, "locker"), (Locking::NoLocker, "no_locker")] {
+        bench.locking = locking;
+        for (name, case) in cases {
+            let name = format!("{way}::{name}");
+            if filter.as_ref().is_some_and(|filter| !name.contains(filter.as_str())) {
+                continue;
+            }
+            let ok = catch_unwind(AssertUnwindSafe(|| case(&bench))).is_ok();
+            println!("test {name} ... {}", if ok { "ok" } else { "FAILED" });
+            if ok { passed += 1 } else { failed += 1 }
         }
-        let ok = catch_unwind(AssertUnwindSafe(|| case(&bench))).is_ok();
-        println!("test {name} ... {}", if ok { "ok" } else { "FAILED" });
-        if ok { passed += 1 } else { failed += 1 }
     }
     println!("{passed} passed, {failed} failed");
     std::process::exit(i32::from(failed > 0));
@@ -92,13 +103,28 @@ impl Bench {
     }
 
     fn start(&self, code: &str) -> Result<Worker, Failure> {
-        let (platform, snapshot, app) = (self.platform, self.snapshot.clone(), app(code, ByteSize::mb(8)));
-        self.run(async move { Worker::start(platform, &snapshot, app).await })
+        let (blank, app) = (self.blank(), app(code, ByteSize::mb(8)));
+        self.run(async move { Worker::start_from(blank, app, Place::Inline).await })
+    }
+
+    fn isolate(&self) -> Isolate {
+        let mut isolate = Isolate::new(self.platform, &self.snapshot, ByteSize::mb(64));
+        isolate.set_locking(self.locking);
+        isolate
+    }
+
+    fn blank(&self) -> Blank {
+        self.blanks()()
+    }
+
+    fn blanks(&self) -> impl Fn() -> Blank + Send + Sync + use<> {
+        let (locking, platform, snapshot) = (self.locking, self.platform, self.snapshot.clone());
+        move || Blank::new(platform, &snapshot, ByteSize::mb(128)).with_locking(locking)
     }
 }
 
 fn isolates_are_dropped_in_any_order_by_any_thread(bench: &Bench) {
-    let make = || Isolate::new(bench.platform, &bench.snapshot, ByteSize::mb(64));
+    let make = || bench.isolate();
     let (first, second, third) = (make(), make(), make());
     drop(first);
     std::thread::spawn(move || drop(third)).join().unwrap();
@@ -106,7 +132,7 @@ fn isolates_are_dropped_in_any_order_by_any_thread(bench: &Bench) {
 }
 
 fn an_isolate_moves_between_threads(bench: &Bench) {
-    let isolate = SharedIsolate::new(Isolate::new(bench.platform, &bench.snapshot, ByteSize::mb(64)));
+    let isolate = SharedIsolate::new(bench.isolate());
     let collect = |isolate: &SharedIsolate| isolate.with_lock(|isolate| isolate.low_memory_notification());
     collect(&isolate);
     for _ in 0..8 {
@@ -118,7 +144,7 @@ fn an_isolate_moves_between_threads(bench: &Bench) {
 
 /// While it is in one, it makes, uses and drops others, some of which lived elsewhere.
 fn a_thread_comes_back_to_the_isolate_it_was_in(bench: &Bench) {
-    let make = || Isolate::new(bench.platform, &bench.snapshot, ByteSize::mb(64));
+    let make = || bench.isolate();
     let make_elsewhere = || std::thread::scope(|scope| scope.spawn(make).join().unwrap());
     let collect = |isolate: &mut Isolate| isolate.with_lock(|isolate| isolate.low_memory_notification());
     let (mut outer, mut older) = (make(), make());
@@ -149,8 +175,8 @@ fn a_worker_moves_house_with_all_it_has(bench: &Bench) {
             let error; try { down(1e9) } catch (e) { error = e.name }
             return new Response(`${error} after ${down(1000)} ${kept[4999].i} ${/^(a|ab)*c$/.test('ab'.repeat(50) + 'c')}`);
         } };";
-    let (platform, snapshot, app) = (bench.platform, bench.snapshot.clone(), app(code, ByteSize::mb(64)));
-    let worker = bench.runtime.block_on(Worker::start(platform, &snapshot, app)).unwrap();
+    let app = app(code, ByteSize::mb(64));
+    let worker = bench.runtime.block_on(Worker::start_from(bench.blank(), app, Place::Inline)).unwrap();
     let runtime = bench.runtime.handle();
     let ask = || runtime.block_on(async { text(worker.fetch(get("/")).await.unwrap()).await });
     for _ in 0..20 {
@@ -192,7 +218,7 @@ fn a_worker_is_used_by_many_threads_at_once(bench: &Bench) {
 }
 
 fn contexts_share_an_isolate_and_nothing_else(bench: &Bench) {
-    let isolate = SharedIsolate::new(Isolate::new(bench.platform, &bench.snapshot, ByteSize::mb(64)));
+    let isolate = SharedIsolate::new(bench.isolate());
     bench.run(async move {
         let code = "export default { fetch() { globalThis.seen = (globalThis.seen ?? 0) + 1; return new Response(`${seen}`); } };";
         let one = Worker::start_in(isolate.clone(), app(code, ByteSize(0))).await.unwrap();
@@ -206,12 +232,12 @@ fn contexts_share_an_isolate_and_nothing_else(bench: &Bench) {
 }
 
 fn the_second_cold_start_does_not_compile_again(bench: &Bench) {
-    let (platform, snapshot) = (bench.platform, bench.snapshot.clone());
+    let blank = bench.blanks();
     let app = app(HELLO, ByteSize::mb(8));
     let cache: Arc<CodeCache> = app.code_cache.clone();
     bench.run(async move {
         for _ in 0..3 {
-            let worker = Worker::start(platform, &snapshot, app.clone()).await.unwrap();
+            let worker = Worker::start_from(blank(), app.clone(), Place::Inline).await.unwrap();
             assert_eq!(text(worker.fetch(get("/")).await.unwrap()).await, "hello 1");
             // The code is kept after the answer.
             worker.at_rest().await;
@@ -222,20 +248,19 @@ fn the_second_cold_start_does_not_compile_again(bench: &Bench) {
 }
 
 fn what_is_compiled_ahead_is_not_compiled_again(bench: &Bench) {
-    let (platform, snapshot) = (bench.platform, bench.snapshot.clone());
+    let blank = bench.blanks();
     // Large enough for V8 to compile functions when they are called.
     let code = format!("let n = 0; const greet = () => `hello ${{++n}}`; // {}\n", "x".repeat(4096))
         + "export default { fetch() { return new Response(greet()); } };";
     let (ahead, broken) = (app(&code, ByteSize::mb(8)), app("export default {", ByteSize::mb(8)));
     bench.run(async move {
-        let blank = || Blank::new(platform, &snapshot, ByteSize::mb(128));
         assert!(!Worker::is_compiled(&ahead));
         Worker::compile(blank(), &ahead);
         assert!(Worker::is_compiled(&ahead));
         let compiled = ahead.code_cache.statistics();
         assert_eq!((compiled.entries, compiled.misses, compiled.hits), (1, 1, 0), "{compiled:?}");
         for starts in 1..=2 {
-            let worker = Worker::start(platform, &snapshot, ahead.clone()).await.unwrap();
+            let worker = Worker::start_from(blank(), ahead.clone(), Place::Inline).await.unwrap();
             assert_eq!(text(worker.fetch(get("/")).await.unwrap()).await, "hello 1", "nothing had run before");
             worker.at_rest().await;
             let kept = ahead.code_cache.statistics();
@@ -244,7 +269,7 @@ fn what_is_compiled_ahead_is_not_compiled_again(bench: &Bench) {
         }
         Worker::compile(blank(), &broken);
         assert!(!Worker::is_compiled(&broken));
-        let started = Worker::start(platform, &snapshot, broken).await;
+        let started = Worker::start_from(blank(), broken, Place::Inline).await;
         assert!(matches!(started, Err(Failure::Load(_))), "who starts it hears of it");
     });
 }
@@ -272,14 +297,13 @@ const TRAILING: &str = "
 
 fn who_has_its_answer_finds_the_worker_free(bench: &Bench) {
     let threads = Threads::start(1).unwrap();
-    let (platform, snapshot, lane) = (bench.platform, bench.snapshot.clone(), threads.lane());
+    let (blank, lane) = (bench.blanks(), threads.lane());
     bench.run(async move {
         for place in [Place::Inline, Place::InlineOrLane(lane)] {
             let app = app(TRAILING, ByteSize(0));
             // Now it stays in the lane.
             app.pace.note(Duration::from_secs(1));
-            let blank = Blank::new(platform, &snapshot, app.limits.heap);
-            let worker = Worker::start_from(blank, app, place).await.unwrap();
+            let worker = Worker::start_from(blank(), app, place).await.unwrap();
             assert!(!worker.is_busy(), "who may use the worker finds it free");
             for path in ["/plain", "/await", "/timer", "/wait", "/throw"].repeat(8) {
                 let answer = worker.fetch(get(path)).await;
@@ -296,11 +320,10 @@ fn who_has_its_answer_finds_the_worker_free(bench: &Bench) {
 
 fn the_first_turns_of_an_app_run_apart(bench: &Bench) {
     let threads = Threads::start(1).unwrap();
-    let (platform, snapshot, lane) = (bench.platform, bench.snapshot.clone(), threads.lane());
+    let (blank, lane) = (bench.blanks(), threads.lane());
     bench.run(async move {
         let app = app(HELLO, ByteSize::mb(8));
-        let blank = Blank::new(platform, &snapshot, app.limits.heap);
-        let worker = Worker::start_from(blank, app.clone(), Place::InlineOrLane(lane)).await.unwrap();
+        let worker = Worker::start_from(blank(), app.clone(), Place::InlineOrLane(lane)).await.unwrap();
         let inline = |worker: &Worker| match worker.handle(get("/"), Instant::now()) {
             Handled::Answered(answer, _) => Ok(answer.unwrap()),
             Handled::Coming(response) => Err(response),
@@ -431,16 +454,14 @@ fn a_killed_worker_is_gone_and_says_why(bench: &Bench) {
 /// While the lane has no thread to spare, heaps stay as they are: so no thread that serves others destroys them.
 fn what_a_worker_leaves_behind_is_cleared_away_in_the_lane(bench: &Bench) {
     let threads = Threads::start(1).unwrap();
-    let (platform, snapshot, lane) = (bench.platform, bench.snapshot.clone(), threads.lane());
+    let (blank, lane) = (bench.blanks(), threads.lane());
     let (release, held) = mpsc::channel::<()>();
     let held = Arc::new(Mutex::new(held));
     bench.run(async move {
         let mut app = app("export default { fetch() { for (;;); } };", ByteSize(0));
         Arc::get_mut(&mut app).unwrap().limits.cpu = Duration::from_millis(50);
-        let start = || async {
-            let blank = Blank::new(platform, &snapshot, app.limits.heap);
-            Worker::start_from(blank, app.clone(), Place::InlineOrLane(lane.clone())).await.unwrap()
-        };
+        let start =
+            || async { Worker::start_from(blank(), app.clone(), Place::InlineOrLane(lane.clone())).await.unwrap() };
         let (stopped, dropped) = (start().await, start().await);
         // More than it has threads.
         let mut full: Vec<_> = (0..200)
@@ -479,15 +500,161 @@ fn what_a_worker_leaves_behind_is_cleared_away_in_the_lane(bench: &Bench) {
     threads.shut_down(Duration::ZERO);
 }
 
+/// While a module is looked for, and while V8 has it evaluated.
 fn a_panic_in_an_op_ends_its_worker_alone(bench: &Bench) {
-    let worker = bench.start("export default { fetch: () => import('./panic.js') };").unwrap();
-    let neighbour = bench.start(HELLO).unwrap();
-    bench.run(async move {
-        let failed = worker.fetch(get("/")).await;
-        assert!(matches!(failed, Err(Failure::Internal { .. })), "{failed:?}");
-        assert_eq!(worker.health(), Health::Gone);
-        assert_eq!(text(neighbour.fetch(get("/")).await.unwrap()).await, "hello 1");
+    for name in ["./panic.js", "./panic-when-evaluated.txt"] {
+        let worker = bench.start(&format!("export default {{ fetch: () => import('{name}') }};")).unwrap();
+        let neighbour = bench.start(HELLO).unwrap();
+        bench.run(async move {
+            let failed = worker.fetch(get("/")).await;
+            assert!(matches!(failed, Err(Failure::Internal { .. })), "{failed:?}");
+            assert_eq!(worker.health(), Health::Gone);
+            assert_eq!(text(neighbour.fetch(get("/")).await.unwrap()).await, "hello 1");
+        });
+    }
+}
+
+fn threads_have_v8s_lock_where_they_should(bench: &Bench) {
+    let mut isolate = bench.isolate();
+    let expected = bench.locking == Locking::Locker;
+    for _ in 0..3 {
+        assert_eq!(isolate.with_lock(|isolate| isolate.has_locker()), expected);
+        let elsewhere = std::thread::scope(|scope| {
+            scope.spawn(|| isolate.with_lock(|isolate| isolate.has_locker())).join().unwrap()
+        });
+        assert_eq!(elsewhere, expected);
+    }
+    let mut new = Isolate::new(bench.platform, &bench.snapshot, ByteSize::mb(64));
+    let elsewhere =
+        std::thread::scope(|scope| scope.spawn(|| new.with_lock(|isolate| isolate.has_locker())).join().unwrap());
+    assert!(elsewhere, "a second thread takes the lock where no way was chosen");
+    new.set_locking(bench.locking);
+    assert!(new.with_lock(|isolate| isolate.has_locker()), "which holds");
+}
+
+fn a_lock_is_kept_until_its_thread_ends(bench: &Bench) {
+    let (give, take) = mpsc::channel();
+    let (release, held) = mpsc::channel::<()>();
+    let (platform, snapshot) = (bench.platform, bench.snapshot.clone());
+    let thread = std::thread::spawn(move || {
+        let mut isolate = Isolate::new(platform, &snapshot, ByteSize::mb(64));
+        isolate.set_locking(Locking::HeldLocker);
+        for _ in 0..2 {
+            assert!(isolate.with_lock(|isolate| isolate.has_locker()));
+        }
+        give.send(isolate).unwrap();
+        held.recv().unwrap_err();
     });
+    let mut isolate: Isolate = take.recv().unwrap();
+    let refused = catch_unwind(AssertUnwindSafe(|| isolate.with_lock(|_| ())));
+    assert!(refused.is_err(), "its thread has it");
+    drop(release);
+    thread.join().unwrap();
+    assert!(isolate.with_lock(|isolate| isolate.has_locker()));
+}
+
+fn a_pinned_workers_lock_is_given_up_when_it_goes(bench: &Bench) {
+    let threads = Threads::start(1).unwrap();
+    let desk = Desk::new();
+    let (ready, runtime) = mpsc::channel();
+    let stop = Arc::new(tokio::sync::Notify::new());
+    let thread = std::thread::Builder::new().stack_size(hearth_runtime::THREAD_STACK).spawn({
+        let (desk, stop) = (desk.clone(), stop.clone());
+        move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            ready.send(runtime.handle().clone()).unwrap();
+            let serving = desk.clone();
+            runtime.spawn(async move { serving.serve().await });
+            runtime.block_on(stop.notified());
+            desk.close();
+        }
+    });
+    let (there, blank, lane) = (runtime.recv().unwrap(), bench.blanks(), threads.lane());
+    let code = "let n = 0; export default { fetch(request) { for (; request.url.endsWith('/stop');); return new Response(`${++n}`) } };";
+    let mut stopped = app(code, ByteSize(0));
+    Arc::get_mut(&mut stopped).unwrap().limits.cpu = Duration::from_millis(50);
+    let apps = [stopped, app(code, ByteSize(0)), app(code, ByteSize(0))];
+    let start = |app: &Arc<App>| {
+        let (blank, app, place) = (blank(), app.clone(), Place::Pinned(desk.clone(), lane.clone()));
+        let worker = there.spawn(async move { Worker::start_from(blank, app, place).await.unwrap() });
+        bench.run(async move { worker.await.unwrap() })
+    };
+    let gone = |app: &Arc<App>| {
+        let began = Instant::now();
+        while Arc::strong_count(app) > 1 {
+            assert!(began.elapsed() < PATIENCE, "its isolate is destroyed: {}", Arc::strong_count(app));
+            std::thread::yield_now();
+        }
+    };
+    let [killed, dropped, last] = apps.each_ref().map(start);
+    let worker = killed.clone();
+    bench.run(async move {
+        assert!(matches!(worker.fetch(get("/stop")).await, Err(Failure::Limit(_))));
+        worker.at_rest().await;
+    });
+    drop(killed);
+    gone(&apps[0]);
+    let worker = dropped.clone();
+    bench.run(async move {
+        for n in 1..=3 {
+            assert_eq!(text(worker.fetch(get("/")).await.unwrap()).await, n.to_string());
+        }
+    });
+    drop(dropped);
+    gone(&apps[1]);
+    stop.notify_one();
+    thread.unwrap().join().unwrap();
+    drop(last);
+    gone(&apps[2]);
+    threads.shut_down(Duration::ZERO);
+}
+
+/// What a worker leaves unfinished is handles of an isolate that another is using at that moment.
+fn contexts_of_an_isolate_end_while_others_run(bench: &Bench) {
+    let isolate = SharedIsolate::new(bench.isolate());
+    let busy = "export default { async fetch() { for (let i = 0; i < 20; i++) { await new Promise((done) => setTimeout(done)) } return new Response('done') } };";
+    let stuck = "export default { async fetch(request) {
+        if (request.url.endsWith('/stop')) for (;;);
+        await Promise.all(Array.from({ length: 200 }, () => new Promise((done) => setTimeout(done, 1e6))));
+    } };";
+    bench.run(async move {
+        let other = Worker::start_in(isolate.clone(), app(busy, ByteSize(0))).await.unwrap();
+        for _ in 0..5 {
+            let mut app = app(stuck, ByteSize(0));
+            Arc::get_mut(&mut app).unwrap().limits.cpu = Duration::from_millis(20);
+            let worker = Worker::start_in(isolate.clone(), app).await.unwrap();
+            let waiting = tokio::spawn(worker.fetch(get("/")));
+            let running: Vec<_> = (0..4).map(|_| tokio::spawn(other.fetch(get("/")))).collect();
+            assert!(matches!(worker.fetch(get("/stop")).await, Err(Failure::Limit(_))));
+            assert!(waiting.await.unwrap().is_err());
+            for running in running {
+                assert_eq!(text(running.await.unwrap().unwrap()).await, "done");
+            }
+        }
+    });
+}
+
+fn a_buffer_that_is_bound_meanwhile_is_not_transferred(bench: &Bench) {
+    let worker = bench
+        .start(
+            "function Asm(stdlib, foreign, heap) {
+               'use asm';
+               var bytes = new stdlib.Uint8Array(heap);
+               function first() { return bytes[0] | 0; }
+               return { first: first };
+             }
+             export default { fetch() {
+               const buffer = new ArrayBuffer(65536);
+               const value = { get bind() { Asm(globalThis, null, buffer); return 1; } };
+               try { structuredClone(value, { transfer: [buffer] }); } catch (error) {
+                 return new Response(`${error.name} ${buffer.byteLength}`);
+               }
+               return new Response(`transferred ${buffer.byteLength}`);
+             } };",
+        )
+        .unwrap();
+    let answer = bench.run(async move { text(worker.fetch(get("/")).await.unwrap()).await });
+    assert_eq!(answer, "DataCloneError 65536");
 }
 
 /// Deep recursion shows that the isolate knows its new thread's stack: with the old one's limit it would fault, or fail at
@@ -496,13 +663,9 @@ fn a_spare_settles_on_the_thread_that_uses_it(bench: &Bench) {
     let code = "const down = (n) => n && 1 + down(n - 1);
         export default { fetch() { try { down(1e9) } catch (e) { return new Response(`${e.name} after ${down(1000)}`) } } };";
     for _ in 0..4 {
-        let (platform, snapshot) = (bench.platform, bench.snapshot.clone());
-        let blank = std::thread::Builder::new()
-            .stack_size(hearth_runtime::THREAD_STACK)
-            .spawn(move || Blank::new(platform, &snapshot, ByteSize::mb(64)))
-            .unwrap()
-            .join()
-            .unwrap();
+        let blank = bench.blanks();
+        let blank =
+            std::thread::Builder::new().stack_size(hearth_runtime::THREAD_STACK).spawn(blank).unwrap().join().unwrap();
         let app = app(code, ByteSize(0));
         bench.run(async move {
             let worker = Worker::start_from(blank, app, Place::Inline).await.unwrap();
@@ -519,7 +682,7 @@ fn a_rehearsal_leaves_nothing_behind(bench: &Bench) {
         export const task = 1; export default { name: 'none' }; addEventListener('fetch', (event) => {
             event.respondWith(new Response(`${event.request.url} ${seen}`)) });";
     let answers = [false, true].map(|rehearsed| {
-        let mut blank = Blank::new(bench.platform, &bench.snapshot, ByteSize::mb(64));
+        let mut blank = bench.blank();
         if rehearsed {
             (0..3).for_each(|_| blank.rehearse());
         }

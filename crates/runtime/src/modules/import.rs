@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use hearth_core::module::{ImportStyle, ImportType, ModuleId};
 
 use super::compile::{import_type, load_graph};
+use crate::callbacks::guarded;
 use crate::ops::text_value;
 use crate::state::State;
 
@@ -17,6 +18,25 @@ pub(super) fn resolve_import<'s>(
 ) -> Option<v8::Local<'s, v8::Module>> {
     v8::callback_scope!(unsafe scope, context);
     let state = State::current(scope);
+    let found = guarded(&state, || find_import(scope, &state, specifier, attributes, referrer));
+    match found {
+        Some(module) => Some(module),
+        None => {
+            let message = text_value(scope, "internal: an import was not loaded").ok()?;
+            let exception = v8::Exception::error(scope, message);
+            scope.throw_exception(exception);
+            None
+        }
+    }
+}
+
+fn find_import<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    state: &State,
+    specifier: v8::Local<'s, v8::String>,
+    attributes: v8::Local<'s, v8::FixedArray>,
+    referrer: v8::Local<'s, v8::Module>,
+) -> Option<v8::Local<'s, v8::Module>> {
     let specifier = specifier.to_rust_string_lossy(scope);
     let kind = import_type(scope, attributes, 3, &ModuleId::new("")).unwrap_or(ImportType::Default);
     let hash = referrer.get_identity_hash().get();
@@ -26,15 +46,7 @@ pub(super) fn resolve_import<'s>(
         let target = map.known(hash, &referrer).and_then(|known| known.imports.get(&(specifier, kind)).cloned());
         target.and_then(|target| map.find(&target, kind))
     };
-    match found {
-        Some(module) => Some(v8::Local::new(scope, &module)),
-        None => {
-            let message = text_value(scope, "internal: an import was not loaded").ok()?;
-            let exception = v8::Exception::error(scope, message);
-            scope.throw_exception(exception);
-            None
-        }
-    }
+    Some(v8::Local::new(scope, &found?))
 }
 
 /// `import(specifier)`.
@@ -118,6 +130,15 @@ pub(crate) unsafe extern "C" fn initialize_import_meta(
 ) {
     v8::callback_scope!(unsafe scope, context);
     let Some(state) = State::try_current(scope) else { return };
+    guarded(&state, || fill_import_meta(scope, &state, module, meta));
+}
+
+fn fill_import_meta<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    state: &State,
+    module: v8::Local<'s, v8::Module>,
+    meta: v8::Local<'s, v8::Object>,
+) {
     let hash = module.get_identity_hash().get();
     let global = v8::Global::new(scope, module);
     let Some(id) = state.modules.borrow().known(hash, &global).map(|known| known.id.clone()) else { return };

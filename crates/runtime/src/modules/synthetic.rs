@@ -6,6 +6,8 @@ use std::sync::Arc;
 use hearth_core::module::{ImportStyle, ImportType, ModuleCode, ModuleError, ModuleId, ModuleSource};
 
 use super::compile::{CompileError, load_graph};
+use crate::callbacks::guarded;
+use crate::op_error::OpError;
 use crate::ops::{bytes_value, text_value};
 use crate::state::State;
 
@@ -91,25 +93,37 @@ fn evaluate<'s>(
 ) -> Option<v8::Local<'s, v8::Value>> {
     v8::callback_scope!(unsafe scope, context);
     let state = State::current(scope);
-    let source = {
+    match guarded(&state, || Some(evaluate_in(scope, &state, module))) {
+        Some(Ok(promise)) => Some(promise),
+        Some(Err(error)) => {
+            error.throw(scope);
+            None
+        }
+        None => {
+            OpError::type_error("internal error in a module").throw(scope);
+            None
+        }
+    }
+}
+
+fn evaluate_in<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    state: &State,
+    module: v8::Local<'s, v8::Module>,
+) -> Result<v8::Local<'s, v8::Value>, CompileError> {
+    let (id, kind) = {
         let hash = module.get_identity_hash().get();
         let global = v8::Global::new(scope, module);
         let map = state.modules.borrow();
-        let known = map.known(hash, &global)?;
+        let known = map.known(hash, &global).expect("a module that is evaluated was made by `create`");
         (known.id.clone(), known.kind)
     };
-    let source = state.app.loader.load(&source.0, source.1).ok()?;
-    match set_exports(scope, &state, module, &source) {
-        Ok(()) => {}
-        Err(error) => {
-            error.throw(scope);
-            return None;
-        }
-    }
-    let resolver = v8::PromiseResolver::new(scope)?;
+    let source = state.app.loader.load(&id, kind)?;
+    set_exports(scope, state, module, &source)?;
+    let resolver = v8::PromiseResolver::new(scope).ok_or(CompileError::Pending)?;
     let undefined = v8::undefined(scope).into();
     resolver.resolve(scope, undefined);
-    Some(resolver.get_promise(scope).into())
+    Ok(resolver.get_promise(scope).into())
 }
 
 fn set_exports<'s>(

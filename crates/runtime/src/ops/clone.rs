@@ -21,6 +21,10 @@ impl v8::ValueSerializerImpl for Delegate {
 
 impl v8::ValueDeserializerImpl for Delegate {}
 
+fn not_transferable() -> OpError {
+    OpError::Dom { name: "DataCloneError", message: "the array buffer cannot be transferred".into() }
+}
+
 pub(super) fn op_structured_clone<'s>(
     scope: &mut v8::PinScope<'s, '_>,
     args: &Arguments<'s>,
@@ -38,10 +42,7 @@ pub(super) fn op_structured_clone<'s>(
             message: "only array buffers can be transferred".into(),
         })?;
         if buffer.was_detached() || !buffer.is_detachable() || buffers.contains(&buffer) {
-            return Err(OpError::Dom {
-                name: "DataCloneError",
-                message: "the array buffer cannot be transferred".into(),
-            });
+            return Err(not_transferable());
         }
         buffers.push(buffer);
     }
@@ -54,6 +55,10 @@ pub(super) fn op_structured_clone<'s>(
         return Err(OpError::Pending);
     }
     let bytes = serializer.release();
+    // Getters of the value may have bound a buffer to asm.js or detached it meanwhile; `detach` would do nothing and not say so.
+    if buffers.iter().any(|buffer| buffer.was_detached() || !buffer.is_detachable()) {
+        return Err(not_transferable());
+    }
     let mut moved = Vec::with_capacity(buffers.len());
     for buffer in &buffers {
         let store = buffer.get_backing_store();

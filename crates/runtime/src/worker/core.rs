@@ -40,6 +40,8 @@ enum Life {
 pub(super) struct Alive {
     isolate: House,
     live: Live,
+    /// What is over when it is dropped.
+    chore: Option<Chore>,
 }
 
 pub(super) struct Live {
@@ -109,6 +111,7 @@ impl Core {
                     tidy_at: 0,
                     served: 0,
                 },
+                chore: None,
             })),
         };
         (core, memory)
@@ -125,7 +128,7 @@ impl Core {
                 return;
             }
             Life::Live(alive) => {
-                let Alive { isolate, live } = &mut **alive;
+                let Alive { isolate, live, .. } = &mut **alive;
                 isolate.with_lock(|isolate| {
                     shared.vitals.set_home(isolate.home());
                     for _ in 0..most {
@@ -154,7 +157,7 @@ impl Core {
 
     /// Handles a request now, past the inbox. Says when that was over.
     pub(super) fn fetch_now(&mut self, shared: &Arc<Shared>, request: Request, arrival: Arrival) -> (Answer, Instant) {
-        let Alive { isolate, live } = match &mut self.life {
+        let Alive { isolate, live, .. } = match &mut self.life {
             Life::Live(alive) => &mut **alive,
             Life::Gone(failure) => return (Answer::Now(Err(failure.clone())), arrival.now),
         };
@@ -186,7 +189,7 @@ impl Core {
         work: impl FnOnce(&mut Live, &mut LockedIsolate<'_>) -> Result<(), Box<Death>>,
     ) {
         let Life::Live(alive) = &mut self.life else { return };
-        let Alive { isolate, live } = &mut **alive;
+        let Alive { isolate, live, .. } = &mut **alive;
         let done = isolate.with_lock(|isolate| {
             shared.vitals.set_home(isolate.home());
             work(live, isolate)
@@ -211,28 +214,23 @@ impl Core {
         let Some(mut alive) = self.end(others.clone()) else { return };
         // Begun before anybody hears of the end.
         let clearing = Chore::begin(&shared.vitals);
-        let live = &mut alive.live;
         shared.vitals.outbox.take().fail(&failure);
-        let app = live.state.app.name.clone();
-        tracing::info!(target: "hearth::worker", app = app.as_str(), request = culprit.raw(), error = %failure, "Worker destroyed");
-        if let Some(loading) = live.loading.take() {
-            drop(loading.reply.send(Err(failure.clone())));
+        let app = shared.app.name.as_str();
+        tracing::info!(target: "hearth::worker", app, request = culprit.raw(), error = %failure, "Worker destroyed");
+        // Those who wait are told without the lock: they may do anything.
+        alive.live.state.sockets.borrow().abandon_all(&Close::new(1011, "the app was stopped"));
+        let Abandoned { loading, replies } = alive.abandon();
+        if let Some(reply) = loading {
+            drop(reply.send(Err(failure.clone())));
         }
-        live.state.sockets.borrow().abandon_all(&Close::new(1011, "the app was stopped"));
-        let ids = live.state.requests.borrow().ids();
-        for id in ids {
-            let removed = live.state.requests.borrow_mut().remove(id);
-            if let Some(RequestState { reply, left, .. }) = removed.map(|state| *state) {
-                live.state.cancel(left);
-                drop(answer(reply, if id == culprit { failure.clone() } else { others.clone() }, Letter::send));
-            }
+        for (id, reply) in replies {
+            drop(answer(reply, if id == culprit { failure.clone() } else { others.clone() }, Letter::send));
         }
         while let Some(event) = shared.pop() {
             event.refuse(&others);
         }
         shared.vitals.set_active(0);
-        // Dropped in this order.
-        shared.seat.clear_away((alive, clearing));
+        shared.seat.clear_away(alive, Some(clearing));
     }
 
     pub(super) fn condemn_after_panic(&mut self, shared: &Arc<Shared>) {
@@ -317,9 +315,44 @@ impl Live {
     }
 }
 
+/// Those who wait for a worker that ends.
+struct Abandoned {
+    loading: Option<oneshot::Sender<Result<(), Failure>>>,
+    replies: Vec<(RequestId, Reply)>,
+}
+
+impl Alive {
+    /// Ends all that is under way. With the isolate locked, since it has handles of V8's, and the isolate may be others', too.
+    fn abandon(&mut self) -> Abandoned {
+        let Self { isolate, live, .. } = self;
+        isolate.with_lock(|_| {
+            let loading = live.loading.take().map(|loading| loading.reply);
+            let ids = live.state.requests.borrow().ids();
+            let mut replies = Vec::with_capacity(ids.len());
+            for id in ids {
+                let removed = live.state.requests.borrow_mut().remove(id);
+                if let Some(RequestState { reply, left, .. }) = removed.map(|state| *state) {
+                    live.state.cancel(left);
+                    replies.push((id, reply));
+                }
+            }
+            Abandoned { loading, replies }
+        })
+    }
+
+    pub(super) fn release_locker(&mut self) {
+        self.isolate.release_locker();
+    }
+
+    /// Keeps `chore` until this is dropped.
+    pub(super) fn set_chore(&mut self, chore: Option<Chore>) {
+        self.chore = chore;
+    }
+}
+
 impl Drop for Alive {
     fn drop(&mut self) {
-        let Self { isolate, live } = self;
+        let Self { isolate, live, .. } = self;
         isolate.with_lock(|_| {
             live.loading = None;
             // SAFETY: `drop` demands that the values are not used again: this is the end of their owner.

@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 use super::Shared;
+use super::core::Alive;
+use crate::locker::release_all_here;
+use crate::threads::Lane;
 
 /// How long to look out: about what it takes to fall asleep and to be woken.
 const LOOK: Duration = Duration::from_micros(10);
@@ -29,13 +32,21 @@ const IN_A_ROW: Duration = Duration::from_micros(50);
 
 pub struct Desk {
     /// `None`: the thread has ended.
-    calls: Mutex<Option<VecDeque<Arc<Shared>>>>,
+    calls: Mutex<Option<VecDeque<Call>>>,
     /// How many there are, for who looks out.
     waiting: AtomicUsize,
     asleep: AtomicBool,
     bell: Notify,
     for_calls: Patience,
     for_answers: Patience,
+}
+
+/// What others leave for the thread.
+enum Call {
+    /// There is something in the worker's inbox.
+    Inbox(Arc<Shared>),
+    /// The worker is gone: its isolate's lock, which the thread keeps, is given up, and the rest destroyed elsewhere.
+    Remains(Box<Alive>, Lane),
 }
 
 /// Whether it is worth while to look out: it was, lately.
@@ -62,8 +73,8 @@ impl Desk {
     pub async fn serve(&self) {
         let mut begun = Instant::now();
         loop {
-            if let Some(worker) = self.for_calls.look(|| self.next()) {
-                worker.come();
+            if let Some(call) = self.for_calls.look(|| self.next()) {
+                call.answer();
                 if begun.elapsed() >= IN_A_ROW {
                     tokio::task::yield_now().await;
                     begun = Instant::now();
@@ -80,23 +91,47 @@ impl Desk {
         }
     }
 
-    /// The thread has ended: what was left for it is forgotten.
+    /// The thread, which calls this, is about to end: what was left for it is forgotten, and the locks that it keeps are given up.
     pub fn close(&self) {
+        let calls = {
+            let mut calls = self.lock();
+            // Who finds the desk closed finds isolates without their thread's lock.
+            release_all_here();
+            calls.take()
+        };
         // Workers are let go of without the lock.
-        let calls = self.lock().take();
-        drop(calls);
+        for call in calls.into_iter().flatten() {
+            match call {
+                Call::Inbox(worker) => drop(worker),
+                remains @ Call::Remains(..) => remains.answer(),
+            }
+        }
     }
 
     pub(super) fn call(&self, worker: Arc<Shared>) {
+        // A thread that has ended has nothing more to do with its workers.
+        drop(self.leave(Call::Inbox(worker)));
+    }
+
+    /// Has the thread give up the lock that it keeps for what a worker leaves behind, which is then destroyed in the lane.
+    pub(super) fn clear_away(&self, remains: Box<Alive>, lane: Lane) {
+        if let Err(remains) = self.leave(Call::Remains(remains, lane)) {
+            remains.answer();
+        }
+    }
+
+    /// Gives the call back if the thread has ended.
+    fn leave(&self, call: Call) -> Result<(), Call> {
         {
             let mut calls = self.lock();
-            let Some(calls) = &mut *calls else { return };
-            calls.push_back(worker);
+            let Some(calls) = &mut *calls else { return Err(call) };
+            calls.push_back(call);
             self.waiting.fetch_add(1, Ordering::SeqCst);
         }
         if self.asleep.swap(false, Ordering::SeqCst) {
             self.bell.notify_one();
         }
+        Ok(())
     }
 
     /// Looks out for what comes of a call.
@@ -108,18 +143,32 @@ impl Desk {
         self.waiting.load(Ordering::SeqCst) > 0
     }
 
-    fn next(&self) -> Option<Arc<Shared>> {
+    fn next(&self) -> Option<Call> {
         if !self.is_called() {
             return None;
         }
-        let worker = self.lock().as_mut()?.pop_front()?;
+        let call = self.lock().as_mut()?.pop_front()?;
         self.waiting.fetch_sub(1, Ordering::SeqCst);
-        Some(worker)
+        Some(call)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<VecDeque<Arc<Shared>>>> {
+    fn lock(&self) -> MutexGuard<'_, Option<VecDeque<Call>>> {
         // Nothing that can panic runs under this lock.
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Call ===
+
+impl Call {
+    fn answer(self) {
+        match self {
+            Self::Inbox(worker) => worker.come(),
+            Self::Remains(mut remains, lane) => {
+                remains.release_locker();
+                lane.clear_away(remains);
+            }
+        }
     }
 }
 

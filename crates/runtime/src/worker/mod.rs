@@ -45,7 +45,7 @@ use self::place::Seat;
 use self::timer::TimerDriver;
 use crate::app::App;
 use crate::blank::Blank;
-use crate::isolate::{ThreadNumber, this_thread};
+use crate::isolate::{Locking, ThreadNumber, this_thread};
 use crate::ledger;
 use crate::modules::is_compiled;
 use crate::platform::Platform;
@@ -155,7 +155,8 @@ pub(crate) struct Link {
 // === impl Worker ===
 
 impl Worker {
-    /// A worker of `app` in an isolate of its own, its modules evaluated. Runs on a tokio runtime with time enabled.
+    /// A worker of `app` in an isolate of its own, its modules evaluated. Runs on a tokio runtime with time enabled. Threads enter
+    /// the isolate under V8's own lock.
     pub async fn start(platform: Platform, snapshot: &Snapshot, app: Arc<App>) -> Result<Self, Failure> {
         let blank = Blank::new(platform, snapshot, app.limits.heap);
         Self::start_from(blank, app, Place::Inline).await
@@ -203,6 +204,7 @@ impl Worker {
 
     fn make(blank: Blank, app: Arc<App>, place: Place) -> Self {
         let runtime = tokio::runtime::Handle::current();
+        let blank = if let Place::Pinned(..) = place { blank.with_locking(Locking::HeldLocker) } else { blank };
         let shared = Arc::new_cyclic(|weak: &Weak<Shared>| {
             let vitals = Arc::<Vitals>::default();
             let link = Link { shared: weak.clone(), vitals: vitals.clone(), runtime: runtime.clone() };
@@ -463,7 +465,7 @@ impl Drop for Shared {
         let over = Failure::Internal { message: "nobody has the worker any more".into() };
         let core = self.core.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(alive) = core.end(over) {
-            self.seat.clear_away(alive);
+            self.seat.clear_away(alive, None);
         }
     }
 }

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hearth_core::Gait;
 
 use super::Shared;
+use super::chore::Chore;
+use super::core::Alive;
 use super::desk::Desk;
 use super::event::Event;
 use crate::cover::GivingWay;
@@ -72,12 +74,18 @@ impl Seat {
         }
     }
 
-    /// Drops what a worker leaves behind. A heap that has grown to its limit takes tens of milliseconds and more, in which
-    /// no turn runs: nobody would come to cover for a thread that others need.
-    pub(super) fn clear_away(&self, remains: impl Send + 'static) {
+    /// Drops what a worker leaves behind, and then `after`. A heap that has grown to its limit takes tens of milliseconds and more,
+    /// in which no turn runs: nobody would come to cover for a thread that others need.
+    pub(super) fn clear_away(&self, mut remains: Box<Alive>, after: Option<Chore>) {
+        remains.set_chore(after);
         match &self.kind {
             Kind::Inline => drop(remains),
-            Kind::InlineOrLane(lane) | Kind::Pinned(_, _, lane) => lane.clear_away(remains),
+            Kind::InlineOrLane(lane) => lane.clear_away(remains),
+            Kind::Pinned(home, _, lane) if *home == this_thread() => {
+                remains.release_locker();
+                lane.clear_away(remains);
+            }
+            Kind::Pinned(_, desk, lane) => desk.clear_away(remains, lane.clone()),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! An app of one module, given as text, and requests to it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use hearth_core::module::{ImportStyle, ImportType, ModuleCode, ModuleError, ModuleId, ModuleLoader, ModuleSource};
 use hearth_core::{AppName, Body, ByteSize, Headers, Limits, Method, Owner, Pace, Request, Response, VersionName};
@@ -8,21 +9,34 @@ use hearth_egress::{Client, EgressPolicy};
 use hearth_runtime::{App, CodeCache};
 
 #[derive(Debug)]
-struct OneModule(Arc<ModuleSource>);
+struct OneModule {
+    source: Arc<ModuleSource>,
+    has_loaded: AtomicBool,
+}
+
+/// A module that can be loaded once.
+const PANICS_LATER: &str = "./panic-when-evaluated.txt";
 
 impl ModuleLoader for OneModule {
     fn entry(&self) -> ModuleId {
-        self.0.id.clone()
+        self.source.id.clone()
     }
 
     fn resolve(&self, specifier: &str, from: &ModuleId, _: ImportStyle) -> Result<ModuleId, ModuleError> {
         assert!(specifier != "./panic.js", "a loader that panics, as a test wants it");
+        if specifier == PANICS_LATER {
+            return Ok(ModuleId::new(PANICS_LATER));
+        }
         let reason = "there is one module".to_owned();
         Err(ModuleError::NotFound { specifier: specifier.to_owned(), from: from.to_string(), reason })
     }
 
-    fn load(&self, _: &ModuleId, _: ImportType) -> Result<Arc<ModuleSource>, ModuleError> {
-        Ok(self.0.clone())
+    fn load(&self, id: &ModuleId, _: ImportType) -> Result<Arc<ModuleSource>, ModuleError> {
+        if id.as_str() != PANICS_LATER {
+            return Ok(self.source.clone());
+        }
+        assert!(!self.has_loaded.swap(true, Ordering::Relaxed), "a loader that panics, as a test wants it");
+        Ok(Arc::new(ModuleSource { id: id.clone(), code: ModuleCode::Text("text".into()), source_map: None }))
     }
 }
 
@@ -38,7 +52,7 @@ pub fn named(name: &str, code: &str, egress: Arc<Client>, code_cache: Arc<CodeCa
         name: AppName::new(name),
         version: VersionName::new("latest"),
         owner: Owner::new(name),
-        loader: Arc::new(OneModule(Arc::new(source))),
+        loader: Arc::new(OneModule { source: Arc::new(source), has_loaded: AtomicBool::new(false) }),
         limits: Limits::default(),
         env: Vec::new(),
         egress,
