@@ -42,7 +42,8 @@ fn assert_adds_up(server: &Server) {
             let of = |what: &str| number(&format!("/modes/{mode}/{what}"));
             of("created") - of("destroyed") == of("cached") && of("leased") == 0 && of("waiting") == 0
         };
-        idle && number("/created") - number("/destroyed") == number("/live") && MODES.iter().filter(|mode| **mode != "auto").all(settled)
+        idle && number("/created") - number("/destroyed") == number("/live")
+            && MODES.iter().filter(|mode| **mode != "auto").all(settled)
     });
 }
 

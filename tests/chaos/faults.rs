@@ -64,11 +64,20 @@ impl Fault {
 }
 
 impl World {
-    pub fn begin() -> Self {
+    pub fn begin(mode: &str) -> Self {
         let folder = Folder::with("chaos", &[("victim/index.js", &*says("well")), ("stuck/index.js", CULPRIT)]);
         let file = folder.path().with_extension("yaml");
         std::fs::write(&file, "stuck_limit: 500ms\ndefaults: { cpu: 300ms }\n").unwrap();
-        let server = folder.serve(&["--standby", "1", "--config", file.to_str().unwrap(), "--threads", "2"]);
+        let server = folder.serve(&[
+            "--standby",
+            "1",
+            "--config",
+            file.to_str().unwrap(),
+            "--threads",
+            "2",
+            "--execution",
+            mode,
+        ]);
         let world = Self { server, folder, aborts: Cell::new(0), deploys: Cell::new(0), belated: Cell::new(0) };
         world.server.expect("/victim/", "well");
         world
