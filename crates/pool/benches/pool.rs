@@ -12,7 +12,7 @@ use hearth_pool::{
 const ROUNDS: u32 = 2_000_000;
 const OWNER: OwnerLimits = OwnerLimits { running: 64, queued: 100, patience: Duration::from_secs(5), weight: 1 };
 const RULES: ShelfRules = ShelfRules { most: 4, concurrency: 32, life: Life { uses: None, ttl: None, idle: None } };
-const LIMITS: PoolLimits = PoolLimits { things: 20_000, weight: u64::MAX };
+const LIMITS: PoolLimits = PoolLimits { things: 20_000, weight: u64::MAX, per_group: None };
 
 /// Makes things that are always there and weigh nothing.
 struct Nothing;

@@ -2,11 +2,12 @@
 //! off, and only its counts stay. A retired rack loses its key at once: who asks for the key gets a new one.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
+use crate::group::Group;
 use crate::keep::Keep;
 use crate::rack::{Rack, RackId};
-use crate::row::{End, Phase};
+use crate::row::{End, Phase, Row};
 use crate::shelf::ShelfRules;
 use crate::stats::ShelfStats;
 use crate::stock::Stock;
@@ -15,6 +16,9 @@ pub(crate) struct Catalogue<K: Keep> {
     phase: Phase,
     racks: HashMap<RackId, Entry<K>>,
     by_key: HashMap<K::Key, RackId>,
+    /// Those that a rack is in; others are forgotten when there are twice as many as were left the last time.
+    groups: HashMap<Arc<str>, Weak<Group<K>>>,
+    groups_left: usize,
     ids: u64,
     /// What racks that are gone have counted.
     gone: ShelfStats,
@@ -28,7 +32,15 @@ struct Entry<K: Keep> {
 
 impl<K: Keep> Catalogue<K> {
     pub(crate) fn new() -> Self {
-        Self { phase: Phase::Open, racks: HashMap::new(), by_key: HashMap::new(), ids: 0, gone: ShelfStats::default() }
+        Self {
+            phase: Phase::Open,
+            racks: HashMap::new(),
+            by_key: HashMap::new(),
+            groups: HashMap::new(),
+            groups_left: 0,
+            ids: 0,
+            gone: ShelfStats::default(),
+        }
     }
 
     /// The rack of the key, held once more.
@@ -39,10 +51,25 @@ impl<K: Keep> Catalogue<K> {
         }
         self.ids += 1;
         let id = RackId(self.ids);
-        let rack = Arc::new(Rack::new(id, key.clone(), stock.clone(), rules, self.phase));
+        let group = stock.per_group.and_then(|most| Some(self.group(stock.keep.group(&key)?, most)));
+        let row = Row::new(rules, self.phase);
+        let rack = Arc::new(Rack::new(id, key.clone(), stock.clone(), group, row));
         self.racks.insert(id, Entry { rack: rack.clone(), holds: 1 });
         self.by_key.insert(key, id);
         rack
+    }
+
+    fn group(&mut self, name: Arc<str>, most: usize) -> Arc<Group<K>> {
+        if let Some(group) = self.groups.get(&name).and_then(Weak::upgrade) {
+            return group;
+        }
+        if self.groups.len() > 2 * self.groups_left {
+            self.groups.retain(|_, group| group.strong_count() > 0);
+            self.groups_left = self.groups.len();
+        }
+        let group = Arc::new(Group::new(most));
+        self.groups.insert(name, Arc::downgrade(&group));
+        group
     }
 
     pub(crate) fn let_go(&mut self, rack: &Rack<K>) {

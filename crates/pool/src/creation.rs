@@ -74,7 +74,7 @@ impl<K: Keep> Creation<K> {
         let reserved = row.land(slot, rack, &mut later);
         let needs_creation = row.needs_creation();
         drop(row);
-        room.give_back(reserved);
+        room.give_back(reserved, rack);
         drop(room);
         stock.carry_out(later);
         if needs_creation {
@@ -83,6 +83,7 @@ impl<K: Keep> Creation<K> {
             // The thing may weigh less than was reserved, or be idle already.
             stock.feed();
         }
+        stock.feed_group_of(rack);
     }
 
     fn fail(mut self, error: &AcquireError<K::Error>) {
@@ -95,11 +96,12 @@ impl<K: Keep> Creation<K> {
         let mut later = Later::new();
         let mut room = stock.room();
         let reserved = rack.lock().fail(self.slot, error, &mut later);
-        room.give_back(reserved);
+        room.give_back(reserved, rack);
         stock.unlock(room);
         stock.carry_out(later);
         // The room is free for others, and callers who counted on no creation may begin one of their own.
         stock.provide(rack);
+        stock.feed_group_of(rack);
         stock.strike_off_if_empty(rack);
     }
 }

@@ -95,6 +95,9 @@ pub struct Bar {
 pub enum Refused {
     #[error("{queued} wait already")]
     Full { queued: usize },
+    /// The bound on all owners together ([`GateLimits::total`]).
+    #[error("{limit} run or wait already, of all owners together")]
+    Overloaded { limit: usize },
     #[error("waited for {waited:?}, and no place became free")]
     Late { waited: Duration },
     #[error("the gate lets nobody in any more")]
@@ -108,6 +111,11 @@ pub enum Refused {
 impl Gate {
     pub fn new(limits: GateLimits) -> Self {
         Self { hall: Arc::new(Hall::new(limits)) }
+    }
+
+    /// Another gate, with places of its own: its requests and this gate's have one total.
+    pub fn with_same_total(&self, running: Option<usize>) -> Self {
+        Self { hall: Arc::new(Hall::with_total(running, self.hall.total.clone())) }
     }
 
     /// A new line. Two calls make two owners: who has an owner keeps its handle.
@@ -228,7 +236,7 @@ impl Refused {
         const AT_MOST: Duration = Duration::from_secs(30);
         match self {
             // A line moves all the time, and a bar is there for a turn that is being stopped.
-            Refused::Full { .. } | Refused::Barred => Some(SOON),
+            Refused::Full { .. } | Refused::Overloaded { .. } | Refused::Barred => Some(SOON),
             // The line moved less than one place in all that time: coming back sooner only makes it longer.
             Refused::Late { waited } => Some((*waited).clamp(SOON, AT_MOST)),
             Refused::Draining => None,

@@ -6,6 +6,7 @@
 use std::fmt::Debug;
 use std::future::Future;
 use std::hash::Hash;
+use std::sync::Arc;
 
 /// How things are made, described and destroyed.
 pub trait Keep: Send + Sync + 'static {
@@ -18,6 +19,12 @@ pub trait Keep: Send + Sync + 'static {
 
     /// Makes a thing. Runs in a task of its own, which nobody cancels, and under no lock.
     fn create(&self, key: &Self::Key) -> impl Future<Output = Result<Self::Thing, Self::Error>> + Send;
+
+    /// The group of the key's things, which is bounded by [`PoolLimits::per_group`](crate::PoolLimits). Asked once for each
+    /// shelf; `None` is in no group.
+    fn group(&self, _key: &Self::Key) -> Option<Arc<str>> {
+        None
+    }
 
     fn health(&self, thing: &Self::Thing) -> Health;
 

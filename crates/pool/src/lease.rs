@@ -128,4 +128,7 @@ fn put_back<K: Keep>(rack: &Arc<Rack<K>>, slot: SlotId, now: impl FnOnce() -> In
     } else if last && stock.is_hungry() {
         stock.feed();
     }
+    if last {
+        stock.feed_group_of(rack);
+    }
 }

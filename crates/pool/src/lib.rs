@@ -14,6 +14,7 @@ mod catalogue;
 mod creation;
 mod filler;
 mod gate;
+mod group;
 mod holding;
 mod keep;
 mod lease;

@@ -1,5 +1,6 @@
 //! Warm things by key. The pool holds so many things, and so many bytes of them, over all keys; when one more is needed and
-//! there is no room, the least recently used idle thing goes, whatever its key. A thing that somebody has never goes.
+//! there is no room, the least recently used idle thing goes, whatever its key. Keys can be in groups, with a bound for each:
+//! beyond it the least recently used idle thing of the same group goes. A thing that somebody has never goes.
 //!
 //! Parts, from the outside in:
 //!
@@ -7,7 +8,7 @@
 //! |---|---|
 //! | `pool.rs`, `shelf.rs`, `lease.rs` | what users see |
 //! | `stock.rs` | the steps that concern more than one rack; the order of locks |
-//! | `room.rs` | what the whole pool may hold, and what goes first |
+//! | `room.rs`, `group.rs` | what the whole pool and a group may hold, and what goes first |
 //! | `catalogue.rs` | racks by key |
 //! | `rack.rs`, `row.rs`, `slot.rs` | one key: its lock, its slots and callers, one slot |
 //! | `creation.rs` | the making of one thing |
@@ -38,6 +39,8 @@ pub struct PoolLimits {
     pub things: usize,
     /// Bytes. Things grow unseen between two sweeps, so this is a mark to which the pool comes back, not a wall.
     pub weight: u64,
+    /// Things of one group ([`Keep::group`]), those that are being made included. `None` is no bound, and costs nothing.
+    pub per_group: Option<usize>,
 }
 
 /// Warm things of many keys. Clones are the same pool; when the last is dropped, the pool is closed.
@@ -78,11 +81,17 @@ impl<K: Keep> Pool<K> {
         self.stock().trim();
     }
 
-    /// Says that a thing may have become idle without a lease coming back. Costs one load when nobody waits for room.
+    /// Evicts idle things, the least recently used first, until `weight` bytes of them are gone. Says how many were.
+    pub fn relieve(&self, weight: u64) -> u64 {
+        self.stock().relieve(weight)
+    }
+
+    /// Says that a thing may have become idle without a lease coming back. Costs next to nothing when nobody waits for room.
     pub fn nudge(&self) {
         if self.stock().is_hungry() {
             self.stock().feed();
         }
+        self.stock().feed_groups();
     }
 
     /// Sweeps every `interval` for as long as the pool is there.

@@ -7,10 +7,11 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::creation::Creation;
+use crate::group::Group;
 use crate::keep::{Keep, Reason};
 use crate::lease::Lease;
-use crate::row::{Phase, Row};
-use crate::shelf::{AcquireError, ShelfRules};
+use crate::row::Row;
+use crate::shelf::AcquireError;
 use crate::slot::{Slot, SlotId};
 use crate::stock::Stock;
 
@@ -24,6 +25,8 @@ pub(crate) struct Rack<K: Keep> {
     pub(crate) id: RackId,
     pub(crate) key: K::Key,
     pub(crate) stock: Arc<Stock<K>>,
+    /// Where things of a group are bounded, and the key is in one.
+    pub(crate) group: Option<Arc<Group<K>>>,
     row: Mutex<Row<K>>,
 }
 
@@ -72,8 +75,28 @@ pub(crate) struct Work<K: Keep> {
 // === impl Rack ===
 
 impl<K: Keep> Rack<K> {
-    pub(crate) fn new(id: RackId, key: K::Key, stock: Arc<Stock<K>>, rules: ShelfRules, phase: Phase) -> Self {
-        Self { id, key, stock, row: Mutex::new(Row::new(rules, phase)) }
+    pub(crate) fn new(
+        id: RackId,
+        key: K::Key,
+        stock: Arc<Stock<K>>,
+        group: Option<Arc<Group<K>>>,
+        row: Row<K>,
+    ) -> Self {
+        Self { id, key, stock, group, row: Mutex::new(row) }
+    }
+
+    /// One thing more of its group is held.
+    pub(crate) fn take_place(&self) {
+        if let Some(group) = &self.group {
+            group.take();
+        }
+    }
+
+    /// One thing less of its group is held.
+    pub(crate) fn give_back_place(&self) {
+        if let Some(group) = &self.group {
+            group.give_back();
+        }
     }
 
     pub(crate) fn keep(&self) -> &K {

@@ -5,7 +5,7 @@
 //! least recently used. A slot in use is put off to now: it cannot have been used before that when it is idle again.
 //! Each try passes each slot at most twice, and those it passed are not in the way of the next try.
 //!
-//! Invariants: `created = live + destroyed`; `live - doomed + cold <= limits.things`; `weight` is the sum of what the slots
+//! Invariants: `created = live + destroyed`; `live - doomed + cold <= limits.things`, and the same for each group; `weight` is the sum of what the slots
 //! weigh, as last read, and of what is reserved for creations.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
+use crate::group::Group;
 use crate::keep::Keep;
 use crate::pool::PoolLimits;
 use crate::rack::{Leaving, Notice, Place, Rack};
@@ -32,8 +33,10 @@ pub(crate) struct Room<K: Keep> {
     ids: u64,
     /// Racks whose callers wait for room, first come first served.
     pub(crate) line: VecDeque<Arc<Rack<K>>>,
-    list: BTreeMap<(Instant, SlotId), Arc<Rack<K>>>,
+    list: List<K>,
 }
+
+type List<K> = BTreeMap<(Instant, SlotId), Arc<Rack<K>>>;
 
 impl<K: Keep> Room<K> {
     pub(crate) fn new(limits: PoolLimits) -> Self {
@@ -61,7 +64,8 @@ impl<K: Keep> Room<K> {
         self.weight > self.limits.weight
     }
 
-    pub(crate) fn reserve(&mut self, weight: u64) -> SlotId {
+    pub(crate) fn reserve(&mut self, weight: u64, rack: &Rack<K>) -> SlotId {
+        rack.take_place();
         self.cold += 1;
         self.weight += weight;
         self.ids += 1;
@@ -69,13 +73,15 @@ impl<K: Keep> Room<K> {
     }
 
     /// What was reserved is not needed, or came to nothing.
-    pub(crate) fn give_back(&mut self, weight: u64) {
+    pub(crate) fn give_back(&mut self, weight: u64, rack: &Rack<K>) {
+        rack.give_back_place();
         self.cold -= 1;
         self.weight -= weight;
     }
 
     /// What was reserved is now this slot.
     pub(crate) fn land(&mut self, slot: &Slot<K::Thing>, rack: &Arc<Rack<K>>) {
+        rack.take_place();
         self.live += 1;
         self.created += 1;
         self.weight += slot.weighed;
@@ -83,11 +89,12 @@ impl<K: Keep> Room<K> {
     }
 
     /// The thing is destroyed.
-    pub(crate) fn leave(&mut self, notice: Notice) {
+    pub(crate) fn leave(&mut self, notice: Notice, rack: &Rack<K>) {
         self.live -= 1;
         self.destroyed.count(notice.why);
         match notice.place {
             Place::Held => {
+                rack.give_back_place();
                 self.weight -= notice.weighed;
                 self.list.remove(&(notice.listed, notice.slot));
             }
@@ -101,27 +108,26 @@ impl<K: Keep> Room<K> {
 
     /// Takes the least recently used idle thing out of its row; its place is free from now on.
     pub(crate) fn evict(&mut self) -> Option<Leaving<K>> {
-        let now = Instant::now();
-        let mut put_off = Vec::new();
-        let mut evicted = None;
-        while let Some(((listed, id), rack)) = self.list.pop_first() {
-            let eviction = rack.lock().evict(id, listed, now, &rack);
-            match eviction {
-                Eviction::Done(leaving) => {
-                    self.doomed += 1;
-                    self.weight -= leaving.notice.weighed;
-                    evicted = Some(leaving);
-                    break;
-                }
-                Eviction::UsedSince(used) => {
-                    self.list.insert((used, id), rack);
-                }
-                // Back in only when all is seen, or it would come up again and again.
-                Eviction::InUse => put_off.push(((now, id), rack)),
-                Eviction::Unknown => {}
-            }
+        let leaving = evict_from(&mut self.list);
+        self.note(leaving)
+    }
+
+    /// The same among the things of one group.
+    pub(crate) fn evict_of(&mut self, group: &Arc<Group<K>>) -> Option<Leaving<K>> {
+        let is_own = |rack: &Rack<K>| rack.group.as_ref().is_some_and(|other| Arc::ptr_eq(other, group));
+        let own: Vec<_> = self.list.iter().filter(|(_, rack)| is_own(rack)).map(|(place, _)| *place).collect();
+        let mut own: List<K> = own.into_iter().filter_map(|place| self.list.remove_entry(&place)).collect();
+        let leaving = evict_from(&mut own);
+        self.list.append(&mut own);
+        self.note(leaving)
+    }
+
+    fn note(&mut self, evicted: Option<Leaving<K>>) -> Option<Leaving<K>> {
+        if let Some(leaving) = &evicted {
+            leaving.rack.give_back_place();
+            self.doomed += 1;
+            self.weight -= leaving.notice.weighed;
         }
-        self.list.extend(put_off);
         evicted
     }
 
@@ -141,4 +147,28 @@ impl<K: Keep> Room<K> {
             ..PoolStats::default()
         }
     }
+}
+
+/// Takes the first idle thing of the list out of its row.
+fn evict_from<K: Keep>(list: &mut List<K>) -> Option<Leaving<K>> {
+    let now = Instant::now();
+    let mut put_off = Vec::new();
+    let mut evicted = None;
+    while let Some(((listed, id), rack)) = list.pop_first() {
+        let eviction = rack.lock().evict(id, listed, now, &rack);
+        match eviction {
+            Eviction::Done(leaving) => {
+                evicted = Some(leaving);
+                break;
+            }
+            Eviction::UsedSince(used) => {
+                list.insert((used, id), rack);
+            }
+            // Back in only when all is seen, or it would come up again and again.
+            Eviction::InUse => put_off.push(((now, id), rack)),
+            Eviction::Unknown => {}
+        }
+    }
+    list.extend(put_off);
+    evicted
 }

@@ -27,6 +27,7 @@ pub struct GateStats {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refusals {
     pub full: u64,
+    pub overloaded: u64,
     pub late: u64,
     pub draining: u64,
     pub barred: u64,
@@ -119,6 +120,7 @@ impl AddAssign for GateStats {
         self.waits += other.waits;
         self.abandoned += other.abandoned;
         self.refused.full += other.refused.full;
+        self.refused.overloaded += other.refused.overloaded;
         self.refused.late += other.refused.late;
         self.refused.draining += other.refused.draining;
         self.refused.barred += other.refused.barred;
@@ -129,7 +131,7 @@ impl AddAssign for GateStats {
 
 impl Refusals {
     pub fn all(&self) -> u64 {
-        self.full + self.late + self.draining + self.barred
+        self.full + self.overloaded + self.late + self.draining + self.barred
     }
 }
 

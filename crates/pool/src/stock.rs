@@ -8,6 +8,9 @@
 //! back looks at `hungry`. It is raised before rows are searched for something to evict: a thing that becomes idle after
 //! its row was searched is given back by somebody who sees that. What changes without a lease (a load that falls, a thing
 //! that breaks) is found by the next sweep, or at once by who says so (`Pool::nudge`).
+//!
+//! A rack whose group is full waits in the group's line instead, so that it holds up no rack of another group; a lease of the
+//! group that comes back looks at the group's `hungry` in the same way.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +22,8 @@ use tokio::time::Instant;
 
 use crate::catalogue::Catalogue;
 use crate::creation::Creation;
-use crate::keep::{Keep, Reason};
+use crate::group::Group;
+use crate::keep::Keep;
 use crate::pool::PoolLimits;
 use crate::rack::{Later, Leaving, Place, Rack};
 use crate::room::Room;
@@ -28,6 +32,8 @@ use crate::stats::PoolStats;
 
 pub(crate) struct Stock<K: Keep> {
     pub(crate) keep: K,
+    /// [`PoolLimits::per_group`].
+    pub(crate) per_group: Option<usize>,
     /// Where things are made: leases may be dropped on threads that belong to no runtime.
     pub(crate) runtime: Handle,
     catalogue: Mutex<Catalogue<K>>,
@@ -42,6 +48,7 @@ impl<K: Keep> Stock<K> {
     pub(crate) fn new(keep: K, limits: PoolLimits, runtime: Handle) -> Self {
         Self {
             keep,
+            per_group: limits.per_group,
             runtime,
             catalogue: Mutex::new(Catalogue::new()),
             room: Mutex::new(Room::new(limits)),
@@ -118,13 +125,20 @@ impl<K: Keep> Stock<K> {
             let still_needs = row.needs_creation();
             drop(row);
             let weight = self.keep.blank_weight();
+            if still_needs && !self.make_group_room(room, &rack, later) {
+                room.line.pop_front();
+                if let Some(group) = &rack.group {
+                    group.push(rack.clone());
+                }
+                continue;
+            }
             if still_needs && !self.make_room(room, weight, later) {
                 break;
             }
             room.line.pop_front();
             let mut row = rack.lock();
             if still_needs && row.needs_creation() {
-                let slot = room.reserve(weight);
+                let slot = room.reserve(weight, &rack);
                 row.begin(slot, weight);
                 later.work().creations.push(Creation::new(rack.clone(), slot));
             }
@@ -136,6 +150,56 @@ impl<K: Keep> Stock<K> {
             }
         }
         self.hungry.store(room.line.len(), Ordering::Release);
+    }
+
+    /// Gives what room there is in the rack's group to the racks that wait for it.
+    pub(crate) fn feed_group_of(self: &Arc<Self>, rack: &Arc<Rack<K>>) {
+        if let Some(group) = rack.group.as_ref().filter(|group| group.is_hungry()) {
+            self.feed_group(group);
+        }
+    }
+
+    /// The same for all groups.
+    pub(crate) fn feed_groups(self: &Arc<Self>) {
+        if self.per_group.is_some() {
+            self.racks().iter().for_each(|rack| self.feed_group_of(rack));
+        }
+    }
+
+    fn feed_group(self: &Arc<Self>, group: &Group<K>) {
+        let mut later = Later::new();
+        let mut room = self.room();
+        while let Some(rack) = group.first() {
+            let mut row = rack.lock();
+            let now = row.clock();
+            row.serve(&rack, Reach::Free, now, &mut later);
+            let still_needs = row.needs_creation();
+            drop(row);
+            if still_needs && !self.make_group_room(&mut room, &rack, &mut later) {
+                break;
+            }
+            // Its group has a place; the pool's line says whether the pool has one.
+            group.pop();
+            room.line.push_back(rack);
+            self.feed_line(&mut room, &mut later);
+        }
+        group.settle();
+        drop(room);
+        self.carry_out(later);
+    }
+
+    /// Evicts what is the group's own until it has a place for one more thing. False when it has none.
+    fn make_group_room(&self, room: &mut Room<K>, rack: &Arc<Rack<K>>, later: &mut Later<K>) -> bool {
+        let Some(group) = rack.group.as_ref().filter(|group| group.is_full()) else { return true };
+        group.expect();
+        while group.is_full() {
+            match room.evict_of(group) {
+                Some(leaving) => later.work().leavings.push(leaving),
+                None => return false,
+            }
+        }
+        group.settle();
+        true
     }
 
     /// Evicts until one more thing of this weight fits. False when nothing more can be evicted.
@@ -177,21 +241,18 @@ impl<K: Keep> Stock<K> {
 
     fn destroy(self: &Arc<Self>, leaving: Leaving<K>) {
         let Leaving { thing, rack, notice } = leaving;
-        match notice.why {
-            Reason::Evicted => tracing::info!(key = ?rack.key, "Evicted to make room"),
-            why => tracing::debug!(key = ?rack.key, ?why, "Destroyed"),
-        }
         if std::panic::catch_unwind(AssertUnwindSafe(|| self.keep.destroy(thing, notice.why))).is_err() {
             tracing::error!(key = ?rack.key, "Destroying panicked");
         }
         let mut room = self.room();
-        room.leave(notice);
+        room.leave(notice, &rack);
         self.unlock(room);
         if rack.lock().needs_creation() {
             self.provide(&rack);
         } else if notice.place == Place::Held && self.is_hungry() {
             self.feed();
         }
+        self.feed_group_of(&rack);
         self.strike_off_if_empty(&rack);
     }
 
@@ -227,8 +288,9 @@ impl<K: Keep> Stock<K> {
         for rack in self.racks() {
             self.end(&rack, End::Closed);
         }
-        // Nobody in line needs anything now; this empties it.
+        // Nobody in line needs anything now; this empties the lines.
         self.feed();
+        self.feed_groups();
     }
 
     pub(crate) async fn emptied(&self) {
@@ -259,6 +321,7 @@ impl<K: Keep> Stock<K> {
         }
         self.trim();
         self.feed();
+        self.feed_groups();
     }
 
     /// Weighs everything, and evicts while it is too much.
@@ -278,6 +341,21 @@ impl<K: Keep> Stock<K> {
         }
         drop(room);
         self.carry_out(later);
+    }
+
+    /// Evicts idle things until `weight` bytes of them are gone. Says how many were.
+    pub(crate) fn relieve(self: &Arc<Self>, weight: u64) -> u64 {
+        let mut later = Later::new();
+        let mut room = self.room();
+        let mut freed = 0;
+        while freed < weight {
+            let Some(leaving) = room.evict() else { break };
+            freed += leaving.notice.weighed;
+            later.work().leavings.push(leaving);
+        }
+        drop(room);
+        self.carry_out(later);
+        freed
     }
 
     pub(crate) fn racks(&self) -> Vec<Arc<Rack<K>>> {

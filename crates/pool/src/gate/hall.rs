@@ -14,12 +14,13 @@ use super::line::{Answer, Door, Line, Standing};
 use super::order::Order;
 use super::owner::{self, Owner, OwnerId};
 use super::places::{Places, Total, Waiting};
-use super::{GateLimits, OwnerLimits, Permit};
+use super::{GateLimits, OwnerLimits, Permit, Refused};
 use crate::stats::GateStats;
 
 pub(super) struct Hall {
     pub(super) places: Option<Places>,
-    pub(super) total: Option<Total>,
+    /// Other gates may have the same one.
+    pub(super) total: Option<Arc<Total>>,
     order: Mutex<Order>,
     roll: Mutex<Roll>,
     /// Owners that are not drained yet, plus one while `drain` itself or nothing has begun.
@@ -45,9 +46,13 @@ pub(super) struct Grant {
 
 impl Hall {
     pub(super) fn new(limits: GateLimits) -> Self {
+        Self::with_total(limits.running, limits.total.map(|limit| Arc::new(Total::new(limit))))
+    }
+
+    pub(super) fn with_total(running: Option<usize>, total: Option<Arc<Total>>) -> Self {
         Self {
-            places: limits.running.map(Places::new),
-            total: limits.total.map(Total::new),
+            places: running.map(Places::new),
+            total,
             order: Mutex::default(),
             roll: Mutex::new(Roll { door: Door::Open, lines: HashMap::new(), gone: GateStats::default(), ids: 0 }),
             undrained: AtomicUsize::new(1),
@@ -84,7 +89,15 @@ impl Hall {
     }
 
     pub(super) fn take_total(&self) -> Option<()> {
-        self.total.as_ref().is_none_or(Total::take).then_some(())
+        self.total.as_ref().is_none_or(|total| total.take()).then_some(())
+    }
+
+    /// The same for a request that would wait.
+    pub(super) fn take_total_or_refuse(&self) -> Result<(), Refused> {
+        match &self.total {
+            Some(total) if !total.take() => Err(Refused::Overloaded { limit: total.limit() }),
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn give_back_total(&self, count: usize) {

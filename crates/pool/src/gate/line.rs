@@ -152,6 +152,7 @@ impl Line {
     pub(super) fn count_refusal(&mut self, refused: Refused) {
         let number = match refused {
             Refused::Full { .. } => &mut self.counts.refused.full,
+            Refused::Overloaded { .. } => &mut self.counts.refused.overloaded,
             Refused::Late { .. } => &mut self.counts.refused.late,
             Refused::Draining => &mut self.counts.refused.draining,
             Refused::Barred => &mut self.counts.refused.barred,

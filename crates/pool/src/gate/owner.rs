@@ -125,7 +125,7 @@ impl Owner {
 
     fn queue_up(self: &Arc<Self>, line: &mut Line) -> Result<InLine, Refused> {
         let refusal = line.refusal();
-        let refusal = refusal.or_else(|| self.hall.take_total().is_none().then(|| line.full()));
+        let refusal = refusal.or_else(|| self.hall.take_total_or_refuse().err());
         if let Some(refused) = refusal {
             line.count_refusal(refused);
             return Err(refused);

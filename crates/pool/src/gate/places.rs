@@ -75,6 +75,10 @@ impl Total {
         Self { limit, taken: AtomicUsize::new(0) }
     }
 
+    pub(super) fn limit(&self) -> usize {
+        self.limit
+    }
+
     pub(super) fn take(&self) -> bool {
         let next = |taken| (taken < self.limit).then_some(taken + 1);
         self.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).is_ok()

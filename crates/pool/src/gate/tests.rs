@@ -224,11 +224,27 @@ async fn the_total_bounds_who_runs_and_waits() {
     let permit = one.try_enter().unwrap();
     let waiting = in_line(&one);
     assert!(other.try_enter().is_none());
-    assert_eq!(other.enter().await.err(), Some(Refused::Full { queued: 0 }));
+    assert_eq!(other.enter().await.err(), Some(Refused::Overloaded { limit: 2 }));
     drop(waiting);
     let permit_of_other = other.enter().await.unwrap();
-    assert!(matches!(one.enter().await, Err(Refused::Full { .. })));
+    assert_eq!(one.enter().await.err(), Some(Refused::Overloaded { limit: 2 }));
     drop((permit, permit_of_other));
+    assert!(one.try_enter().is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn gates_can_have_one_total() {
+    let gate = Gate::new(GateLimits { running: None, total: Some(2) });
+    let beside = gate.with_same_total(Some(1));
+    let (one, other) = (gate.owner(LIMITS), beside.owner(LIMITS));
+    let permits = (one.try_enter().unwrap(), other.try_enter().unwrap());
+    let overloaded = Some(Refused::Overloaded { limit: 2 });
+    assert_eq!((one.enter().await.err(), other.enter().await.err()), (overloaded, overloaded));
+    assert_eq!((gate.stats().refused.overloaded, beside.stats().refused.overloaded), (1, 1));
+    drop(permits.0);
+    let waiting = in_line(&other);
+    assert!(one.try_enter().is_none(), "what waits at the other gate counts, too");
+    drop(waiting);
     assert!(one.try_enter().is_some());
 }
 

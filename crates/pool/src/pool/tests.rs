@@ -22,7 +22,7 @@ use crate::testing::{Held, settle};
 
 pub(super) const MAKING: Duration = Duration::from_millis(10);
 pub(super) const BLANK: u64 = 10;
-pub(super) const PLENTY: PoolLimits = PoolLimits { things: 100, weight: u64::MAX };
+pub(super) const PLENTY: PoolLimits = PoolLimits { things: 100, weight: u64::MAX, per_group: None };
 pub(super) const FOREVER: Life = Life { uses: None, ttl: None, idle: None };
 pub(super) const ONE: ShelfRules = ShelfRules { most: 1, concurrency: 1, life: FOREVER };
 
@@ -147,6 +147,10 @@ impl Keep for Shop {
 
     fn weight(&self, part: &Arc<Part>) -> u64 {
         part.weight.load(Ordering::Relaxed)
+    }
+
+    fn group(&self, key: &Key) -> Option<Arc<str>> {
+        Some(if key % 2 == 0 { "even" } else { "odd" }.into())
     }
 
     fn blank_weight(&self) -> u64 {

@@ -149,7 +149,7 @@ async fn what_is_being_made_counts() {
 
 #[tokio::test(start_paused = true)]
 async fn weight_makes_room_too() {
-    let (pool, shop) = pool(PoolLimits { things: 100, weight: 3 * BLANK });
+    let (pool, shop) = pool(PoolLimits { things: 100, weight: 3 * BLANK, ..PLENTY });
     for key in 1..=4 {
         use_once(&pool, key).await;
     }
@@ -165,7 +165,7 @@ async fn weight_makes_room_too() {
 
 #[tokio::test(start_paused = true)]
 async fn an_empty_pool_takes_one_thing_however_heavy() {
-    let (pool, _) = pool(PoolLimits { things: 100, weight: BLANK / 2 });
+    let (pool, _) = pool(PoolLimits { things: 100, weight: BLANK / 2, ..PLENTY });
     let lease = pool.shelf(1, ONE).acquire().await.unwrap();
     let other = pool.shelf(2, ONE);
     let mut caller = waiting(&other);
@@ -193,4 +193,86 @@ async fn ten_thousand_keys_in_turn_cost_the_same_each() {
     assert!(shop.looks() < 10 * 10_000, "{} looks at things", shop.looks());
     assert!(pool.shelves().len() <= 1000, "shelves that are empty and that nobody holds are forgotten");
     drop(pinned);
+}
+
+/// Keys of the same parity are of one group.
+const TWO_OF_A_GROUP: PoolLimits = PoolLimits { per_group: Some(2), ..PLENTY };
+
+#[tokio::test(start_paused = true)]
+async fn a_group_beyond_its_bound_loses_its_own_least_recently_used_thing() {
+    let (pool, shop) = pool(TWO_OF_A_GROUP);
+    for key in [1, 0, 2, 3, 0, 4] {
+        use_once(&pool, key).await;
+    }
+    assert_eq!(keys_left(&shop), [1, 0, 3, 4], "2 is its group's; 1 was used before it, and is another's");
+    assert_eq!(pool.stats().destroyed.evicted, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_its_group_is_in_no_other_groups_way() {
+    let (pool, shop) = pool(TWO_OF_A_GROUP);
+    let leases = [pool.shelf(0, ONE).acquire().await.unwrap(), pool.shelf(2, ONE).acquire().await.unwrap()];
+    let (four, six) = (pool.shelf(4, ONE), pool.shelf(6, ONE));
+    let (mut fourth, mut sixth) = (waiting(&four), waiting(&six));
+    // Others come and go, with all the room there is.
+    for key in [1, 3, 5] {
+        use_once(&pool, key).await;
+    }
+    assert!(fourth.poll().is_none() && sixth.poll().is_none(), "all that the group may have is in use");
+    assert_eq!(keys_left(&shop), [0, 2, 3, 5]);
+    let [first, second] = leases;
+    drop(first);
+    pass(MAKING).await;
+    let fourth = fourth.poll().unwrap().unwrap();
+    assert_eq!((fourth.key, sixth.poll().is_none()), (4, true), "who came first goes first");
+    second.condemn();
+    drop(second);
+    pass(MAKING).await;
+    assert_eq!(sixth.poll().unwrap().unwrap().key, 6);
+    assert_eq!(keys_left(&shop), [3, 5, 4, 6]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_creation_that_fails_gives_its_groups_place_to_who_waits() {
+    let (pool, shop) = pool(PoolLimits { per_group: Some(1), ..PLENTY });
+    shop.plan([Plan::Fail(MAKING)]);
+    let (one, three) = (pool.shelf(1, ONE), pool.shelf(3, ONE));
+    let (mut first, mut third) = (waiting(&one), waiting(&three));
+    pass(MAKING).await;
+    assert!(first.poll().unwrap().is_err());
+    pass(MAKING).await;
+    assert_eq!(third.poll().unwrap().unwrap().key, 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_group_whose_load_falls_without_a_lease_is_seen_by_a_nudge_or_a_sweep() {
+    for nudge in [Pool::nudge, Pool::sweep] {
+        let (pool, shop) = pool(PoolLimits { per_group: Some(1), ..PLENTY });
+        let lease = pool.shelf(1, ONE).acquire().await.unwrap();
+        lease.set_load(Load::Working);
+        drop(lease);
+        let three = pool.shelf(3, ONE);
+        let mut caller = waiting(&three);
+        shop.things()[0].set_load(Load::Idle);
+        nudge(&pool);
+        pass(MAKING).await;
+        assert_eq!(caller.poll().unwrap().unwrap().key, 3);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pool_that_is_closed_lets_go_of_who_waited_for_its_group() {
+    let (pool, shop) = pool(PoolLimits { per_group: Some(1), ..PLENTY });
+    let lease = pool.shelf(1, ONE).acquire().await.unwrap();
+    let three = pool.shelf(3, ONE);
+    let mut caller = waiting(&three);
+    let mut closing = Held::pending({
+        let pool = pool.clone();
+        async move { pool.close().await }
+    });
+    assert_eq!(caller.poll().unwrap().unwrap_err(), AcquireError::Closed);
+    drop(lease);
+    assert_eq!(closing.poll(), Some(()));
+    drop((closing, caller, three, pool));
+    assert_eq!(Arc::strong_count(&shop.0), 1, "nothing is left of the pool");
 }

@@ -7,7 +7,9 @@ use proptest::prelude::*;
 use super::*;
 
 const SHELVES: usize = 3;
-const LIMITS: PoolLimits = PoolLimits { things: 4, weight: 6 * BLANK };
+const LIMITS: PoolLimits = PoolLimits { things: 4, weight: 6 * BLANK, per_group: None };
+/// Shelves 0 and 2 are of one group, 1 is of another.
+const PER_GROUP: usize = 2;
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -65,6 +67,7 @@ fn rules(number: usize) -> ShelfRules {
 }
 
 struct World {
+    limits: PoolLimits,
     pool: Pool<Shop>,
     shop: Shop,
     shelves: Vec<Shelf<Shop>>,
@@ -74,11 +77,11 @@ struct World {
 }
 
 impl World {
-    fn new(plans: Vec<Plan>) -> Self {
-        let (pool, shop) = pool(LIMITS);
+    fn new(limits: PoolLimits, plans: Vec<Plan>) -> Self {
+        let (pool, shop) = pool(limits);
         shop.plan(plans);
         let shelves = (0..SHELVES).map(|number| pool.shelf(number as Key, rules(number))).collect();
-        Self { pool, shop, shelves, callers: Vec::new(), leases: Vec::new(), handed_out: 0 }
+        Self { limits, pool, shop, shelves, callers: Vec::new(), leases: Vec::new(), handed_out: 0 }
     }
 
     fn got(&mut self, lease: Lease<Shop>) {
@@ -160,10 +163,16 @@ impl World {
         answered.into_iter().for_each(|lease| self.got(lease));
     }
 
+    /// Things of the group that are there or being made, those of retired shelves included.
+    fn held_by_group(&self, group: Key) -> usize {
+        let own = self.pool.shelves().into_iter().filter(|(key, _)| key % 2 == group);
+        own.map(|(_, shelf)| shelf.cached + shelf.cold).sum()
+    }
+
     fn check(&self) {
         let stats = self.pool.stats();
         assert!(stats.adds_up(), "{stats:?}");
-        assert!(stats.cached + stats.cold <= LIMITS.things, "{stats:?}");
+        assert!(stats.cached + stats.cold <= self.limits.things, "{stats:?}");
         assert_eq!(stats.leased, self.leases.len());
         assert_eq!(stats.waiting, self.callers.len());
         assert!(stats.hits + stats.misses >= self.handed_out, "{stats:?}");
@@ -171,6 +180,10 @@ impl World {
         assert_eq!(stats.cached, living);
         let room = stats.capacity() > 0 && stats.weight + BLANK <= LIMITS.weight;
         for (number, shelf) in self.shelves.iter().enumerate() {
+            let group = self.held_by_group(number as Key % 2);
+            let most_of_group = self.limits.per_group.unwrap_or(usize::MAX);
+            assert!(group <= most_of_group, "{stats:?}");
+            let room = room && group < most_of_group;
             let (shelf, most) = (shelf.stats(), rules(number).most);
             assert!(shelf.adds_up());
             assert!(shelf.cold <= most);
@@ -215,10 +228,15 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_pool_keeps_its_bounds_and_its_sums_and_serves_everybody(plans in plans(), steps in steps()) {
+    fn the_pool_keeps_its_bounds_and_its_sums_and_serves_everybody(
+        plans in plans(),
+        steps in steps(),
+        grouped in any::<bool>(),
+    ) {
+        let limits = PoolLimits { per_group: grouped.then_some(PER_GROUP), ..LIMITS };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(async {
-            let mut world = World::new(plans);
+            let mut world = World::new(limits, plans);
             for step in steps {
                 let unseen = matches!(step, Step::GiveBackUnseen(_));
                 world.step(step).await;

@@ -35,7 +35,7 @@ async fn crowd(pool: Pool<Shop>, shelves: Vec<Shelf<Shop>>, seed: usize) {
 fn nothing_is_lost_or_left_between_threads() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_time().build().unwrap();
     runtime.block_on(async {
-        let (pool, shop) = pool(PoolLimits { things: 5, ..PLENTY });
+        let (pool, shop) = pool(PoolLimits { things: 5, per_group: Some(3), ..PLENTY });
         // Most of the creations are over at once, some take a moment.
         let moment = |number: usize| Plan::Make(Duration::from_micros(if number % 8 == 0 { 50 } else { 0 }));
         shop.plan((0..20_000).map(moment));
