@@ -17,6 +17,7 @@ mod admin;
 mod answers;
 mod apis;
 mod apps;
+mod bounds;
 mod cells;
 mod changes;
 mod cli;

@@ -9,19 +9,19 @@ use crate::server::{AMPLE, PATIENCE, Server, apps, scratch, serve_folder};
 
 const MODES: [&str; 5] = ["auto", "pooled", "pinned", "oneshot", "shared"];
 
-fn many(flags: &[&str]) -> Server {
+pub fn many(flags: &[&str]) -> Server {
     serve_folder(&apps().join("pools/many"), flags)
 }
 
 /// A number of the admin API's report, by its path.
-fn count(server: &Server, path: &str) -> u64 {
+pub fn count(server: &Server, path: &str) -> u64 {
     let report = server.report();
     report.pointer(path).and_then(serde_json::Value::as_u64).unwrap_or_else(|| panic!("no {path} in {report}"))
 }
 
 /// Waits until it is so.
 #[track_caller]
-fn wait_for(what: &str, server: &Server, mut done: impl FnMut() -> bool) {
+pub fn wait_for(what: &str, server: &Server, mut done: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !done() {
         assert!(Instant::now() < deadline, "{what}: {}", server.report());
@@ -40,7 +40,9 @@ fn assert_adds_up(server: &Server) {
         let idle = number("/running") == 0 && number("/queued") == 0 && number("/live") == kept;
         let settled = |mode: &&str| {
             let of = |what: &str| number(&format!("/modes/{mode}/{what}"));
-            of("created") - of("destroyed") == of("cached") && of("leased") == 0 && of("waiting") == 0
+            // What `shared` keeps is isolates, and each of its workers serves one event.
+            let kept = if *mode == "shared" { 0 } else { of("cached") };
+            of("created") - of("destroyed") == kept && of("leased") == 0 && of("waiting") == 0
         };
         idle && number("/created") - number("/destroyed") == number("/live")
             && MODES.iter().filter(|mode| **mode != "auto").all(settled)
@@ -56,7 +58,7 @@ fn at_once(server: &Server, requests: usize, path: &str) -> Vec<Reply> {
     clients.iter_mut().map(Client::reply).collect()
 }
 
-fn write_app(folder: &Path, name: &str, code: &str) {
+pub fn write_app(folder: &Path, name: &str, code: &str) {
     let folder = folder.join(name);
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("index.js"), code).unwrap();
@@ -261,7 +263,11 @@ fn many_apps_in_turn_fit_into_few_isolates() {
         }
         assert!(count(&server, "/cached") <= 10, "round {round}");
     }
-    assert!(count(&server, "/evictions") >= 220);
+    let evictions = count(&server, "/evictions");
+    assert!(evictions >= 220);
+    let logged = |text: &str| server.log().lines().filter(|line| line.contains(text)).count() as u64;
+    wait_for("an eviction is not logged, or twice", &server, || logged("vict") == evictions);
+    assert_eq!(logged("hearth::pool: Worker evicted app=app"), evictions);
     assert_adds_up(&server);
 }
 
@@ -372,7 +378,7 @@ fn the_admin_api_wants_its_token() {
 }
 
 #[test]
-fn the_names_that_people_know_work_too() {
+fn the_names_of_other_programs_work_too() {
     let file = apps().join("pools/many");
     let server = Server::start(
         &["serve", file.to_str().unwrap()],
@@ -380,12 +386,57 @@ fn the_names_that_people_know_work_too() {
             ("ISOLATE_POOL_SIZE", "7"),
             ("WORKER_POOL_SIZE", "1"),
             ("CONTEXT_MAX_REUSES", "2"),
-            ("MAX_QUEUED_WORKERS", "x"),
+            ("MAX_QUEUED_WORKERS", "3"),
+            ("ISOLATE_HEAP_INITIAL_MB", "24"),
+            ("ISOLATE_HEAP_MAX_MB", "48"),
+            ("BOUVET_POOL_ENABLED", "false"),
         ],
     );
     assert_eq!(count(&server, "/total"), 7);
-    server.wait_log("ISOLATE_POOL_SIZE=7 is used for --isolates");
-    server.wait_log("MAX_QUEUED_WORKERS=\"x\" is not a number");
+    for (name, flag) in [
+        ("ISOLATE_POOL_SIZE=7", "--isolates"),
+        ("WORKER_POOL_SIZE=1", "--threads"),
+        ("CONTEXT_MAX_REUSES=2", "--max-requests"),
+        ("MAX_QUEUED_WORKERS=3", "--max-queued"),
+        ("ISOLATE_HEAP_INITIAL_MB=24", "--initial-heap"),
+        ("ISOLATE_HEAP_MAX_MB=48", "--memory"),
+    ] {
+        server.wait_log(&format!("{name} is used for {flag}"));
+    }
+    let started = server.wait_log("Pool started");
+    for part in ["isolates=7", "max_queued=3", "initial_heap=24mb", "memory="] {
+        assert!(started.contains(part), "{part} in {started}");
+    }
     let texts = [1, 2, 3].map(|_| server.get("/counter/").text().to_owned());
     assert_eq!(texts, ["1", "2", "1"]);
+    server.get("/hog/memory").assert_error(503, "limit_heap", &["of 48mb"]);
+}
+
+#[test]
+fn the_names_of_other_programs_rank_below_the_configuration_and_are_held_to_its_bounds() {
+    let folder = scratch("borrowed");
+    let config = folder.join("hearth.yaml");
+    let text = "isolates: 9\nmax_queued: 40\ninitial_heap: 8mb\ndefaults: { maxRequests: 3, memory: 64mb }\n";
+    std::fs::write(&config, text).unwrap();
+    let file = apps().join("pools/many");
+    let others = [
+        ("ISOLATE_POOL_SIZE", "7"),
+        ("CONTEXT_MAX_REUSES", "2"),
+        ("MAX_QUEUED_WORKERS", "3"),
+        ("ISOLATE_HEAP_INITIAL_MB", "24"),
+        ("ISOLATE_HEAP_MAX_MB", "48"),
+    ];
+    let arguments = ["serve", file.to_str().unwrap(), "--workers", "1", "--config", config.to_str().unwrap()];
+    let server = Server::start(&arguments, &others);
+    assert_eq!(count(&server, "/total"), 9);
+    let texts = [1, 2, 3, 4].map(|_| server.get("/counter/").text().to_owned());
+    assert_eq!(texts, ["1", "2", "3", "1"]);
+    assert!(!server.log().contains("is used for"), "{}", server.log());
+
+    let wrong = [("ISOLATE_POOL_SIZE", "3501"), ("WORKER_POOL_SIZE", "0"), ("MAX_QUEUED_WORKERS", "x")];
+    let server = Server::start(&["serve", file.to_str().unwrap()], &wrong);
+    assert_eq!(count(&server, "/total"), 1000);
+    server.wait_log("ISOLATE_POOL_SIZE=\"3501\" is not between 1 and 3500: ignored; --isolates says the same");
+    server.wait_log("WORKER_POOL_SIZE=\"0\" is not between 1 and 1024");
+    server.wait_log("MAX_QUEUED_WORKERS=\"x\" is not a number");
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use hearth_core::ByteSize;
 use hearth_pool::{OwnerLimits, Pool, PoolLimits, ShelfRules};
 use hearth_runtime::{App, BudgetRules, Lane, Locking, Platform, Snapshot, StuckTurn, set_budget};
 use tokio::sync::Notify;
@@ -14,9 +15,10 @@ use crate::endings::Endings;
 use crate::execution::Execution;
 use crate::host::{AppHost, AppRules, Mode};
 use crate::keeper::{Home, Keeper, Version};
-use crate::modes::fresh::Oneshots;
+use crate::modes::fresh::{Oneshots, Relief};
 use crate::modes::roster::Roster;
 use crate::modes::shared::{IsolateKeeper, IsolateKey};
+use crate::modes::tally::FreshTallies;
 use crate::owners::{Hall, Owners};
 use crate::pinned::PinnedThreads;
 use crate::report::Report;
@@ -31,11 +33,15 @@ pub struct CellConfig {
     pub threads: usize,
     /// Isolates at once.
     pub isolates: usize,
+    /// Of one owner. Beyond it the owner's own least recently used idle worker goes.
+    pub max_per_owner: Option<usize>,
     /// Isolates that are kept ready for whoever comes.
     pub spares: usize,
     pub budget: Budget,
-    /// Requests that run or wait, of all apps that take an isolate or context of their own each time.
-    pub max_queued: usize,
+    /// Requests at once that each have an isolate or context of their own (`oneshot`, `shared`), of all apps together.
+    pub max_fresh: usize,
+    /// Requests that run or wait, of all owners together and in each way of running.
+    pub max_queued: Option<usize>,
 }
 
 /// Clones are the same cell.
@@ -49,6 +55,7 @@ struct Inner {
     pool: Pool<Keeper>,
     isolates: Pool<IsolateKeeper>,
     oneshots: Arc<Oneshots>,
+    fresh: FreshTallies,
     blanks: Arc<Blanks>,
     owners: Owners,
     endings: Endings,
@@ -62,7 +69,11 @@ impl Cell {
     pub fn start(platform: Platform, snapshot: &Snapshot, lane: Lane, config: CellConfig) -> Self {
         let blanks = Blanks::start(platform, snapshot, lane.clone(), config.spares);
         let pinned = PinnedThreads::new(config.threads);
-        let limits = PoolLimits { things: config.isolates, weight: config.budget.for_idle_workers() };
+        let limits = PoolLimits {
+            things: config.isolates,
+            weight: config.budget.for_idle_workers(),
+            per_group: config.max_per_owner,
+        };
         let (endings, roster) = (Endings::new(), Roster::default());
         let keeper = Keeper { blanks: blanks.clone(), lane: lane.clone(), pinned, endings: endings.clone() };
         let pool = Pool::new(keeper, limits);
@@ -79,9 +90,12 @@ impl Cell {
             }),
         });
         let upkeep = vec![pool.keep_tidy(SWEEP), isolates.keep_tidy(SWEEP), give_way(&pool, &isolates, pressure)];
-        let oneshots = Oneshots::new(blanks.clone(), lane, roster.clone());
-        let owners = Owners::new(config.threads, config.max_queued);
-        Self { inner: Arc::new(Inner { config, pool, isolates, oneshots, blanks, owners, endings, roster, upkeep }) }
+        let relief = Relief::new(config.budget, pool.clone(), isolates.clone());
+        let oneshots = Oneshots::new(blanks.clone(), lane, roster.clone(), relief);
+        let owners = Owners::new(&config);
+        let fresh = FreshTallies::default();
+        let inner = Inner { config, pool, isolates, oneshots, fresh, blanks, owners, endings, roster, upkeep };
+        Self { inner: Arc::new(inner) }
     }
 
     /// Serves `app` from now on.
@@ -110,11 +124,11 @@ impl Cell {
             Execution::Auto | Execution::Pooled | Execution::Pinned => {
                 Mode::Warm(pool.shelf(version.clone(), ShelfRules { most: workers, concurrency, life: rules.life }))
             }
-            Execution::Oneshot => Mode::Oneshot(oneshots.clone()),
+            Execution::Oneshot => Mode::Oneshot(oneshots.clone(), self.inner.fresh.oneshot.with(&share.tally)),
             Execution::Shared => {
                 let rules = ShelfRules { most: workers, concurrency: 1, life: rules.life };
                 let key = IsolateKey { owner: app.owner.clone(), heap: app.limits.heap, rules };
-                Mode::Shared(isolates.shelf(key, rules))
+                Mode::Shared(isolates.shelf(key, rules), self.inner.fresh.shared.with(&share.tally))
             }
         };
         AppHost { version, share: Arc::new(share), mode, patience: rules.queue_timeout, timings: rules.timings.clone() }
@@ -153,6 +167,22 @@ impl Cell {
         }
     }
 
+    /// Says in the log what is kept warm and how much there may be.
+    pub fn log_configuration(&self, initial_heap: ByteSize) {
+        let CellConfig { threads, isolates, max_per_owner, max_fresh, max_queued, spares, budget } = &self.inner.config;
+        let bound = |count: &Option<usize>| count.map_or_else(|| "none".to_owned(), |count| count.to_string());
+        tracing::info!(
+            target: "hearth::pool",
+            threads, isolates, max_fresh, spares,
+            max_per_owner = %bound(max_per_owner),
+            max_queued = %bound(max_queued),
+            %initial_heap,
+            heaps = %budget.heaps,
+            memory = %budget.total,
+            "Pool started"
+        );
+    }
+
     /// Every worker that is there: warm ones, and those that serve one event each.
     pub fn workers(&self) -> Vec<WorkerReport> {
         let Inner { pool, roster, .. } = &*self.inner;
@@ -161,8 +191,8 @@ impl Cell {
     }
 
     pub fn report(&self) -> Report {
-        let Inner { config, pool, isolates, oneshots, blanks, owners, .. } = &*self.inner;
-        Report::new(config, pool, isolates, oneshots, blanks, owners)
+        let Inner { config, pool, isolates, fresh, blanks, owners, .. } = &*self.inner;
+        Report::new(config, (pool, isolates), fresh, blanks, owners)
     }
 }
 

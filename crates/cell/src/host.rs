@@ -6,17 +6,19 @@
 //! A warm request takes its owner's gate and its version's shelf, and nothing that another app can hold.
 
 use std::future::Future;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hearth_core::{Dispatch, Dispatched, Failure, Request, Response};
 use hearth_pool::{Lease, Life, Permit, Refused, Shelf};
-use hearth_runtime::{EventResult, Handled, ResponseFuture, Scheduled, Task};
+use hearth_runtime::{EventResult, Handled, ResponseFuture, Scheduled, Task, Worker};
 
 use crate::execution::Execution;
 use crate::keeper::{Keeper, Version};
-use crate::modes::fresh::Oneshots;
+use crate::modes::fresh::{Oneshot, Oneshots};
 use crate::modes::shared::{Guest, IsolateKeeper};
+use crate::modes::tally::AppTally;
 use crate::modes::warm::{self, Warmth};
 use crate::owners::Share;
 use crate::timings::Timings;
@@ -25,7 +27,7 @@ use crate::timings::Timings;
 #[derive(Clone, Debug)]
 pub struct AppRules {
     pub execution: Execution,
-    /// Workers at once. Each has an isolate and a module state of its own.
+    /// Workers at once. Each has an isolate and a module state of its own; in `oneshot` and `shared` each serves one event.
     pub workers: usize,
     /// Requests of the owner that may wait.
     pub queue: usize,
@@ -52,8 +54,27 @@ pub struct AppHost {
 #[derive(Clone)]
 pub(crate) enum Mode {
     Warm(Shelf<Keeper>),
-    Oneshot(Arc<Oneshots>),
-    Shared(Shelf<IsolateKeeper>),
+    Oneshot(Arc<Oneshots>, AppTally),
+    Shared(Shelf<IsolateKeeper>, AppTally),
+}
+
+/// A worker for one event. What it takes from others is given back when it is dropped.
+enum Found {
+    Warm(Lease<Keeper>, Permit),
+    Oneshot(Oneshot),
+    Guest(Guest),
+}
+
+impl Deref for Found {
+    type Target = Worker;
+
+    fn deref(&self) -> &Worker {
+        match self {
+            Found::Warm(lease, _) => lease,
+            Found::Oneshot(oneshot) => oneshot.worker(),
+            Found::Guest(guest) => guest.worker(),
+        }
+    }
 }
 
 impl AppHost {
@@ -62,59 +83,55 @@ impl AppHost {
         match &self.mode {
             Mode::Warm(shelf) => warm::lease(shelf, self.patience).await.map(drop),
             // There is nothing that the next request could use; but whether the app loads is worth knowing.
-            Mode::Oneshot(all) => all.start(self.version.app().clone(), self.enter().await?).await.map(drop),
-            Mode::Shared(shelf) => {
-                Guest::start(shelf, self.version.app().clone(), self.enter().await?, self.patience).await.map(drop)
-            }
+            Mode::Oneshot(..) | Mode::Shared(..) => self.find(|| {}).await.map(drop),
         }
     }
 
     /// Serves a request; `on_warm_hit` is called when its worker was there before it.
     pub async fn fetch(&self, request: Request, on_warm_hit: impl FnOnce() + Send) -> Result<Response, Failure> {
+        match self.find(on_warm_hit).await? {
+            Found::Warm(lease, permit) => Ok(warm::hold(lease.fetch(request).await?, lease, permit)),
+            found => found.fetch(request).await,
+        }
+    }
+
+    /// The same for a scheduled event.
+    pub async fn scheduled(&self, event: Scheduled, on_warm_hit: impl FnOnce() + Send) -> Result<EventResult, Failure> {
+        self.find(on_warm_hit).await?.scheduled(event).await
+    }
+
+    /// The same for a task.
+    pub async fn task(&self, event: Task, on_warm_hit: impl FnOnce() + Send) -> Result<EventResult, Failure> {
+        self.find(on_warm_hit).await?.task(event).await
+    }
+
+    /// A worker for one event, as soon as the owner's gate and the way of running have one.
+    async fn find(&self, on_warm_hit: impl FnOnce() + Send) -> Result<Found, Failure> {
         let permit = self.enter().await?;
+        let app = || self.version.app().clone();
         match &self.mode {
             Mode::Warm(shelf) => {
                 let (lease, warmth) = warm::lease(shelf, self.patience).await?;
+                self.log_warmth(warmth);
                 if warmth == Warmth::Warm {
                     on_warm_hit();
                 }
-                let response = lease.fetch(request).await?;
-                Ok(warm::hold(response, lease, permit))
+                Ok(Found::Warm(lease, permit))
             }
-            Mode::Oneshot(all) => {
-                let oneshot = all.start(self.version.app().clone(), permit).await?;
-                oneshot.worker().fetch(request).await
+            Mode::Oneshot(all, tally) => {
+                self.log_warmth(Warmth::Cold);
+                all.start(app(), permit, tally).await.map(Found::Oneshot)
             }
-            Mode::Shared(shelf) => {
-                let guest = Guest::start(shelf, self.version.app().clone(), permit, self.patience).await?;
-                guest.worker().fetch(request).await
-            }
-        }
-    }
-
-    pub async fn scheduled(&self, event: Scheduled) -> Result<EventResult, Failure> {
-        let permit = self.enter().await?;
-        match &self.mode {
-            Mode::Warm(shelf) => warm::lease(shelf, self.patience).await?.0.scheduled(event).await,
-            Mode::Oneshot(all) => all.start(self.version.app().clone(), permit).await?.worker().scheduled(event).await,
-            Mode::Shared(shelf) => {
-                Guest::start(shelf, self.version.app().clone(), permit, self.patience)
-                    .await?
-                    .worker()
-                    .scheduled(event)
-                    .await
+            Mode::Shared(shelf, tally) => {
+                self.log_warmth(Warmth::Cold);
+                Guest::start(shelf, app(), permit, self.patience, tally).await.map(Found::Guest)
             }
         }
     }
 
-    pub async fn task(&self, event: Task) -> Result<EventResult, Failure> {
-        let permit = self.enter().await?;
-        match &self.mode {
-            Mode::Warm(shelf) => warm::lease(shelf, self.patience).await?.0.task(event).await,
-            Mode::Oneshot(all) => all.start(self.version.app().clone(), permit).await?.worker().task(event).await,
-            Mode::Shared(shelf) => {
-                Guest::start(shelf, self.version.app().clone(), permit, self.patience).await?.worker().task(event).await
-            }
+    fn log_warmth(&self, warmth: Warmth) {
+        if tracing::enabled!(target: "hearth::pool", tracing::Level::DEBUG) {
+            self.version.log_warmth(warmth);
         }
     }
 
@@ -141,6 +158,9 @@ impl AppHost {
 fn refusal(refused: Refused) -> Failure {
     match refused {
         Refused::Full { .. } => Failure::Capacity { reason: "the app's queue is full" },
+        Refused::Overloaded { .. } => {
+            Failure::Capacity { reason: "the server has as much to do as it may (--max-queued)" }
+        }
         Refused::Late { .. } => Failure::Capacity { reason: "waited too long in the app's queue" },
         Refused::Draining => Failure::Draining,
         Refused::Barred => Failure::Stuck,
@@ -168,6 +188,7 @@ impl AppHost {
         let Mode::Warm(shelf) = &self.mode else { return Handled::Coming(Rest::All(request)) };
         let Some(permit) = self.share.gate.try_enter_briefly() else { return Handled::Coming(Rest::All(request)) };
         let Some(lease) = shelf.try_acquire_briefly() else { return Handled::Coming(Rest::All(request)) };
+        self.log_warmth(Warmth::Warm);
         match lease.handle(request, now) {
             Handled::Answered(Ok(response), now) if warm::goes_on(&response) => {
                 Handled::Answered(Ok(warm::hold(response, lease.keep(), permit.keep())), now)

@@ -12,6 +12,7 @@ use hearth_pool::{Affinity, Health, Keep, Load, Reason};
 use hearth_runtime::{App, BLANK, Lane, Locking, Place, Worker};
 
 use crate::endings::Endings;
+use crate::modes::warm::Warmth;
 use crate::pinned::{Pinned, PinnedThreads};
 use crate::spares::Blanks;
 use crate::timings::Timings;
@@ -63,6 +64,16 @@ impl Version {
 
     pub(crate) fn home(&self) -> Home {
         self.0.home
+    }
+
+    /// A line for each event: only where the log has such lines.
+    #[cold]
+    pub(crate) fn log_warmth(&self, warmth: Warmth) {
+        let app = self.0.app.name.as_str();
+        match warmth {
+            Warmth::Warm => tracing::debug!(target: "hearth::pool", app, "Hit"),
+            Warmth::Cold => tracing::debug!(target: "hearth::pool", app, "Miss"),
+        }
     }
 
     pub(crate) fn owner(&self) -> &Owner {
@@ -141,6 +152,10 @@ impl Keep for Keeper {
         Ok(kept)
     }
 
+    fn group(&self, version: &Version) -> Option<Arc<str>> {
+        Some(version.owner().as_str().into())
+    }
+
     fn health(&self, kept: &Kept) -> Health {
         match kept.health() {
             hearth_runtime::Health::Ready => Health::Ready,
@@ -181,10 +196,9 @@ impl Keep for Keeper {
 
     fn destroy(&self, kept: Kept, why: Reason) {
         let app = &kept.app().name;
-        if why == Reason::Evicted {
-            tracing::info!(target: "hearth::pool", app = app.as_str(), reason = ?why, "Worker evicted");
-        } else {
-            tracing::debug!(target: "hearth::pool", app = app.as_str(), reason = ?why, "Worker destroyed");
+        match why {
+            Reason::Evicted => tracing::info!(target: "hearth::pool", app = app.as_str(), "Worker evicted"),
+            why => tracing::debug!(target: "hearth::pool", app = app.as_str(), reason = ?why, "Worker destroyed"),
         }
         let lane = self.lane.clone();
         // Disposal takes a third of a millisecond, which nobody should wait for.

@@ -8,12 +8,15 @@ use hearth_core::{Owner, RequestId};
 use hearth_pool::{Bar, Gate, GateLimits, GateStats, OwnerGate, OwnerLimits};
 use hearth_runtime::{Stuck, StuckTurn};
 
+use crate::cell::CellConfig;
+use crate::modes::tally::{Tally, TallyStats};
+
 /// Which bounds hold for all owners together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Hall {
-    /// None: warm workers are bounded by the pool.
+    /// `max_queued` alone: warm workers are bounded by the pool.
     Warm,
-    /// Requests that each take an isolate or context of their own.
+    /// Requests that each take an isolate or context of their own: `max_fresh` at once.
     Fresh,
 }
 
@@ -22,6 +25,7 @@ type Key = (Owner, Hall);
 pub(crate) struct Owners {
     warm: Gate,
     fresh: Gate,
+    max_per_owner: Option<usize>,
     gates: Arc<Mutex<HashMap<Key, Member>>>,
     bars: Mutex<HashMap<(Owner, RequestId), Vec<Bar>>>,
 }
@@ -29,24 +33,30 @@ pub(crate) struct Owners {
 /// An owner's gate, and what each of its apps brings to it.
 struct Member {
     gate: OwnerGate,
+    tally: Arc<Tally>,
     shares: HashMap<u64, OwnerLimits>,
     next: u64,
+    /// Requests at once, whatever the apps bring.
+    most: usize,
 }
 
 /// What one app brings to its owner's gate, for as long as it is served: places for as many requests as it can have.
 pub(crate) struct Share {
     pub(crate) gate: OwnerGate,
+    /// Of the owner's workers that serve one event each.
+    pub(crate) tally: Arc<Tally>,
     key: Key,
     number: u64,
     gates: Weak<Mutex<HashMap<Key, Member>>>,
 }
 
 impl Owners {
-    /// `running` and `total` bound what runs fresh.
-    pub(crate) fn new(running: usize, total: usize) -> Self {
+    pub(crate) fn new(config: &CellConfig) -> Self {
+        let warm = Gate::new(GateLimits { running: None, total: config.max_queued });
         Self {
-            warm: Gate::new(GateLimits::default()),
-            fresh: Gate::new(GateLimits { running: Some(running), total: Some(total) }),
+            fresh: warm.with_same_total(Some(config.max_fresh.max(1))),
+            warm,
+            max_per_owner: config.max_per_owner,
             gates: Arc::default(),
             bars: Mutex::default(),
         }
@@ -55,19 +65,27 @@ impl Owners {
     /// A share of the owner's gate: all of an owner's apps have one line, with places for all of them.
     pub(crate) fn share(&self, owner: &Owner, hall: Hall, limits: OwnerLimits) -> Share {
         let key = (owner.clone(), hall);
+        // Isolates of one event are not in the pool, which bounds those of an owner otherwise.
+        let most = self.max_per_owner.filter(|_| hall == Hall::Fresh).unwrap_or(usize::MAX);
         let mut gates = lock(&self.gates);
         let member = gates.entry(key.clone()).or_insert_with(|| {
             let gate = match hall {
                 Hall::Warm => self.warm.owner(limits),
                 Hall::Fresh => self.fresh.owner(limits),
             };
-            Member { gate, shares: HashMap::new(), next: 0 }
+            Member { gate, tally: Arc::default(), shares: HashMap::new(), next: 0, most }
         });
         let number = member.next;
         member.next += 1;
         member.shares.insert(number, limits);
         member.settle();
-        Share { gate: member.gate.clone(), key, number, gates: Arc::downgrade(&self.gates) }
+        Share {
+            gate: member.gate.clone(),
+            tally: member.tally.clone(),
+            key,
+            number,
+            gates: Arc::downgrade(&self.gates),
+        }
     }
 
     /// A stuck owner gets nothing new until its turn has ended.
@@ -110,8 +128,9 @@ impl Owners {
     }
 
     /// By owner, sums over halls.
-    pub(crate) fn by_owner(&self) -> Vec<(Owner, GateStats)> {
-        lock(&self.gates).iter().map(|((owner, _), member)| (owner.clone(), member.gate.stats())).collect()
+    pub(crate) fn by_owner(&self) -> Vec<(Owner, GateStats, TallyStats)> {
+        let gates = lock(&self.gates);
+        gates.iter().map(|((owner, _), member)| (owner.clone(), member.gate.stats(), member.tally.stats())).collect()
     }
 }
 
@@ -127,7 +146,7 @@ impl Member {
             weight: sum.weight.max(one.weight),
         });
         if let Some(limits) = sum {
-            self.gate.set_limits(limits);
+            self.gate.set_limits(OwnerLimits { running: limits.running.min(self.most), ..limits });
         }
     }
 }

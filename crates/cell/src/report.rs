@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use hearth_pool::{FillerStats, GateStats, Pool, PoolStats, Refusals, ShelfStats};
+use hearth_pool::{FillerStats, GateStats, Pool, Refusals, ShelfStats};
 use hearth_runtime::holdings;
 use serde::Serialize;
 
 use crate::cell::CellConfig;
 use crate::keeper::{Home, Keeper};
-use crate::modes::fresh::Oneshots;
 use crate::modes::shared::IsolateKeeper;
+use crate::modes::tally::{FreshTallies, TallyStats};
 use crate::owners::Owners;
 use crate::spares::Blanks;
 
@@ -95,11 +95,14 @@ pub struct OwnerReport {
     pub hits: u64,
     pub misses: u64,
     pub created: u64,
+    pub failed: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct RefusedReport {
     pub full: u64,
+    /// By the bound on all owners together.
+    pub overloaded: u64,
     pub late: u64,
     pub draining: u64,
     pub stuck: u64,
@@ -108,9 +111,8 @@ pub struct RefusedReport {
 impl Report {
     pub(crate) fn new(
         config: &CellConfig,
-        pool: &Pool<Keeper>,
-        isolates: &Pool<IsolateKeeper>,
-        oneshots: &Oneshots,
+        (pool, isolates): (&Pool<Keeper>, &Pool<IsolateKeeper>),
+        fresh: &FreshTallies,
         blanks: &Blanks,
         owners: &Owners,
     ) -> Self {
@@ -118,10 +120,17 @@ impl Report {
         let holdings = holdings();
         let (gates, fresh_gates) = owners.stats();
         let mut by_owner: BTreeMap<String, OwnerReport> = BTreeMap::new();
-        for (owner, gate) in owners.by_owner() {
-            by_owner.entry(owner.to_string()).or_default().add_gate(&gate);
+        for (owner, gate, fresh) in owners.by_owner() {
+            let report = by_owner.entry(owner.to_string()).or_default();
+            report.add_gate(&gate);
+            report.add_fresh(&fresh);
         }
-        let mut modes = Modes { shared: ModeReport::of_pool(&guests), ..Modes::default() };
+        let (oneshot, shared) = (fresh.oneshot.stats(), fresh.shared.stats());
+        let mut modes = Modes {
+            oneshot: ModeReport::of_fresh(&oneshot),
+            shared: ModeReport { cached: guests.cached, waiting: guests.waiting, ..ModeReport::of_fresh(&shared) },
+            ..Modes::default()
+        };
         for (version, shelf) in pool.shelves() {
             by_owner.entry(version.owner().to_string()).or_default().add_shelf(&shelf);
             match version.home() {
@@ -129,16 +138,7 @@ impl Report {
                 Home::Pinned => modes.pinned.add_shelf(&shelf),
             }
         }
-        let single = oneshots.stats();
-        let live = usize::try_from(single.created - single.destroyed).unwrap_or(usize::MAX);
-        modes.oneshot = ModeReport {
-            leased: live,
-            created: single.created,
-            destroyed: single.destroyed,
-            misses: single.created,
-            ..ModeReport::default()
-        };
-        let (hits, misses) = (warm.hits, warm.misses + single.created);
+        let (hits, misses) = (warm.hits, warm.misses + oneshot.created + shared.created);
         Self {
             total: warm.total,
             cached: warm.cached,
@@ -151,9 +151,9 @@ impl Report {
             live: holdings.isolates,
             evictions: warm.destroyed.evicted + guests.destroyed.evicted,
             workers: WorkersReport {
-                created: warm.created + guests.created + single.created,
-                destroyed: warm.destroyed.all() + guests.destroyed.all() + single.destroyed,
-                failed: warm.failed + guests.failed,
+                created: warm.created + oneshot.created + shared.created,
+                destroyed: warm.destroyed.all() + oneshot.destroyed + shared.destroyed,
+                failed: warm.failed + oneshot.failed + shared.failed,
             },
             running: gates.running + fresh_gates.running,
             queued: gates.queued + fresh_gates.queued,
@@ -174,7 +174,7 @@ impl Report {
 fn rate(hits: u64, misses: u64) -> f64 {
     match hits + misses {
         0 => 0.0,
-        all => (hits as f64 / all as f64 * 100.0).round() / 100.0,
+        all => (hits as f64 / all as f64 * 10_000.0).round() / 10_000.0,
     }
 }
 
@@ -190,16 +190,14 @@ impl Spares {
 // === impl ModeReport ===
 
 impl ModeReport {
-    fn of_pool(pool: &PoolStats) -> Self {
+    fn of_fresh(tally: &TallyStats) -> Self {
         Self {
-            cached: pool.cached,
-            leased: pool.leased,
-            waiting: pool.waiting,
-            hits: pool.hits,
-            misses: pool.misses,
-            created: pool.created,
-            destroyed: pool.destroyed.all(),
-            failed: pool.failed,
+            leased: tally.live(),
+            misses: tally.created,
+            created: tally.created,
+            destroyed: tally.destroyed,
+            failed: tally.failed,
+            ..Self::default()
         }
     }
 
@@ -222,8 +220,9 @@ impl OwnerReport {
         self.running += gate.running;
         self.queued += gate.queued;
         self.entered += gate.entered;
-        let Refusals { full, late, draining, barred } = gate.refused;
+        let Refusals { full, overloaded, late, draining, barred } = gate.refused;
         self.refused.full += full;
+        self.refused.overloaded += overloaded;
         self.refused.late += late;
         self.refused.draining += draining;
         self.refused.stuck += barred;
@@ -234,5 +233,12 @@ impl OwnerReport {
         self.hits += shelf.hits;
         self.misses += shelf.misses;
         self.created += shelf.created;
+        self.failed += shelf.failed;
+    }
+
+    fn add_fresh(&mut self, fresh: &TallyStats) {
+        self.misses += fresh.created;
+        self.created += fresh.created;
+        self.failed += fresh.failed;
     }
 }

@@ -15,6 +15,8 @@ use crate::timings::Timings;
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     pub threads: usize,
+    /// Requests of an app at once that each have an isolate or context of their own, unless the app says how many workers.
+    pub max_fresh: usize,
     /// Requests of one owner that may wait.
     pub queue: usize,
     /// How long they may wait.
@@ -23,10 +25,10 @@ pub struct Terms {
 
 impl Terms {
     pub fn rules(&self, settings: &Settings, timings: Arc<Timings>) -> AppRules {
-        let threads = u16::try_from(self.threads).unwrap_or(u16::MAX);
+        let execution = execution(settings);
         AppRules {
-            execution: execution(settings),
-            workers: usize::from(workers(settings, threads)),
+            execution,
+            workers: self.workers(execution, settings),
             queue: self.queue,
             queue_timeout: self.queue_timeout,
             weight: 1,
@@ -41,11 +43,21 @@ impl Terms {
             timings,
         }
     }
-}
 
-/// An app that should be small has one worker, unless it asks for more: each has a heap of its own.
-fn workers(settings: &Settings, threads: u16) -> u16 {
-    settings.workers(if settings.low_memory { 1 } else { threads })
+    fn workers(&self, execution: Execution, settings: &Settings) -> usize {
+        let threads = u16::try_from(self.threads).unwrap_or(u16::MAX);
+        match execution {
+            // A worker for each request, which mostly waits for something outside: threads are no bound.
+            Execution::Oneshot | Execution::Shared => {
+                let said = settings.max_workers.or(settings.workers_ceiling);
+                said.map_or(self.max_fresh, |_| usize::from(settings.workers(u16::MAX)))
+            }
+            // An app that should be small has one worker, unless it asks for more: each has a heap of its own.
+            Execution::Auto | Execution::Pooled | Execution::Pinned => {
+                usize::from(settings.workers(if settings.low_memory { 1 } else { threads }))
+            }
+        }
+    }
 }
 
 /// What the engine keeps. `cpu` and `timeout` also hold for waitUntil; module evaluation has at least its default. An app

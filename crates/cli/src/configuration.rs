@@ -13,7 +13,7 @@ use hearth_link::{AccessFormat, CellPlan, CertificatePlan, FrontPlan, JailPlan, 
 use crate::log;
 use crate::otel;
 use crate::serve_options::{AccessLogFormat, ServeOptions};
-use crate::settings::{PoolSettings, override_with};
+use crate::settings::{PoolSettings, fill_in_borrowed, override_with};
 
 pub const FILE: &str = "hearth.yaml";
 
@@ -33,7 +33,8 @@ pub struct Written {
 impl ConfigurationSource for Reader {
     fn read(&self) -> Result<Configuration, ConfigurationError> {
         let read = || {
-            let Written { operator, text } = Written::read(&self.options)?;
+            let Written { mut operator, text } = Written::read(&self.options)?;
+            fill_in_borrowed(&mut operator.defaults);
             let certificates = certificates(&self.options, &operator)?;
             let with_tls = self.listening.iter().any(|listener| matches!(listener, ListenerPlan::Tls(_)));
             // Who wants none any more has to restart: nobody could be answered at the address that is open.
@@ -122,6 +123,9 @@ pub fn plan(
         jail: JailPlan { mode: operator.jail.unwrap_or(JailMode::Auto), readable: Vec::new(), writable: Vec::new() },
         threads: pool.terms.threads,
         isolates: pool.isolates,
+        initial_heap: pool.initial_heap,
+        max_per_owner: pool.max_per_owner,
+        max_fresh: pool.terms.max_fresh,
         spares: pool.spares,
         cells: operator.cells.map_or(1, usize::from),
         memory_budget: pool.memory_budget,

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod borrowed;
 mod check;
 mod completions;
 mod configuration;

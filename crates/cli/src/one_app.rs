@@ -13,7 +13,7 @@ use hearth_runtime::App;
 
 use crate::manifest;
 use crate::serve_options::AppDefaults;
-use crate::settings::override_with;
+use crate::settings::{fill_in_borrowed, override_with};
 
 /// What the app in `folder` gets; without a folder, what the flags alone say.
 pub fn settings(folder: Option<&Path>, flags: &AppDefaults, env: &[(String, String)]) -> anyhow::Result<Settings> {
@@ -23,8 +23,15 @@ pub fn settings(folder: Option<&Path>, flags: &AppDefaults, env: &[(String, Stri
     };
     let mut above = Manifest { egress: flags.egress.clone(), ..Manifest::default() };
     override_with(&mut above, flags);
-    let layers =
-        Layers { app: Some(&above), manifest: &said, dotenv: dotenv.as_ref(), defaults: None, origin: Origin::Served };
+    let mut defaults = Manifest::default();
+    fill_in_borrowed(&mut defaults);
+    let layers = Layers {
+        app: Some(&above),
+        manifest: &said,
+        dotenv: dotenv.as_ref(),
+        defaults: Some(&defaults),
+        origin: Origin::Served,
+    };
     let resolved = Settings::resolve(&layers, &Ceilings::default()).map_err(|errors| anyhow::anyhow!("{errors}"))?;
     let Resolved { mut settings, warnings } = resolved;
     for warning in warnings {

@@ -25,6 +25,7 @@ pub fn run(options: RunOptions) -> anyhow::Result<()> {
     let settings = one_app::settings(Some(&folder), &flags, &env)?;
     let pool = PoolSettings::new(&pool, &OperatorConfig::default());
     let app = load(&folder, &file, &settings)?;
+    Platform::set_initial_heap(pool.initial_heap);
     let platform = Platform::init()?;
     if let Some(path) = &server.breadcrumbs {
         keep_breadcrumbs(path).with_context(|| format!("cannot write {}", path.display()))?;
@@ -34,6 +35,7 @@ pub fn run(options: RunOptions) -> anyhow::Result<()> {
         let address = server.listen;
         let listener = TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
         let cell = Cell::start(platform, &hearth_snapshot::snapshot(), threads.lane(), pool.cell());
+        cell.log_configuration(pool.initial_heap);
         watch_for_stuck_turns(&cell);
         let host = cell.host(app, &pool.terms.rules(&settings, Arc::default()));
         answer(listener, config(&server, &settings), cell, host).await

@@ -12,6 +12,8 @@ use hearth_sandbox::drivers::microvm::MicroVm;
 use hearth_sandbox::drivers::process::{Process, SpawnerCommand};
 use hearth_sandbox::{Driver, Drivers, SandboxesConfig};
 
+use crate::borrowed::{borrowed, borrowed_switch};
+
 /// What is kept ready.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Sandboxes")]
@@ -35,8 +37,11 @@ pub fn config(
     let mut settings = settings.cloned().unwrap_or_default();
     let pool = &mut settings.pool;
     pool.enabled = options.pool_enabled.or(pool.enabled);
+    pool.enabled = pool.enabled.or_else(|| borrowed_switch("BOUVET_POOL_ENABLED", "--pool-enabled"));
     pool.min_size = options.pool_min_size.or(pool.min_size);
+    pool.min_size = pool.min_size.or_else(|| borrowed("BOUVET_POOL_MIN_SIZE", "--pool-min-size", 0..=1000));
     pool.max_boots = options.pool_max_boots.or(pool.max_boots);
+    pool.max_boots = pool.max_boots.or_else(|| borrowed("BOUVET_POOL_MAX_BOOTS", "--pool-max-boots", 1..=100));
     let wanted = settings.drivers.clone().unwrap_or_else(|| vec![SandboxDriver::Process]);
     let mut drivers = wanted.into_iter().map(|driver| make(driver, data));
     let first = drivers.next().context("hearth.yaml: `sandboxes.drivers` is empty: name one, such as process")?;

@@ -19,6 +19,7 @@ use crate::hangup::Terminal;
 use crate::log;
 use crate::serve_options::{AdminAt, LogLineFormat, ServeOptions};
 use crate::service::{Doors, Heritage, HeritageError, Kind, Notifier, become_next};
+use crate::settings::fill_in_borrowed;
 use crate::{signals, threads};
 
 pub const LISTEN: &str = "127.0.0.1:8080";
@@ -28,13 +29,15 @@ pub const DATA: &str = ".hearth";
 pub fn serve(options: ServeOptions) -> anyhow::Result<()> {
     // Before anything else is opened.
     let heritage = Heritage::take()?;
-    let written = Written::read(&options)?;
+    let mut written = Written::read(&options)?;
     let format = match (options.log_format, written.operator.log_format) {
         (Some(LogLineFormat::Json), _) | (None, Some(LogFormat::Json)) => Format::Json,
         _ => Format::Text,
     };
     let journal = Journal::new(format, colours());
     log::to_journal(&journal);
+    // Not sooner: each that is used is named in the log.
+    fill_in_borrowed(&mut written.operator.defaults);
     let served = serve_with(options, written, journal.clone(), heritage);
     // An error is told after the log, not in the midst of it.
     journal.finish();

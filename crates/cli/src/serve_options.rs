@@ -95,6 +95,15 @@ pub struct PoolDefaults {
     /// Isolates at once, of all apps [default: 1000].
     #[arg(long, env = "HEARTH_ISOLATES", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=3500))]
     pub isolates: Option<u16>,
+    /// Isolates of one owner; beyond it the owner's own least recently used one goes [default: no bound].
+    #[arg(long, env = "HEARTH_MAX_PER_OWNER", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=3500))]
+    pub max_per_owner: Option<u16>,
+    /// Requests at once that each have an isolate or context of their own (`ttl: 0`, oneshot, shared), of all apps [default: 1000].
+    #[arg(long, env = "HEARTH_MAX_FRESH", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=3500))]
+    pub max_fresh: Option<u16>,
+    /// What the heap of a worker may grow to before V8 first collects it [default: V8's own choice].
+    #[arg(long, env = "HEARTH_INITIAL_HEAP", value_name = "SIZE")]
+    pub initial_heap: Option<ByteSize>,
     /// Isolates that are kept ready for whoever comes next [default: 2].
     #[arg(long, env = "HEARTH_SPARES", value_name = "N", value_parser = clap::value_parser!(u16).range(0..=256))]
     pub spares: Option<u16>,
@@ -108,8 +117,8 @@ pub struct PoolDefaults {
     /// How long they may wait; then 503 [default: 5s].
     #[arg(long, env = "HEARTH_QUEUE_TIMEOUT", value_name = "TIME", value_parser = parse_duration)]
     pub queue_timeout: Option<Duration>,
-    /// Requests that run or wait, of all apps in oneshot or shared mode [default: 10 for each thread].
-    #[arg(long, env = "HEARTH_MAX_QUEUED", value_name = "N")]
+    /// Requests that run or wait, of all owners together; beyond it 503 [default: no bound but each owner's].
+    #[arg(long, env = "HEARTH_MAX_QUEUED", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_queued: Option<u32>,
 }
 

@@ -1,26 +1,30 @@
-//! From flags and variables to what apps and cells are started with. The variables that people know from OpenWorkers work
-//! too, below Hearth's own, and each that counts is named in the log.
+//! From flags and variables to what apps and cells are started with. Variables of other programs (OpenWorkers' among them) work
+//! too, below flags, Hearth's own variables and `hearth.yaml` (`borrowed.rs`).
 
-use std::env;
-use std::str::FromStr;
 use std::time::Duration;
 
 use hearth_cell::{Budget, CellConfig, Execution, Terms};
-use hearth_config::{Bound, Lifetime, Manifest, OperatorConfig};
+use hearth_config::{Bound, Lifetime, MAX_ISOLATES, Manifest, OperatorConfig};
 use hearth_core::ByteSize;
 
+use crate::borrowed::borrowed;
 use crate::serve_options::{AppDefaults, PoolDefaults};
 
-/// Requests that may run or wait in oneshot mode, for each thread.
-const QUEUED_PER_THREAD: usize = 10;
+/// Requests at once that have an isolate or context of their own.
+const MAX_FRESH: u16 = 1000;
+/// V8's cage.
+const MAX_HEAP_MB: u64 = 4096;
 
 /// How workers are kept warm, with nothing left open.
 #[derive(Clone, Copy, Debug)]
 pub struct PoolSettings {
     pub isolates: usize,
+    pub max_per_owner: Option<usize>,
+    /// 0 is V8's own choice.
+    pub initial_heap: ByteSize,
     pub spares: usize,
     pub memory_budget: Option<ByteSize>,
-    pub max_queued: usize,
+    pub max_queued: Option<usize>,
     pub terms: Terms,
 }
 
@@ -28,19 +32,25 @@ impl PoolSettings {
     /// Flags over the configuration over defaults.
     pub fn new(flags: &PoolDefaults, operator: &OperatorConfig) -> Self {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = flags.threads.or(operator.threads).map(usize::from);
-        let threads = threads.or_else(|| borrowed("WORKER_POOL_SIZE", "--threads")).unwrap_or_else(cores).max(1);
-        let isolates = flags.isolates.or(operator.isolates).map(usize::from);
-        let isolates = isolates.or_else(|| borrowed("ISOLATE_POOL_SIZE", "--isolates")).unwrap_or(1000).max(1);
-        let max_queued = flags.max_queued.or(operator.max_queued).map(|count| count as usize);
-        let max_queued = max_queued.or_else(|| borrowed("MAX_QUEUED_WORKERS", "--max-queued"));
+        let threads =
+            flags.threads.or(operator.threads).or_else(|| borrowed("WORKER_POOL_SIZE", "--threads", 1..=1024));
+        let isolates = flags.isolates.or(operator.isolates);
+        let isolates = isolates.or_else(|| borrowed("ISOLATE_POOL_SIZE", "--isolates", 1..=MAX_ISOLATES));
+        let max_queued = flags.max_queued.or(operator.max_queued);
+        let max_queued = max_queued.or_else(|| borrowed("MAX_QUEUED_WORKERS", "--max-queued", 1..=u32::MAX));
+        let initial_heap = flags.initial_heap.or(operator.initial_heap);
+        let initial_heap = initial_heap
+            .or_else(|| borrowed("ISOLATE_HEAP_INITIAL_MB", "--initial-heap", 0..=MAX_HEAP_MB).map(ByteSize::mb));
         Self {
-            isolates,
+            isolates: usize::from(isolates.unwrap_or(1000)),
+            max_per_owner: flags.max_per_owner.or(operator.max_per_owner).map(usize::from),
+            initial_heap: initial_heap.unwrap_or_default(),
             spares: usize::from(flags.spares.or(operator.spares).unwrap_or(2)),
             memory_budget: flags.memory_budget.or(operator.memory_budget).filter(|size| *size > ByteSize(0)),
-            max_queued: max_queued.unwrap_or(threads * QUEUED_PER_THREAD).max(1),
+            max_queued: max_queued.map(|count| count as usize),
             terms: Terms {
-                threads,
+                threads: threads.map_or_else(cores, usize::from).max(1),
+                max_fresh: usize::from(flags.max_fresh.or(operator.max_fresh).unwrap_or(MAX_FRESH)),
                 queue: flags.queue.or(operator.queue).unwrap_or(100) as usize,
                 queue_timeout: flags.queue_timeout.or(operator.queue_timeout).unwrap_or(Duration::from_secs(5)),
             },
@@ -51,6 +61,8 @@ impl PoolSettings {
         CellConfig {
             threads: self.terms.threads,
             isolates: self.isolates,
+            max_per_owner: self.max_per_owner,
+            max_fresh: self.terms.max_fresh,
             spares: self.spares,
             budget: Budget::for_machine(self.terms.threads, 1, self.memory_budget),
             max_queued: self.max_queued,
@@ -73,32 +85,27 @@ pub fn override_with(layer: &mut Manifest, flags: &AppDefaults) {
         Execution::Shared => hearth_config::Execution::Shared,
     });
     let lifetime = |ttl: Duration| if ttl.is_zero() { Lifetime::Ephemeral } else { Lifetime::Limited(ttl) };
-    let uses = flags.max_requests.or_else(|| borrowed("CONTEXT_MAX_REUSES", "--max-requests"));
-    let memory = flags.memory.or_else(|| borrowed("ISOLATE_HEAP_MAX_MB", "--memory").map(ByteSize::mb));
     set(&mut layer.execution, execution);
     set(&mut layer.max_workers, flags.workers.map(Bound::Limited));
-    set(&mut layer.max_requests, uses.filter(|uses| *uses > 0).map(Bound::Limited));
+    set(&mut layer.max_requests, flags.max_requests.map(Bound::Limited));
     set(&mut layer.lifetime, flags.ttl.map(lifetime));
     set(&mut layer.idle_timeout, flags.idle_timeout);
     set(&mut layer.cpu, flags.cpu);
     set(&mut layer.timeout, flags.wall);
-    set(&mut layer.memory, memory);
+    set(&mut layer.memory, flags.memory);
     set(&mut layer.stream_timeout, flags.stream_timeout);
     set(&mut layer.concurrency, flags.concurrency);
     set(&mut layer.max_body_size, flags.max_body);
 }
 
-/// A variable of somebody else's that means the same as `flag`.
-fn borrowed<T: FromStr>(name: &str, flag: &str) -> Option<T> {
-    let text = env::var(name).ok()?;
-    match text.trim().parse() {
-        Ok(value) => {
-            tracing::info!("{name}={} is used for {flag}", text.trim());
-            Some(value)
-        }
-        Err(_) => {
-            tracing::warn!("{name}={text:?} is not a number: ignored; {flag} says the same");
-            None
-        }
+/// What other programs' variables say about apps, where `defaults` leaves it open.
+pub fn fill_in_borrowed(defaults: &mut Manifest) {
+    if defaults.max_requests.is_none() {
+        // 0 is no bound, as it is there.
+        let uses: Option<u64> = borrowed("CONTEXT_MAX_REUSES", "--max-requests", 0..=u64::MAX);
+        defaults.max_requests = uses.filter(|uses| *uses > 0).map(Bound::Limited);
+    }
+    if defaults.memory.is_none() {
+        defaults.memory = borrowed("ISOLATE_HEAP_MAX_MB", "--memory", 0..=MAX_HEAP_MB).map(ByteSize::mb);
     }
 }

@@ -55,7 +55,7 @@ pub use inside::PathError;
 pub use manifest::{Bound, Manifest, Source};
 pub use name::NameError;
 pub use notice::{Notice, Warning};
-pub use operator::{AccessLog, Admin, Certificate, JailMode, LogFormat, OperatorConfig};
+pub use operator::{AccessLog, Admin, Certificate, JailMode, LogFormat, MAX_ISOLATES, OperatorConfig};
 pub use otel::{EndpointError, Otel, OtlpEndpoint, Ratio, RatioError};
 pub use public_routes::{PublicRoutes, RouteError};
 pub use rate::{RateError, RateSpec};

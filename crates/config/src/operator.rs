@@ -22,6 +22,9 @@ use crate::sandboxes::SandboxSettings;
 use crate::value::{self, Word};
 use crate::yaml::{Key, Node, Value};
 
+/// Isolates that V8's cage has room for, with some to spare.
+pub const MAX_ISOLATES: u16 = 3500;
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OperatorConfig {
     pub listen: Option<Vec<SocketAddr>>,
@@ -44,11 +47,18 @@ pub struct OperatorConfig {
     pub cell_memory: Option<ByteSize>,
     pub drain_timeout: Option<Duration>,
     pub isolates: Option<u16>,
+    /// Isolates of one owner.
+    pub max_per_owner: Option<u16>,
+    /// Requests at once that each have an isolate or context of their own.
+    pub max_fresh: Option<u16>,
+    /// What a heap may grow to before it is first collected.
+    pub initial_heap: Option<ByteSize>,
     pub spares: Option<u16>,
     pub memory_budget: Option<ByteSize>,
     /// Requests of one owner that may wait.
     pub queue: Option<u32>,
     pub queue_timeout: Option<Duration>,
+    /// Requests of all owners that run or wait.
     pub max_queued: Option<u32>,
     pub trusted_proxies: Option<Vec<Cidr>>,
     pub access_log: Option<AccessLog>,
@@ -141,7 +151,10 @@ impl OperatorConfig {
             heartbeat_timeout: fields.take("heartbeat_timeout", value::some_time),
             cell_memory: fields.take("cell_memory", value::some_size),
             drain_timeout: fields.take("drain_timeout", value::duration),
-            isolates: fields.take("isolates", value::count(1..=3500)),
+            isolates: fields.take("isolates", value::count(1..=MAX_ISOLATES.into())),
+            max_per_owner: fields.take("max_per_owner", value::count(1..=MAX_ISOLATES.into())),
+            max_fresh: fields.take("max_fresh", value::count(1..=MAX_ISOLATES.into())),
+            initial_heap: fields.take("initial_heap", value::some_size),
             spares: fields.take("spares", value::count(0..=256)),
             memory_budget: fields.take("memory_budget", value::some_size),
             queue: fields.take("queue", value::count(0..=most)),

@@ -19,7 +19,11 @@ pub struct CellPlan {
     pub cells: usize,
     /// Of all of them together.
     pub memory_budget: Option<ByteSize>,
-    pub max_queued: usize,
+    /// V8's own where it is 0.
+    pub initial_heap: ByteSize,
+    pub max_per_owner: Option<usize>,
+    pub max_fresh: usize,
+    pub max_queued: Option<usize>,
     pub queue: usize,
     pub queue_timeout: Duration,
     pub domains: Vec<String>,

@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use hearth_core::ByteSize;
+
 use crate::threads::lower_priority;
 
 /// Flags that hold for every isolate. Each is here for a reason:
@@ -56,6 +58,15 @@ impl Platform {
         static LOADED: OnceLock<Result<(), PlatformError>> = OnceLock::new();
         let load = || v8::icu::set_common_data_77(ICU_DATA).map_err(|_| PlatformError::Icu);
         *LOADED.get_or_init(load)
+    }
+
+    /// What a heap may grow to before it is first collected; 0 is V8's own choice. For every isolate, and only before
+    /// [`Platform::init`].
+    pub fn set_initial_heap(size: ByteSize) {
+        let megabytes = size.bytes() >> 20;
+        if megabytes > 0 {
+            v8::V8::set_flags_from_string(&format!("--initial-heap-size={megabytes}"));
+        }
     }
 
     /// V8's version, such as `14.4.258.23`.

@@ -36,7 +36,15 @@ impl Stage {
 
     pub fn cell(&self, isolates: usize, spares: usize) -> Cell {
         let budget = Budget::for_machine(self.threads, 1, None);
-        let config = CellConfig { threads: self.threads, isolates, spares, budget, max_queued: 100 };
+        let config = CellConfig {
+            threads: self.threads,
+            isolates,
+            max_per_owner: None,
+            max_fresh: isolates,
+            max_queued: None,
+            spares,
+            budget,
+        };
         Cell::start(self.platform, &self.snapshot, self.lane.clone(), config)
     }
 

@@ -2,51 +2,80 @@
 //! long as the isolate.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use hearth_core::Failure;
-use hearth_pool::Permit;
-use hearth_runtime::{App, Lane, Place, Worker};
+use hearth_pool::{Permit, Pool};
+use hearth_runtime::{App, BLANK, Lane, Place, Worker, holdings};
 
+use crate::budget::Budget;
+use crate::keeper::Keeper;
 use crate::modes::roster::{Listed, Roster};
+use crate::modes::shared::IsolateKeeper;
+use crate::modes::tally::{AppTally, Live};
 use crate::spares::Blanks;
 
-/// Starts one-time workers, and counts them.
+/// Starts one-time workers.
 pub(crate) struct Oneshots {
     blanks: Arc<Blanks>,
     lane: Lane,
     roster: Roster,
-    created: AtomicU64,
-    destroyed: AtomicU64,
+    relief: Relief,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct OneshotStats {
-    pub(crate) created: u64,
-    pub(crate) destroyed: u64,
+/// Makes room in memory for isolates that are in no pool.
+pub(crate) struct Relief {
+    budget: Budget,
+    pool: Pool<Keeper>,
+    isolates: Pool<IsolateKeeper>,
+}
+
+impl Relief {
+    pub(crate) fn new(budget: Budget, pool: Pool<Keeper>, isolates: Pool<IsolateKeeper>) -> Self {
+        Self { budget, pool, isolates }
+    }
+
+    /// Room for one isolate more, at the expense of idle workers where memory is short.
+    fn make_room(&self) -> Result<(), Failure> {
+        let holdings = holdings();
+        let held = holdings.heaps.bytes().saturating_add(holdings.buffers.bytes()).saturating_add(BLANK.bytes());
+        if held <= self.budget.for_idle_workers() {
+            return Ok(());
+        }
+        let freed = self.pool.relieve(BLANK.bytes());
+        if freed > 0 || self.isolates.relieve(BLANK.bytes()) > 0 || held <= self.budget.total.bytes() {
+            return Ok(());
+        }
+        Err(Failure::Capacity { reason: "there is no memory for another isolate" })
+    }
 }
 
 impl Oneshots {
-    pub(crate) fn new(blanks: Arc<Blanks>, lane: Lane, roster: Roster) -> Arc<Self> {
-        Arc::new(Self { blanks, lane, roster, created: AtomicU64::new(0), destroyed: AtomicU64::new(0) })
+    pub(crate) fn new(blanks: Arc<Blanks>, lane: Lane, roster: Roster, relief: Relief) -> Arc<Self> {
+        Arc::new(Self { blanks, lane, roster, relief })
     }
 
-    pub(crate) async fn start(self: &Arc<Self>, app: Arc<App>, permit: Permit) -> Result<Oneshot, Failure> {
+    pub(crate) async fn start(
+        self: &Arc<Self>,
+        app: Arc<App>,
+        permit: Permit,
+        tally: &AppTally,
+    ) -> Result<Oneshot, Failure> {
+        self.relief.make_room()?;
         let blank = self.blanks.take(app.limits.heap);
-        self.created.fetch_add(1, Ordering::Relaxed);
-        let mut oneshot = Oneshot { worker: None, listed: None, permit: Some(permit), all: self.clone() };
         let place = Place::InlineOrLane(self.lane.clone());
-        let worker = Worker::start_from(blank, app, place).await?;
-        oneshot.listed = Some(self.roster.list(&worker));
-        oneshot.worker = Some(worker);
-        Ok(oneshot)
-    }
-
-    pub(crate) fn stats(&self) -> OneshotStats {
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        // In this order the difference is never negative.
-        let destroyed = read(&self.destroyed);
-        OneshotStats { created: read(&self.created), destroyed }
+        match Worker::start_from(blank, app, place).await {
+            Ok(worker) => Ok(Oneshot {
+                listed: Some(self.roster.list(&worker)),
+                worker: Some(worker),
+                live: Some(tally.started()),
+                permit: Some(permit),
+                lane: self.lane.clone(),
+            }),
+            Err(failure) => {
+                tally.failed();
+                Err(failure)
+            }
+        }
     }
 }
 
@@ -54,8 +83,9 @@ impl Oneshots {
 pub(crate) struct Oneshot {
     worker: Option<Worker>,
     listed: Option<Listed>,
+    live: Option<Live>,
     permit: Option<Permit>,
-    all: Arc<Oneshots>,
+    lane: Lane,
 }
 
 impl Oneshot {
@@ -66,14 +96,13 @@ impl Oneshot {
 
 impl Drop for Oneshot {
     fn drop(&mut self) {
-        let (worker, permit, all) = (self.worker.take(), self.permit.take(), self.all.clone());
-        let listed = self.listed.take();
+        let (worker, permit, lane) = (self.worker.take(), self.permit.take(), self.lane.clone());
+        let (listed, live) = (self.listed.take(), self.live.take());
         let bury = move |worker: Option<Worker>| {
-            let lane = all.lane.clone();
             drop(listed);
             lane.dispose(move || {
                 drop(worker);
-                all.destroyed.fetch_add(1, Ordering::Relaxed);
+                drop(live);
                 drop(permit);
             });
         };

@@ -4,4 +4,5 @@
 pub(crate) mod fresh;
 pub(crate) mod roster;
 pub(crate) mod shared;
+pub(crate) mod tally;
 pub(crate) mod warm;

@@ -1,5 +1,5 @@
 //! `shared`: a new context for each event, in a warm isolate that its owner has to itself. One event at a time is in an
-//! isolate, so that nobody waits for it with a thread in hand; there are as many isolates as the app may have workers.
+//! isolate, so that no thread waits for it; events that wait for something outside have an isolate each meanwhile.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,6 +10,7 @@ use hearth_pool::{Affinity, Health, Keep, Lease, Load, Permit, Reason, Shelf, Sh
 use hearth_runtime::{App, BLANK, Isolate, Lane, Platform, SharedIsolate, Snapshot, Worker};
 
 use crate::modes::roster::{Listed, Roster};
+use crate::modes::tally::{AppTally, Live};
 
 pub(crate) struct IsolateKeeper {
     pub(crate) platform: Platform,
@@ -41,6 +42,7 @@ pub(crate) struct Guest {
     worker: Option<Worker>,
     listed: Option<Listed>,
     place: Option<(Lease<IsolateKeeper>, Permit)>,
+    live: Option<Live>,
 }
 
 impl Guest {
@@ -50,21 +52,24 @@ impl Guest {
         app: Arc<App>,
         permit: Permit,
         patience: Duration,
+        tally: &AppTally,
     ) -> Result<Self, Failure> {
         let lease = match tokio::time::timeout(patience, shelf.acquire()).await {
             Ok(lease) => lease.map_err(super::warm::refusal)?,
             Err(_) => return Err(Failure::Capacity { reason: "waited too long for an isolate" }),
         };
         let (isolate, roster) = (lease.isolate.clone(), lease.roster.clone());
-        let mut guest = Self { worker: None, listed: None, place: Some((lease, permit)) };
+        let mut guest = Self { worker: None, listed: None, place: Some((lease, permit)), live: None };
         match Worker::start_in(isolate, app).await {
             Ok(worker) => {
+                guest.live = Some(tally.started());
                 guest.listed = Some(roster.list(&worker));
                 guest.worker = Some(worker);
             }
             Err(failure) => {
                 // The context is gone; whether the isolate is any good is not worth finding out.
                 guest.spend();
+                tally.failed();
                 return Err(failure);
             }
         }
@@ -85,6 +90,7 @@ impl Guest {
 impl Drop for Guest {
     fn drop(&mut self) {
         let (worker, listed, place) = (self.worker.take(), self.listed.take(), self.place.take());
+        let live = self.live.take();
         let (Some(worker), Some((lease, permit))) = (worker, place) else { return };
         let leave = move |worker: Worker| {
             if worker.health() != hearth_runtime::Health::Ready {
@@ -92,6 +98,7 @@ impl Drop for Guest {
             }
             drop(listed);
             drop(worker);
+            drop(live);
             drop(lease);
             drop(permit);
         };
@@ -118,6 +125,10 @@ impl Keep for IsolateKeeper {
         Ok(OwnerIsolate { isolate, roster: self.roster.clone(), spent: Arc::default() })
     }
 
+    fn group(&self, key: &IsolateKey) -> Option<Arc<str>> {
+        Some(key.owner.as_str().into())
+    }
+
     fn health(&self, thing: &OwnerIsolate) -> Health {
         if thing.spent.load(Ordering::Relaxed) { Health::Retiring } else { Health::Ready }
     }
@@ -140,7 +151,10 @@ impl Keep for IsolateKeeper {
     }
 
     fn destroy(&self, thing: OwnerIsolate, why: Reason) {
-        tracing::debug!(target: "hearth::pool", reason = ?why, "Isolate destroyed");
+        match why {
+            Reason::Evicted => tracing::info!(target: "hearth::pool", "Isolate evicted"),
+            why => tracing::debug!(target: "hearth::pool", reason = ?why, "Isolate destroyed"),
+        }
         self.lane.dispose(move || drop(thing));
     }
 }

@@ -49,11 +49,11 @@ pub(super) async fn answer(workshop: &Workshop, stats: &Source, outbox: &Outbox,
         Ask::Stats => return stats.tell(|stats| owed.pay(Reply::Stats(stats))),
         Ask::Scheduled { app, version, time, cron } => {
             let event = Scheduled { scheduled_time: time as f64, cron };
-            event_of(workshop, &app, &version, async |host| host.scheduled(event).await).await
+            event_of(workshop, &app, &version, async |host| host.scheduled(event, || {}).await).await
         }
         Ask::Task { app, version, id, payload, attempt, time } => {
             let event = Task { id, payload, attempt, scheduled_time: Some(time as f64) };
-            event_of(workshop, &app, &version, async |host| host.task(event).await).await
+            event_of(workshop, &app, &version, async |host| host.task(event, || {}).await).await
         }
     };
     owed.pay(reply);

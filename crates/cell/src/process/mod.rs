@@ -24,6 +24,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use hearth_core::ByteSize;
 use hearth_gateway::{Listener, Server};
 use hearth_link::{
     CellEvent, CellPlan, FrameError, FromCell, Idle, PassError, ToCell, Unserved, VersionSpec, frame, passing,
@@ -94,6 +95,7 @@ pub fn run(snapshot: &Snapshot) -> Result<(), ProcessError> {
     let mut rest = listeners.split_off(plan.listeners.len().min(listeners.len())).into_iter();
     let crumbs = rest.next().zip(rest.next());
     Platform::load()?;
+    Platform::set_initial_heap(plan.initial_heap);
     // No thread is there yet, and nothing of an app's: from here on, only what serving takes.
     let jail = jail::enter(&plan.jail, plan.role)?;
     if let Some((page, alarm)) = crumbs {
@@ -153,7 +155,8 @@ async fn serve(
     starting: Starting,
 ) -> Result<(), ProcessError> {
     let mut told_to_leave = signal(SignalKind::user_defined2()).map_err(ProcessError::Signals)?;
-    let terms = Terms { threads: plan.threads, queue: plan.queue, queue_timeout: plan.queue_timeout };
+    let CellPlan { threads, max_fresh, queue, queue_timeout, .. } = plan;
+    let terms = Terms { threads, max_fresh, queue, queue_timeout };
     let workshop = Arc::new(Workshop::new(cell.clone(), Commons::new()?, plan.domains.clone(), terms, plan.role));
     let certificates = front::certificates(&plan)?;
     let listeners = front::listeners(&plan, listeners, certificates.as_ref())?;
@@ -165,7 +168,7 @@ async fn serve(
     // Catalogues are taken one after the other, and nobody who asks waits for one.
     let (errands, taken) = mpsc::unbounded_channel();
     let (stop, stopped) = oneshot::channel();
-    let door = Door { server, listeners, stopped };
+    let door = Door { server, listeners, stopped, initial_heap: plan.initial_heap };
     let taking = tokio::spawn(take(workshop.clone(), taken, outbox.clone(), door));
     starting.finish();
     let idle = loop {
@@ -227,6 +230,8 @@ struct Door {
     server: Server<Front>,
     listeners: Vec<Listener>,
     stopped: oneshot::Receiver<hearth_gateway::Idle>,
+    /// For the log.
+    initial_heap: ByteSize,
 }
 
 /// Takes catalogues as they come, and connections once there is a catalogue and they are wanted, until nothing more comes and
@@ -245,9 +250,10 @@ async fn take(workshop: Arc<Workshop>, mut errands: mpsc::UnboundedReceiver<Erra
             Errand::Accept => is_wanted = true,
         }
         if has_catalogue && is_wanted {
-            if let Some(Door { server, listeners, stopped }) = door.take() {
+            if let Some(Door { server, listeners, stopped, initial_heap }) = door.take() {
                 let stopped = async { stopped.await.unwrap_or(hearth_gateway::Idle::Close) };
                 serving = Some(tokio::spawn(server.serve_until(listeners, stopped)));
+                workshop.cell.log_configuration(initial_heap);
                 outbox.send(FromCell::Accepting);
             }
         }
@@ -286,6 +292,8 @@ fn cell_config(plan: &CellPlan) -> CellConfig {
     CellConfig {
         threads: plan.threads,
         isolates: plan.isolates,
+        max_per_owner: plan.max_per_owner,
+        max_fresh: plan.max_fresh,
         spares: plan.spares,
         budget: Budget::for_machine(plan.threads, plan.cells, plan.memory_budget),
         max_queued: plan.max_queued,

@@ -30,6 +30,9 @@ memory_budget: 2gb
 queue: 50
 queue_timeout: 3s
 max_queued: 40
+max_per_owner: 20
+max_fresh: 300
+initial_heap: 10mb
 egress: public
 trusted_proxies: [10.0.0.0/8, "::1"]
 access_log: json
@@ -78,6 +81,8 @@ fn every_key_is_read() {
     assert_eq!((config.isolates, config.spares), (Some(500), Some(3)));
     assert_eq!(config.memory_budget, Some(ByteSize::mb(2048)));
     assert_eq!((config.queue, config.max_queued), (Some(50), Some(40)));
+    assert_eq!((config.max_per_owner, config.max_fresh), (Some(20), Some(300)));
+    assert_eq!(config.initial_heap, Some(ByteSize::mb(10)));
     assert_eq!(config.trusted_proxies.as_ref().map(Vec::len), Some(2));
     assert_eq!((config.access_log, config.log_format), (Some(AccessLog::Json), Some(LogFormat::Text)));
     let tls = config.tls.as_ref().unwrap();
