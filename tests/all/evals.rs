@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::folder::{Folder, says};
+use crate::cells::scene::{ABORT, cordons, crash, heavy};
+use crate::folder::{Folder, eventually, says};
 use crate::server::Server;
+use crate::visitors::Visitors;
 
 /// A server with sandboxes, of which none is kept ready.
 fn server(name: &str) -> (Folder, Server) {
@@ -90,4 +92,28 @@ fn code_that_does_not_end_is_ended() {
     assert!(hungry["exit_code"] == 1 || hungry["timed_out"] == true, "{hungry}");
     assert_eq!(place.run("console.log('well')", json!({}))["stdout"], "well\n");
     server.expect("/hello/", "hello");
+}
+
+#[test]
+fn code_that_ends_its_process_hurts_no_app() {
+    let _one = heavy();
+    let (folder, server) = server("evals-crash");
+    // Evaluated code has no name that an app can have.
+    folder.say("eval", "an app");
+    eventually(&server, "the app is there", || server.get("/eval/").text() == "an app");
+    let place = Place::new(&server);
+    let (visitors, cell) = (Visitors::come(&server, 2, "/eval/", "an app"), server.cell());
+    for count in 1..=2 {
+        let told = place.run(ABORT, json!({}));
+        assert_eq!(told["exit_code"], -1, "{told}");
+        assert!(told["stderr"].as_str().unwrap().contains("made V8 give up"), "{told}");
+        let crash = crash(&server, count);
+        assert_eq!((&crash["owner"], &crash["app"]), (&json!("evaluated code"), &json!("evaluated code")), "{crash}");
+        assert_ne!(crash["cell"], cell);
+        assert_eq!(place.run("console.log('well')", json!({}))["stdout"], "well\n");
+        visitors.await_more(&server, 10);
+    }
+    assert_eq!(cordons(&server).len(), 0, "it has a cell of its own already");
+    assert_eq!(server.cell(), cell);
+    assert_eq!(visitors.go(&server), 0, "the log:\n{}", server.log());
 }

@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+/// The app, and its owner, as which such code runs. No app and no owner can be called that: names have no spaces.
+pub const EVALUATED: &str = "evaluated code";
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvalRequest {
     /// A module.

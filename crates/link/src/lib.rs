@@ -22,7 +22,7 @@ mod span;
 mod stats;
 mod version;
 
-pub use eval::{EvalOutcome, EvalRequest};
+pub use eval::{EVALUATED, EvalOutcome, EvalRequest};
 pub use frame::FrameError;
 pub use histogram::{BOUNDS, Counted, Histogram};
 pub use messages::{Ask, CallId, CellEvent, EventOutcome, FromCell, Idle, Reply, ToCell, Unserved};

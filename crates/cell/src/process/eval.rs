@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use hearth_core::module::InMemory;
 use hearth_core::{AppName, Body, BodyError, ByteSize, Failure, LimitKind, Limits, Owner, Request, VersionName};
 use hearth_egress::EgressPolicy;
-use hearth_link::{EvalOutcome, EvalRequest};
+use hearth_link::{EVALUATED, EvalOutcome, EvalRequest};
 use tokio::time::timeout;
 
 use crate::commons::Parts;
@@ -88,7 +88,7 @@ async fn start(
         concurrency: 1,
         ..Limits::default()
     };
-    let name = AppName::new("eval");
+    let name = AppName::new(EVALUATED);
     let app = workshop.commons.app(Parts {
         owner: Owner::from(&name),
         name,

@@ -1,4 +1,5 @@
-//! Cells that serve the same versions on the same listeners: the main cells, or the one of an owner that is shut away.
+//! Cells that serve the same versions on the same listeners: the main cells, the one of an owner that is shut away,
+//! or the one for evaluated code, which has neither.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -22,6 +23,8 @@ pub(super) const LAST_MOMENT: Duration = Duration::from_secs(5);
 pub(super) enum Whose {
     Everybody,
     Owner(Owner),
+    /// Runs code that is no app's, and serves no app.
+    Evaluations,
 }
 
 pub(super) struct Group {
@@ -143,6 +146,7 @@ impl Group {
         match &self.whose {
             Whose::Everybody => tracing::info!(cell, "Cell started"),
             Whose::Owner(owner) => tracing::info!(cell, owner = owner.as_str(), "Cordon started"),
+            Whose::Evaluations => tracing::info!(cell, "Cell for evaluated code started"),
         }
     }
 

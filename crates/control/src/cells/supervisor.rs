@@ -7,12 +7,14 @@
 //! |---|---|
 //! | `supervisor/orders.rs` | what somebody wants |
 //! | `supervisor/owners.rs` | which owner is served where |
+//! | `supervisor/evaluations.rs` | the cell for code that is no app's |
 //! | `supervisor/losses.rs` | cells that go although nobody told them to |
 //! | `supervisor/watch.rs` | the time: heartbeats, deadlines, stuck turns |
 //!
 //! Invariants: each question is answered once. A catalogue is served in the end, by these cells or later ones; who waits
 //! for it waits until then. A drain ends, with or without the cells' help: who has not come to its end in time is ended.
 
+mod evaluations;
 mod losses;
 mod orders;
 mod owners;
@@ -26,6 +28,7 @@ use hearth_link::{CellEvent, CellStats, FromCell, Reply, Unserved, VersionSpec};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
+use self::evaluations::Evaluations;
 use self::losses::Buried;
 pub(super) use self::orders::Command;
 use self::owners::Cordon;
@@ -54,6 +57,7 @@ pub(super) struct Supervisor {
     /// Who is shut away, as the observer knows it.
     record: Vec<hearth_store::Cordon>,
     apart: BTreeMap<Owner, Cordon>,
+    evaluations: Evaluations,
     hops: Hops,
     /// The newest catalogue, as it was given to us.
     versions: Vec<VersionSpec>,
@@ -98,6 +102,7 @@ impl Supervisor {
         let adopted = (!adopted.is_empty()).then(|| see_off(adopted, &serving, patience));
         let listeners = listeners.into_iter().map(Into::into).collect();
         Self {
+            evaluations: Evaluations::new(&plan),
             main: Group::new(Whose::Everybody, plan, listeners, rules.wanted()),
             record: cordons.clone(),
             cordons: Cordons::new(rules.owners, cordons, stuck),
@@ -228,14 +233,15 @@ impl Supervisor {
             self.let_all_go(now);
         } else {
             self.retire_cordons(now);
+            self.evaluations.retire(now);
         }
         let (tally, starter) = (&self.tally, &mut self.starter);
-        let (mut left, mut cordons) = (Vec::new(), 0);
-        for group in std::iter::once(&mut self.main).chain(self.apart.values_mut().map(|cordon| &mut cordon.group)) {
+        let (mut left, cordons) = (Vec::new(), self.apart.len() as u64);
+        let apart = self.apart.values_mut().map(|cordon| &mut cordon.group);
+        for group in std::iter::once(&mut self.main).chain(apart).chain([&mut self.evaluations.group]) {
             let done = group.step(now, starter);
             tally.count(|counts| counts.created += done.started);
             left.extend(done.left);
-            cordons += 1;
         }
         let main = if self.main.members.iter().any(Member::is_open) { Main::Serves } else { Main::Missing };
         tally.note_main(main);
@@ -246,7 +252,7 @@ impl Supervisor {
             members().filter(|member| member.stage == Stage::Ready).count() as u64,
         );
         tally.count(|counts| {
-            (counts.serving, counts.standby, counts.cordons) = (serving, standby, cordons - 1);
+            (counts.serving, counts.standby, counts.cordons) = (serving, standby, cordons);
             counts.replaced += left.len() as u64;
         });
         self.tell_who_waits();
@@ -255,8 +261,10 @@ impl Supervisor {
 
     /// Those who waited for what is so by now.
     fn tell_who_waits(&mut self) {
-        if self.groups().all(Group::is_up_to_date) {
-            let problems: Vec<Unserved> = self.groups().flat_map(Group::problems).collect();
+        // The cell for evaluated code serves none of it.
+        let serving = || self.groups().filter(|group| group.whose != Whose::Evaluations);
+        if serving().all(Group::is_up_to_date) {
+            let problems: Vec<Unserved> = serving().flat_map(Group::problems).collect();
             for done in std::mem::take(&mut self.waiting) {
                 // Who does not wait any more need not be told.
                 let _ = done.send(problems.clone());
@@ -277,11 +285,13 @@ impl Supervisor {
 
     /// The main cells, then the others.
     fn groups(&self) -> impl Iterator<Item = &Group> {
-        std::iter::once(&self.main).chain(self.apart.values().map(|cordon| &cordon.group))
+        let apart = self.apart.values().map(|cordon| &cordon.group);
+        std::iter::once(&self.main).chain(apart).chain([&self.evaluations.group])
     }
 
     fn groups_mut(&mut self) -> impl Iterator<Item = &mut Group> {
-        std::iter::once(&mut self.main).chain(self.apart.values_mut().map(|cordon| &mut cordon.group))
+        let apart = self.apart.values_mut().map(|cordon| &mut cordon.group);
+        std::iter::once(&mut self.main).chain(apart).chain([&mut self.evaluations.group])
     }
 
     fn member(&mut self, id: CellId) -> Option<&mut Member> {

@@ -1,10 +1,16 @@
 //! `runtime: isolate`: a cell runs what would otherwise run in a sandbox's node.
 
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
 use hearth_link::{Ask, EvalOutcome, EvalRequest, Reply};
 use hearth_sandbox::driver::BoxFuture;
 use hearth_sandbox::{ExecEnd, ExecResult, IsolateRun, IsolateRunner, OUTPUT_LIMIT, SandboxError};
 
-use crate::cells::Cells;
+use crate::cells::{AskError, Cells};
+
+const LOST: &str = "the process that ran the code ended before it answered: the code, or other code that ran beside it, \
+                    made V8 give up; what it had printed is lost\n";
 
 /// Asks the server's cells.
 pub(crate) struct CellIsolates {
@@ -17,7 +23,6 @@ impl CellIsolates {
     }
 
     async fn ask(&self, run: IsolateRun) -> Result<ExecResult, SandboxError> {
-        let none = |reason: String| SandboxError::NoIsolate { reason };
         let invalid = |_| SandboxError::InvalidArgument { field: "code", reason: "is not UTF-8".to_owned() };
         let request = EvalRequest {
             code: String::from_utf8(run.source.into()).map_err(invalid)?,
@@ -25,16 +30,33 @@ impl CellIsolates {
             timeout: run.timeout,
             output_limit: OUTPUT_LIMIT.bytes(),
         };
-        match self.cells.ask(Ask::Eval(Box::new(request))).await.map_err(|error| none(error.to_string()))? {
-            Reply::Eval(outcome) => match *outcome {
-                EvalOutcome::Ended { exit_code, stdout, stderr, truncated, timed_out, duration } => {
-                    let end = ExecEnd { exit_code, signal: None, truncated, timed_out, duration };
-                    Ok(end.with_output(stdout.into(), stderr.into()))
-                }
-                EvalOutcome::Refused { message } => Err(none(message)),
-            },
-            _ => Err(none("the cell gave another answer".to_owned())),
+        let began = Instant::now();
+        match self.cells.ask(Ask::Eval(Box::new(request))).await {
+            Err(AskError::Lost) => Ok(lost(began.elapsed())),
+            Err(error) => Err(none(error.to_string())),
+            Ok(reply) => outcome(reply),
         }
+    }
+}
+
+fn none(reason: String) -> SandboxError {
+    SandboxError::NoIsolate { reason }
+}
+
+/// V8 gave up, or the cell was killed: what the code had printed is gone with it.
+fn lost(duration: Duration) -> ExecResult {
+    let end = ExecEnd { exit_code: None, signal: None, truncated: false, timed_out: false, duration };
+    end.with_output(Bytes::new(), Bytes::from_static(LOST.as_bytes()))
+}
+
+fn outcome(reply: Reply) -> Result<ExecResult, SandboxError> {
+    let Reply::Eval(outcome) = reply else { return Err(none("the cell gave another answer".to_owned())) };
+    match *outcome {
+        EvalOutcome::Ended { exit_code, stdout, stderr, truncated, timed_out, duration } => {
+            let end = ExecEnd { exit_code, signal: None, truncated, timed_out, duration };
+            Ok(end.with_output(stdout.into(), stderr.into()))
+        }
+        EvalOutcome::Refused { message } => Err(none(message)),
     }
 }
 

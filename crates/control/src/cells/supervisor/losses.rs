@@ -80,6 +80,7 @@ impl Supervisor {
                 }
                 self.assign();
             }
+            Whose::Evaluations => self.evaluations.group.note_loss(life, now),
             Whose::Everybody => match culprit {
                 Some(culprit) if was != Stage::Starting => {
                     self.shut_away(&Owner::new(culprit.owner.as_str()), Why::Crashed);

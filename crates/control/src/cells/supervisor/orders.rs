@@ -109,9 +109,7 @@ impl Supervisor {
         let target = match &what {
             Ask::Pool | Ask::Workers => Ok(self.cells(|member| member.is_open())),
             Ask::Stats => Ok(self.cells(|member| member.hears())),
-            Ask::Eval(_) => {
-                Ok(self.main.members.iter().filter(|one| one.is_open()).map(|one| one.id).take(1).collect())
-            }
+            Ask::Eval(_) => Ok(self.cell_for_evaluation()),
             Ask::Scheduled { app, version, .. } | Ask::Task { app, version, .. } => self.cell_of(app, version),
         };
         match target {
@@ -162,8 +160,7 @@ impl Supervisor {
     /// All cells, those of programs before that have not come to their end included, for the program that takes our place.
     /// From here on nobody supervises them.
     fn hand_over(&mut self) -> HandedOver {
-        let groups = std::iter::once(&mut self.main).chain(self.apart.values_mut().map(|cordon| &mut cordon.group));
-        let members: Vec<_> = groups.flat_map(|group| std::mem::take(&mut group.members)).collect();
+        let members: Vec<_> = self.groups_mut().flat_map(|group| std::mem::take(&mut group.members)).collect();
         let older = self.adopted.take().map(Farewell::give_away).unwrap_or_default();
         let cells = members.into_iter().map(|member| member.process.give_away()).chain(older).collect();
         HandedOver { cells, stuck: self.cordons.stuck().clone() }

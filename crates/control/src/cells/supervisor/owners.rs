@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hearth_core::Owner;
-use hearth_link::{AccessFormat, CellPlan, ListenerPlan, Place, Role, VersionSpec};
+use hearth_link::{AccessFormat, CellPlan, EVALUATED, ListenerPlan, Place, Role, VersionSpec};
 use tokio::time::Instant;
 
 use super::Supervisor;
@@ -153,6 +153,7 @@ impl Supervisor {
         for cordon in self.apart.values_mut() {
             cordon.group.plan = plan_of_cordon(&self.main.plan, cordon.socket.clone());
         }
+        self.evaluations.replan(&self.main.plan);
     }
 
     /// Lets cells go that nobody is sent to any more.
@@ -208,6 +209,10 @@ impl Supervisor {
     }
 
     pub(super) fn note_stuck(&mut self, owner: &Owner) {
+        // It has a cell of its own.
+        if owner.as_str() == EVALUATED {
+            return;
+        }
         if self.cordons.note_stuck(owner) {
             self.shut_away(owner, Why::Stuck);
             self.settle();
@@ -250,11 +255,17 @@ impl Supervisor {
 
 /// What all are served with, but small, and without what the main cells have done already.
 fn plan_of_cordon(main: &CellPlan, socket: PathBuf) -> CellPlan {
+    let mut plan = plan_apart(main);
+    plan.listeners = vec![ListenerPlan::Hop(socket)];
+    plan
+}
+
+/// The same, for a cell that listens nowhere yet.
+pub(super) fn plan_apart(main: &CellPlan) -> CellPlan {
     let mut plan = main.clone();
     plan.role = Role::Cordon;
     plan.threads = plan.threads.min(THREADS);
     plan.spares = plan.spares.min(SPARES);
-    plan.listeners = vec![ListenerPlan::Hop(socket)];
     plan.certificates = Vec::new();
     plan.front.rate = None;
     plan.front.max_connections_per_client = None;
