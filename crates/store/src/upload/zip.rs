@@ -2,7 +2,7 @@
 //! directory counts, and where a header disagrees with it the archive is refused: somebody made it to look different to
 //! others.
 
-use std::io::{BufReader, Read, Seek};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
 use flate2::bufread::DeflateDecoder;
 use rawzip::{CompressionMethod, ErrorKind, ReaderAt, ZipArchive, ZipEntry, ZipFileHeaderRecord};
@@ -18,7 +18,12 @@ const KIND: Kind = Kind::Zip;
 /// A name and extra fields: 64 KB each.
 const LARGEST_HEADER: usize = 128 << 10;
 
-pub(super) fn unpack<R: Read + Seek>(archive: R, tree: &mut Tree, limits: &UploadLimits) -> Result<(), UploadError> {
+pub(super) fn unpack<R: Read + Seek>(
+    mut archive: R,
+    tree: &mut Tree,
+    limits: &UploadLimits,
+) -> Result<(), UploadError> {
+    check_end(&mut archive)?;
     let mut buffer = vec![0; rawzip::MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
     let archive = ZipArchive::from_seekable(archive, &mut buffer).map_err(|error| failed(None, error))?;
     let mut local = vec![0; LARGEST_HEADER];
@@ -39,6 +44,30 @@ pub(super) fn unpack<R: Read + Seek>(archive: R, tree: &mut Tree, limits: &Uploa
         return Err(damaged(None, "its directory has another number of entries than it says"));
     }
     Ok(())
+}
+
+/// The record at the end of the directory, up to its comment.
+const END: usize = 22;
+const END_MARK: &[u8] = b"PK\x05\x06";
+
+/// Programs look for the last record of this kind, and some take bytes behind it, which others read as another archive.
+fn check_end<R: Read + Seek>(archive: &mut R) -> Result<(), UploadError> {
+    let broken = |error: io::Error| UploadError::io("read", "the upload".as_ref())(error);
+    let size = archive.seek(SeekFrom::End(0)).map_err(broken)?;
+    let longest = (END + usize::from(u16::MAX)) as u64;
+    archive.seek(SeekFrom::Start(size.saturating_sub(longest))).map_err(broken)?;
+    let mut tail = Vec::new();
+    archive.take(longest).read_to_end(&mut tail).map_err(broken)?;
+    archive.rewind().map_err(broken)?;
+    let at = tail.windows(END_MARK.len()).rposition(|bytes| bytes == END_MARK);
+    let Some([low, high]) = at.and_then(|at| tail.get(at + END - 2..at + END)) else {
+        return Err(UploadError::Truncated { kind: KIND, entry: None });
+    };
+    let comment = usize::from(u16::from_le_bytes([*low, *high]));
+    match at.is_some_and(|at| at + END + comment == tail.len()) {
+        true => Ok(()),
+        false => Err(damaged(None, "there are bytes after its end, or some of its end are missing")),
+    }
 }
 
 fn put<R: ReaderAt>(

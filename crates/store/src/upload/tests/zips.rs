@@ -94,3 +94,15 @@ fn a_directory_that_miscounts() {
     fewer[count + 2] = 1;
     assert!(matches!(fixture.refused(&fewer), UploadError::Damaged { .. }));
 }
+
+#[test]
+fn bytes_behind_the_end() {
+    let fixture = Fixture::new();
+    let good = zip(&[Zipped::stored("a", b"x")]);
+    for behind in [&b"x"[..], &[0; 70_000], b"PK\x05\x06", &zip(&[Zipped::stored("b", b"y")])[..40]] {
+        let error = fixture.refused(&[&good, behind].concat());
+        let is_refused = matches!(error, UploadError::Damaged { .. } | UploadError::Truncated { .. });
+        assert!(is_refused, "{} bytes: {error}", behind.len());
+    }
+    assert!(fixture.unpack(&good).is_ok());
+}
