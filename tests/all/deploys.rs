@@ -236,6 +236,34 @@ fn an_upload_chooses_neither_its_owner_nor_its_hosts() {
 }
 
 #[test]
+fn a_name_and_its_secrets_are_one_owners() {
+    let env = "export default { fetch: (request, env) => new Response(env.PASSWORD ?? 'none') };";
+    let served = [("good/index.js", &*says("good")), ("acme/index.js", env), ("acme/manifest.yaml", "owner: acme\n")];
+    let folder = Folder::with("deploys-owners", &served);
+    let server = folder.serve(&[]);
+    let upload = |name: &str, version: &str, owner: &str| {
+        let archive = tgz(&[("index.js", env)]);
+        server.ask("POST", &format!("/admin/apps?name={name}&version={version}{owner}"), archive)
+    };
+    assert_eq!(upload("shop", "1.0.0", "&owner=alice").status, 201);
+    server.ask_json("PUT", "/admin/apps/shop/secrets/PASSWORD", "alices");
+    for (name, version, owner) in [("shop", "1.0.0", "alice"), ("shop", "2.0.0", "alice"), ("good", "2.0.0", "good")] {
+        let refused = upload(name, version, "&owner=mallory");
+        refused.assert_error(409, "other_owner", &[&format!("upload it as owner={owner}"), "mallory"]);
+    }
+    server.get("/shop@2/").assert_error(404, "no_version", &[]);
+    server.expect("/shop/", "alices");
+    // An upload that does not say whose it is belongs to the app's owner.
+    for (name, owner) in [("shop", "alice"), ("acme", "acme"), ("new", "new")] {
+        assert_eq!(upload(name, "3.0.0", "").status, 201);
+        assert_eq!(server.ask_json("GET", &format!("/admin/apps/{name}"), "")["owner"], owner);
+    }
+    server.ask_json("DELETE", "/admin/apps/shop", "");
+    assert_eq!(upload("shop", "1.0.0", "&owner=mallory").status, 201);
+    server.expect("/shop/", "none");
+}
+
+#[test]
 fn a_task_reaches_the_active_version_and_its_result_comes_back() {
     let app = r#"
         export default {

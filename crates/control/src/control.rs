@@ -13,6 +13,7 @@
 //! | `control/upgrade.rs` | another program in the place of this one |
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
@@ -87,6 +88,8 @@ pub(crate) struct Shared {
     successor: Option<Successor>,
     /// Somebody should look again.
     pub(crate) stale: Notify,
+    /// Another look is about to be taken.
+    pub(crate) looks_again: AtomicBool,
     /// Empty where the operator wants none.
     sandboxes: OnceLock<SandboxHost>,
 }
@@ -119,6 +122,8 @@ pub enum ActionError {
     Unserved(String),
     #[error(transparent)]
     Cell(#[from] AskError),
+    #[error(transparent)]
+    OtherOwner(StoreError),
     #[error(transparent)]
     Store(StoreError),
     #[error("{0}")]
@@ -208,6 +213,7 @@ impl Control {
             ending: watch::Sender::new(None),
             successor,
             stale: Notify::new(),
+            looks_again: AtomicBool::new(false),
             sandboxes: OnceLock::new(),
         };
         Self { shared: Arc::new(shared) }
@@ -454,6 +460,7 @@ impl From<StoreError> for ActionError {
             StoreError::Secret(_) | StoreError::AppName { .. } | StoreError::VersionName { .. } => {
                 Self::Invalid(error.to_string())
             }
+            StoreError::OtherOwner { .. } => Self::OtherOwner(error),
             other => Self::Store(other),
         }
     }

@@ -70,8 +70,11 @@ pub trait Deployments {
     fn uploads(&self) -> &Uploads;
 
     /// Makes what was unpacked the current revision of its version. It is on disk for good when this returns; on an
-    /// error nothing has changed. If the version is the active one, the change can be rolled back.
+    /// error nothing has changed. It is an error if another owner has any version of the app. If the version is the active one, the change can be rolled back.
     fn publish(&self, unpacked: Unpacked, deployment: NewDeployment) -> Result<Deployment, StoreError>;
+
+    /// The owner of what was uploaded of an app.
+    fn owner(&self, app: &AppName) -> Result<Option<Owner>, StoreError>;
 
     /// All revisions of all versions, by app, version and revision.
     fn deployments(&self) -> Result<Vec<Deployment>, StoreError>;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use hearth_core::{AppName, VersionName};
+use hearth_core::{AppName, Owner, VersionName};
 
 use crate::secret::SecretFault;
 use crate::token::TokenId;
@@ -54,6 +54,11 @@ pub enum StoreError {
         path.display(), database.display()
     )]
     KeyWrong { path: PathBuf, database: PathBuf, secrets: u64 },
+    #[error(
+        "the app {app} belongs to {owner}, not to {given}: upload it as owner={owner}, choose another name, or delete what \
+         {owner} has of it first"
+    )]
+    OtherOwner { app: AppName, owner: Owner, given: Owner },
     #[error("the secret {name} of {app} is damaged: set it anew")]
     SecretDamaged { app: AppName, name: String },
     #[error(transparent)]

@@ -67,6 +67,7 @@ pub(super) fn failed(failure: &ActionError) -> Response {
         ActionError::NoApp(_) => (404, "no_app"),
         ActionError::NoVersion { .. } => (404, "no_version"),
         ActionError::NothingBefore(_) => (409, "nothing_to_roll_back"),
+        ActionError::OtherOwner(_) => (409, "other_owner"),
         ActionError::NotUploaded { .. } => (409, "not_uploaded"),
         ActionError::NoWorker(_) => (409, "no_worker"),
         ActionError::Invalid(_) => (400, "invalid_argument"),

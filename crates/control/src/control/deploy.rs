@@ -5,11 +5,11 @@ use hearth_apps::AppModules;
 use hearth_config::Origin;
 use hearth_core::{AppName, Body, BodyError, Owner, VersionName};
 use hearth_link::Kind;
-use hearth_store::{Activations, Deployments, NewDeployment, Secrets, Tokens, Unpacked, UploadLimits};
+use hearth_store::{Activations, Deployments, NewDeployment, Secrets, StoreError, Tokens, Unpacked, UploadLimits};
 use serde_json::{Value, json};
 
 use super::{ActionError, Control, blocking};
-use crate::catalogue::{Problem, Provenance, State, read};
+use crate::catalogue::{Catalogue, Problem, Provenance, State, read};
 use crate::event::What;
 
 pub(super) async fn upload(
@@ -20,7 +20,10 @@ pub(super) async fn upload(
     archive: Body,
 ) -> Result<Value, ActionError> {
     let version = canonical(version)?;
-    let owner = owner.unwrap_or_else(|| Owner::from(&app));
+    let owner = match owner {
+        Some(owner) => owner,
+        None => owner_of(control, &app).await?,
+    };
     check_names(&app, &owner)?;
     let covered = control.catalogue().find(&app, &version).is_some_and(|found| found.provenance == Provenance::Served);
     if covered {
@@ -30,7 +33,8 @@ pub(super) async fn upload(
     let (shared, name) = (control.shared.clone(), app.clone());
     let new = NewDeployment { app: app.clone(), version: version.clone(), owner };
     let published = blocking(move || -> Result<_, ActionError> {
-        check(&unpacked, &new, &shared.configuration.borrow().clone().operator)?;
+        let owner = check(&unpacked, &new, &shared.configuration.borrow().clone().operator)?;
+        check_owner(&shared.catalogue.borrow(), &new.app, owner)?;
         Ok(shared.store.publish(unpacked, new)?)
     })
     .await??;
@@ -70,12 +74,32 @@ async fn receive(control: &Control, mut archive: Body) -> Result<Unpacked, Actio
     Ok(blocking(move || spool.unpack()).await??)
 }
 
-/// Whether it can be served, as far as can be told without running it.
+/// Of an upload that does not say whose it is: the owner of the app, or the app itself where it is new.
+async fn owner_of(control: &Control, app: &AppName) -> Result<Owner, ActionError> {
+    let (store, name) = (control.shared.store.clone(), app.clone());
+    let uploaded = blocking(move || store.owner(&name)).await??;
+    let served = || control.catalogue().of_app(app.as_str()).next().map(|version| version.spec.owner.clone());
+    Ok(uploaded.or_else(served).unwrap_or_else(|| Owner::from(app)))
+}
+
+/// A name is its owner's, with its secrets: nothing of another owner's is served under it. Uploads are checked once more by the
+/// store, which sees them one after the other.
+fn check_owner(catalogue: &Catalogue, app: &AppName, given: Owner) -> Result<(), ActionError> {
+    match catalogue.of_app(app.as_str()).find(|version| version.spec.owner != given) {
+        Some(version) => {
+            let owner = version.spec.owner.clone();
+            Err(StoreError::OtherOwner { app: app.clone(), owner, given }.into())
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether it can be served, as far as can be told without running it. Says whose it would be.
 fn check(
     unpacked: &Unpacked,
     new: &NewDeployment,
     operator: &hearth_config::OperatorConfig,
-) -> Result<(), ActionError> {
+) -> Result<Owner, ActionError> {
     let folder = unpacked.folder();
     let origin = Origin::Uploaded { owner: Some(new.owner.clone()) };
     // The folder is about to be moved: its name would tell nobody anything.
@@ -92,7 +116,7 @@ fn check(
         let checked = AppModules::open(folder, entry).and_then(|modules| modules.warm());
         checked.map_err(|error| ActionError::Manifest(shorten(error.to_string())))?;
     }
-    Ok(())
+    Ok(reading.settings.owner.unwrap_or_else(|| new.owner.clone()))
 }
 
 /// As in manifests. What else a name may not be, the store says: it becomes a folder's.

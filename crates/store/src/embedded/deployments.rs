@@ -36,12 +36,17 @@ impl Deployments for Embedded {
         folders::check(&new.app, &new.version)?;
         sync_tree(unpacked.folder()).map_err(StoreError::io("write", unpacked.folder()))?;
         let deployment = self.database.write(|db| {
+            check_owner(db, &new)?;
             let revision = next_revision(db, &new)?;
             let folder = folders::of(&new.app, &new.version, revision);
             self.settle(&unpacked, &folder)?;
             record(db, &new, &unpacked, revision, &folder)
         })?;
         Ok(deployment)
+    }
+
+    fn owner(&self, app: &AppName) -> Result<Option<Owner>, StoreError> {
+        self.database.read(|db| Ok(owners(db, app)?.into_iter().next()))
     }
 
     fn deployments(&self) -> Result<Vec<Deployment>, StoreError> {
@@ -109,6 +114,20 @@ impl Embedded {
         let apps = self.data.join(folders::APPS);
         sync_folder(&apps).map_err(StoreError::io("write", &apps))
     }
+}
+
+/// A name, with its secrets, is its first owner's until all that was uploaded under it is deleted.
+fn check_owner(db: &Connection, new: &NewDeployment) -> Result<(), Fault> {
+    match owners(db, &new.app)?.into_iter().find(|owner| *owner != new.owner) {
+        Some(owner) => Err(StoreError::OtherOwner { app: new.app.clone(), owner, given: new.owner.clone() }.into()),
+        None => Ok(()),
+    }
+}
+
+fn owners(db: &Connection, app: &AppName) -> Result<Vec<Owner>, rusqlite::Error> {
+    let mut owners = db.prepare("SELECT DISTINCT owner FROM deployments WHERE app = ? ORDER BY owner")?;
+    let owners = owners.query_map([app.as_str()], |row| row.get::<_, String>(0))?;
+    owners.map(|owner| owner.map(Owner::new)).collect()
 }
 
 fn next_revision(db: &Connection, new: &NewDeployment) -> Result<Revision, Fault> {

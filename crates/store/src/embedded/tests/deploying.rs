@@ -38,6 +38,23 @@ fn bad_names_change_nothing() {
 }
 
 #[test]
+fn a_name_is_its_first_owners_until_all_of_it_is_deleted() {
+    let fixture = Fixture::new();
+    let app = AppName::new("shop");
+    assert_eq!(fixture.store().owner(&app).unwrap(), None);
+    fixture.upload("1.0.0", "hello");
+    let theirs = |version| NewDeployment { owner: Owner::new("mallory"), ..deployment("shop", version) };
+    for version in ["1.0.0", "2.0.0"] {
+        let error = fixture.store().publish(fixture.unpack("x"), theirs(version)).unwrap_err().to_string();
+        assert!(error.contains("belongs to acme, not to mallory: upload it as owner=acme"), "{error}");
+    }
+    assert_eq!(fixture.revisions("1.0.0"), [1]);
+    assert_eq!(fixture.store().owner(&app).unwrap(), Some(Owner::new("acme")));
+    fixture.store().delete_version(&app, &VersionName::new("1.0.0")).unwrap();
+    assert!(fixture.store().publish(fixture.unpack("x"), theirs("1.0.0")).is_ok());
+}
+
+#[test]
 fn the_same_version_again_is_a_new_revision() {
     let fixture = Fixture::new();
     let one = fixture.upload("1.0.0", "one");
