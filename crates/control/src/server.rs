@@ -303,12 +303,18 @@ async fn keep_pace(control: Control) {
     }
 }
 
+/// Connections to the admin API. A quarter of control's descriptors at most, however few it has: the others are for cells,
+/// sandboxes and files.
+const MOST_CLIENTS: usize = 256;
+
 /// Serves the admin API, until what this returns first is dropped.
 fn administer(config: AdminConfig, control: &Control) -> io::Result<(oneshot::Sender<()>, JoinHandle<()>)> {
     let AdminConfig { listener, token } = config;
     let address: SocketAddr = listener.local_addr()?;
     let listener = Listener::plain(listener)?;
-    let config = Config { default_host: address.to_string(), max_body: LARGEST_UPLOAD, ..Config::default() };
+    let max_connections = hearth_jail::descriptors::limit().map_or(MOST_CLIENTS, |limit| (limit / 4).min(MOST_CLIENTS));
+    let config =
+        Config { default_host: address.to_string(), max_body: LARGEST_UPLOAD, max_connections, ..Config::default() };
     let server = Server::new(config, Arc::new(Admin::new(control.clone(), &token)));
     let (stop, stopped) = oneshot::channel();
     let ended = tokio::spawn(async move {

@@ -24,6 +24,14 @@ pub fn close_inherited() -> io::Result<usize> {
     Ok(inherited.len())
 }
 
+/// How many this process may have; `None` where nothing limits it.
+pub fn limit() -> Option<usize> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: getrlimit writes one rlimit, for which there is room: a local.
+    let done = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
+    (done == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then(|| usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX))
+}
+
 /// Closes every descriptor that is not in `keep`, which must be sorted and may repeat. Allocates nothing.
 ///
 /// # Safety

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use hearth_core::AppName;
 
 use super::name::{check_name, check_part};
-use super::problem::{Cause, Problem};
+use super::problem::{Cause, Problem, hides};
 use crate::versions::AppVersion;
 
 /// Files that make a folder an app, besides an entry.
@@ -32,6 +32,8 @@ pub struct Found {
     pub version: Option<AppVersion>,
     /// Canonical.
     pub folder: PathBuf,
+    /// Where it was found: a link, perhaps.
+    pub path: PathBuf,
     /// Which of the roots it is in.
     pub root: usize,
 }
@@ -98,11 +100,11 @@ impl Search<'_> {
         };
         check_name(&format!("{}{name}", self.scope)).map_err(Cause::Name)?;
         let folder = fs::canonicalize(path)?;
-        match version {
-            Some(_) if !is_app(&folder) => return Err(no_app(&folder)),
-            Some(version) => self.add(name, Layout::Flat, Some(version), folder),
-            None if is_app(&folder) => self.add(name, Layout::Plain, None, folder),
-            None => self.versions(path, name, &folder),
+        match (version, is_app(&folder)?) {
+            (Some(_), false) => return Err(no_app(&folder)),
+            (Some(version), true) => self.add(name, Layout::Flat, Some(version), (path, folder)),
+            (None, true) => self.add(name, Layout::Plain, None, (path, folder)),
+            (None, false) => self.versions(path, name, &folder),
         }
         Ok(())
     }
@@ -112,18 +114,22 @@ impl Search<'_> {
         for child in self.children(path) {
             let Some(version) = child.to_str().and_then(|child| child.parse().ok()) else { continue };
             let path = path.join(&child);
-            match fs::canonicalize(&path).map_err(Cause::from) {
-                Ok(real) if !real.starts_with(folder) => self.problem(path, Cause::LeadsOut(folder.to_path_buf())),
-                Ok(real) if !is_app(&real) => self.problem(path, no_app(&real)),
-                Ok(real) => self.add(name, Layout::Nested, Some(version), real),
+            let real = fs::canonicalize(&path).and_then(|real| Ok((is_app(&real)?, real)));
+            match real.map_err(Cause::from) {
+                Ok((_, real)) if !real.starts_with(folder) => {
+                    self.problem(path, Cause::LeadsOut(folder.to_path_buf()));
+                }
+                Ok((false, real)) => self.problem(path, no_app(&real)),
+                Ok((true, real)) => self.add(name, Layout::Nested, Some(version), (&path, real)),
                 Err(cause) => self.problem(path, cause),
             }
         }
     }
 
-    fn add(&mut self, name: &str, layout: Layout, version: Option<AppVersion>, folder: PathBuf) {
+    fn add(&mut self, name: &str, layout: Layout, version: Option<AppVersion>, place: (&Path, PathBuf)) {
         let name = AppName::new(format!("{}{name}", self.scope));
-        self.catalogue.found.push(Found { name, layout, version, folder, root: self.root });
+        let (path, folder) = (place.0.to_owned(), place.1);
+        self.catalogue.found.push(Found { name, layout, version, folder, path, root: self.root });
     }
 
     fn problem(&mut self, path: PathBuf, cause: Cause) {
@@ -167,10 +173,17 @@ fn is_folder(entry: &fs::DirEntry) -> io::Result<bool> {
     if kind.is_symlink() { fs::metadata(entry.path()).map(|facts| facts.is_dir()) } else { Ok(kind.is_dir()) }
 }
 
-fn is_app(folder: &Path) -> bool {
+fn is_app(folder: &Path) -> io::Result<bool> {
     let source = folder.join("src");
-    let holds = |folder: &Path, name: &str| folder.join(name).is_file();
-    MARKS.iter().chain(&ENTRIES).any(|name| holds(folder, name)) || ENTRIES.iter().any(|name| holds(&source, name))
+    let own = MARKS.iter().chain(&ENTRIES).map(|name| folder.join(name));
+    for file in own.chain(ENTRIES.iter().map(|name| source.join(name))) {
+        match fs::metadata(&file) {
+            Ok(facts) if facts.is_file() => return Ok(true),
+            Err(error) if hides(&error) => return Err(error),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(false)
 }
 
 /// Why a folder that is named like a version is no app.

@@ -13,7 +13,8 @@
 //!
 //! Two steps, since only the caller knows the versions of plain folders: [`discover`] finds, [`settle`] decides which folder
 //! is served where two are the same version. Neither fails: whatever cannot be served becomes a [`Problem`], and all the
-//! rest is served.
+//! rest is served. A problem that says nothing about what is there ([`Problem::hides_folder`]) is no reason to forget what was
+//! found there before.
 //!
 //! Symbolic links are followed where the operator puts them, which is directly in a root or in a scope of it. Below that
 //! they may come from whoever wrote the app: `hello/latest -> 1.2.3` is followed, since it stays in `hello/`, and
@@ -26,7 +27,7 @@ mod settle;
 
 pub use find::{Catalogue, Found, Layout, discover};
 pub use name::{NameError, check_name};
-pub use problem::{Cause, Problem};
+pub use problem::{Cause, Problem, hides};
 pub use settle::{Settled, settle};
 
 #[cfg(test)]

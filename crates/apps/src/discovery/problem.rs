@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hearth_core::AppName;
+use rustix::io::Errno;
 
 use super::name::NameError;
 use crate::versions::{AppVersion, VersionError};
@@ -46,6 +47,11 @@ impl Problem {
     pub(super) fn new(path: impl Into<PathBuf>, cause: Cause) -> Self {
         Self { path: path.into(), cause }
     }
+
+    /// What lies there is not known: it may be as it was before.
+    pub fn hides_folder(&self) -> bool {
+        matches!(&self.cause, Cause::Unreadable(error) if hides(error))
+    }
 }
 
 impl fmt::Display for Problem {
@@ -62,6 +68,12 @@ impl PartialEq for Problem {
 }
 
 impl Eq for Problem {}
+
+/// Whether an error says nothing about what is there: no right to look, no descriptors left, a disk that fails.
+pub fn hides(error: &io::Error) -> bool {
+    const TELLING: [Errno; 5] = [Errno::NOENT, Errno::NOTDIR, Errno::ISDIR, Errno::LOOP, Errno::NAMETOOLONG];
+    Errno::from_io_error(error).is_some_and(|error| !TELLING.contains(&error))
+}
 
 // === impl Cause ===
 

@@ -2,7 +2,7 @@
 //! serves: the same version in a served folder goes before it.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hearth_apps::discovery::{Found, Layout, discover, settle};
 use hearth_apps::fingerprint::Stamp;
@@ -13,9 +13,11 @@ use hearth_link::{Active, Place, VersionSpec};
 use hearth_store::{Activations, Deployments, Embedded, Release, Secrets, Standing, StoreError, TokenHash, Tokens};
 
 use super::active::Conflicts;
-use super::reading::{Reading, read};
+use super::reading::{ReadError, Reading, read};
 use super::{Catalogue, Problem, Provenance, State, Version};
 use crate::install::{Installer, Progress};
+
+const AS_BEFORE: &str = "; what was there before is served on";
 
 /// Where versions come from.
 pub(crate) struct Sources<'a> {
@@ -31,7 +33,7 @@ pub(crate) struct Sources<'a> {
 struct Candidate {
     found: Found,
     version: AppVersion,
-    reading: Result<Reading, String>,
+    reading: Result<Reading, ReadError>,
     provenance: Provenance,
     owner: Option<Owner>,
 }
@@ -46,7 +48,7 @@ struct Kept {
 /// Looks at all there is. Fails only where the store does.
 pub(crate) fn assemble(sources: &Sources<'_>) -> Result<Catalogue, StoreError> {
     let mut catalogue = Catalogue::default();
-    let mut candidates = served(sources, &mut catalogue.problems);
+    let mut candidates = served(sources, &mut catalogue);
     candidates.extend(uploaded(sources)?);
 
     let (settled, collisions) = settle(candidates.iter().map(|one| (one.found.clone(), one.version.clone())).collect());
@@ -72,26 +74,46 @@ pub(crate) fn assemble(sources: &Sources<'_>) -> Result<Catalogue, StoreError> {
                 catalogue.versions.push(version(&candidate, reading, keep, sources));
                 continue;
             }
-            Err(message) => message.clone(),
+            Err(error) if error.hides_app() => {
+                let hidden = before_at(&one.folder, sources.before);
+                let message = if hidden.is_empty() { error.to_string() } else { format!("{error}{AS_BEFORE}") };
+                catalogue.hidden.extend(hidden);
+                message
+            }
+            Err(error) => error.to_string(),
         };
         let (app, version) = (Some(one.name.to_string()), Some(one.version.to_string()));
         catalogue.problems.push(Problem { app, version, message: problem });
     }
+    catalogue.keep_hidden();
     let activated = |(app, kept): (AppName, Kept)| Some((app, kept.active?.version));
     catalogue.activated = kept.into_iter().filter_map(activated).collect();
     catalogue.mark_active(Conflicts::Told);
     Ok(catalogue)
 }
 
+/// What was found beneath a folder that cannot be looked into now.
+fn hidden_beneath(path: &Path, before: &Catalogue) -> Vec<Version> {
+    let is_hidden = |one: &&Version| one.provenance == Provenance::Served && one.path.starts_with(path);
+    before.versions.iter().filter(is_hidden).cloned().collect()
+}
+
+/// What was read in a folder that cannot be read now.
+fn before_at(folder: &Path, before: &Catalogue) -> Vec<Version> {
+    before.versions.iter().filter(|one| one.spec.folder == folder).cloned().collect()
+}
+
 /// What lies in the folders that the operator serves.
-fn served(sources: &Sources<'_>, problems: &mut Vec<Problem>) -> Vec<Candidate> {
+fn served(sources: &Sources<'_>, catalogue: &mut Catalogue) -> Vec<Candidate> {
     let discovered = discover(sources.roots);
     for problem in discovered.problems {
-        problems.push(Problem { app: None, version: None, message: problem.to_string() });
+        let hidden = if problem.hides_folder() { hidden_beneath(&problem.path, sources.before) } else { Vec::new() };
+        let message = if hidden.is_empty() { problem.to_string() } else { format!("{problem}{AS_BEFORE}") };
+        catalogue.problems.push(Problem { app: None, version: None, message });
+        catalogue.hidden.extend(hidden);
     }
     let read = |mut found: Found| {
-        let reading =
-            read(&found.folder, &found.name, sources.operator, Origin::Served).map_err(|error| error.to_string());
+        let reading = read(&found.folder, &found.name, sources.operator, Origin::Served);
         let said = reading.as_ref().ok().and_then(|reading| reading.version.as_ref());
         let said = said.and_then(|version| version.as_str().parse().ok());
         let version = found.version.clone().or(said).unwrap_or(AppVersion::Latest);
@@ -115,13 +137,14 @@ fn uploaded(sources: &Sources<'_>) -> Result<Vec<Candidate>, StoreError> {
         .filter_map(|one| {
             let folder = sources.store.path(&one.folder);
             let origin = Origin::Uploaded { owner: Some(one.owner.clone()) };
-            let reading = read(&folder, &one.app, sources.operator, origin).map_err(|error| error.to_string());
+            let reading = read(&folder, &one.app, sources.operator, origin);
             let version: AppVersion = one.version.as_str().parse().ok()?;
             let found = Found {
                 name: one.app.clone(),
                 layout: Layout::Flat,
                 version: Some(version.clone()),
-                folder: std::fs::canonicalize(&folder).unwrap_or(folder),
+                folder: std::fs::canonicalize(&folder).unwrap_or_else(|_| folder.clone()),
+                path: folder,
                 root: sources.roots.len(),
             };
             let provenance =
@@ -171,7 +194,7 @@ fn version(candidate: &Candidate, reading: &Reading, kept: &Kept, sources: &Sour
         State::Installing => sources.before.find(&spec.app, &spec.version).and_then(Version::served).cloned(),
         State::Served | State::Failed(_) => None,
     };
-    Version { spec, provenance: provenance.clone(), state, warnings, stand_in }
+    Version { spec, provenance: provenance.clone(), path: found.path.clone(), state, warnings, stand_in }
 }
 
 impl Kept {
@@ -183,3 +206,7 @@ impl Kept {
 fn hex(hash: &TokenHash) -> String {
     hash.0.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+#[path = "assemble/tests.rs"]
+mod tests;

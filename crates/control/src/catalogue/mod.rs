@@ -13,6 +13,7 @@ mod reading;
 mod view;
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use hearth_core::{AppName, VersionName};
 use hearth_link::{Active, Place, VersionSpec};
@@ -28,6 +29,8 @@ pub(crate) struct Catalogue {
     pub(crate) problems: Vec<Problem>,
     /// What somebody said that a bare name means.
     pub(crate) activated: HashMap<AppName, VersionName>,
+    /// Versions that lie where nothing can be read now, as they were before.
+    hidden: Vec<Version>,
 }
 
 /// A version of an app, however it came here.
@@ -35,6 +38,8 @@ pub(crate) struct Catalogue {
 pub(crate) struct Version {
     pub(crate) spec: VersionSpec,
     pub(crate) provenance: Provenance,
+    /// Where it was found: a link to its folder, perhaps.
+    pub(crate) path: PathBuf,
     pub(crate) state: State,
     pub(crate) warnings: Vec<String>,
     /// What is served in its place while it is being installed.
@@ -94,6 +99,21 @@ impl Catalogue {
 
     pub(crate) fn find_mut(&mut self, app: &AppName, version: &VersionName) -> Option<&mut Version> {
         self.versions.iter_mut().find(|one| one.spec.app == *app && one.spec.version == *version)
+    }
+
+    /// Versions that cannot be read now are served as they were: no right to look, or no descriptor left, says nothing about
+    /// what is there.
+    fn keep_hidden(&mut self) {
+        for version in self.hidden.clone() {
+            let VersionSpec { app, version: name, .. } = &version.spec;
+            self.versions.retain(|other| other.spec.app != *app || other.spec.version != *name);
+            self.versions.push(version);
+        }
+    }
+
+    /// Whether a part of what is there could not be read.
+    pub(crate) fn is_partial(&self) -> bool {
+        !self.hidden.is_empty()
     }
 
     pub(crate) fn app_count(&self) -> usize {

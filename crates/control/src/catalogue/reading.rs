@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use hearth_apps::discovery::hides;
 use hearth_apps::{ENTRIES, MANIFESTS};
 use hearth_config::{
     ConfigErrors, Env, Layers, Manifest, OperatorConfig, Origin, Resolved, Settings, package_identity, parse_dotenv,
@@ -38,6 +39,13 @@ pub(crate) enum ReadError {
     NoStatic { folder: PathBuf },
     #[error("{}: entrypoint: there is no file {}", manifest.display(), entry.display())]
     EntryMissing { manifest: PathBuf, entry: PathBuf },
+}
+
+impl ReadError {
+    /// It says nothing about what is there.
+    pub(crate) fn hides_app(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if hides(source))
+    }
 }
 
 /// Reads the app in `folder`, which the operator calls `name`.

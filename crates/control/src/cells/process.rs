@@ -24,6 +24,8 @@ use super::words::LastWords;
 
 /// Messages that may wait here; more of them wait in the socket, and then in the cell.
 const UNHEARD: usize = 1_024;
+/// Descriptors that starting a cell takes, of which it keeps a part.
+const RESERVE: usize = 24;
 /// No page of breadcrumbs is longer.
 const LONGEST_TRAIL: usize = 1 << 20;
 
@@ -54,6 +56,8 @@ pub(super) struct Starter {
     heard: mpsc::Sender<(CellId, Heard)>,
     alarms: mpsc::UnboundedSender<CellId>,
     next: u64,
+    /// Kept open, so that there are descriptors for a cell however many clients control has.
+    reserve: Vec<File>,
 }
 
 /// Where what cells say comes out.
@@ -79,10 +83,17 @@ impl Starter {
     pub(super) fn new(program: PathBuf) -> (Self, Ear) {
         let (heard, said) = mpsc::channel(UNHEARD);
         let (alarms, cries) = mpsc::unbounded_channel();
-        (Self { program, heard, alarms, next: 0 }, Ear { heard: said, alarms: cries })
+        (Self { program, heard, alarms, next: 0, reserve: reserve() }, Ear { heard: said, alarms: cries })
     }
 
     pub(super) fn start(&mut self, listeners: &[OwnedFd]) -> Result<(CellId, Process), StartError> {
+        self.reserve.clear();
+        let started = self.start_cell(listeners);
+        self.reserve = reserve();
+        started
+    }
+
+    fn start_cell(&mut self, listeners: &[OwnedFd]) -> Result<(CellId, Process), StartError> {
         let id = CellId(self.next);
         self.next += 1;
         let page = breadcrumbs::nameless_page()?;
@@ -108,6 +119,11 @@ impl Starter {
         let pid = child.id().unwrap_or_default();
         Ok((id, Process { child, pid, outbox, words, page, socket }))
     }
+}
+
+/// As many as there are: what is missing is tried for again after the next start.
+fn reserve() -> Vec<File> {
+    (0..RESERVE).map_while(|_| File::open("/dev/null").ok()).collect()
 }
 
 fn spawn(program: &Path, socket: OwnedFd) -> Result<Child, StartError> {

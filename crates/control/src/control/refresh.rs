@@ -2,7 +2,9 @@
 //! and only then say that it is done. One look after the other.
 
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use hearth_config::JailMode;
 use hearth_core::AppName;
@@ -16,6 +18,9 @@ use crate::reach::Growth;
 
 /// What the log calls this: who follows a server's log waits for its lines.
 const TARGET: &str = "hearth::catalogue";
+
+/// After one that did not see all that there is.
+const ANOTHER_LOOK: Duration = Duration::from_secs(2);
 
 impl Control {
     /// Looks at all there is, and serves it. Ready when it is served.
@@ -55,7 +60,21 @@ impl Control {
             self.shared.events.tell(What::CatalogueChanged { apps, versions, problems });
         }
         self.sweep(before).await;
+        self.look_again_if_partial();
         Ok(())
+    }
+
+    /// What could not be read may be readable soon, and nothing tells when.
+    fn look_again_if_partial(&self) {
+        let shared = self.shared.clone();
+        if !shared.catalogue.borrow().is_partial() || shared.looks_again.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        tokio::spawn(async move {
+            tokio::time::sleep(ANOTHER_LOOK).await;
+            shared.looks_again.store(false, Ordering::Release);
+            shared.stale.notify_one();
+        });
     }
 
     /// Makes sure that the cells can read these: where one lies beyond their reach, others take their place.
