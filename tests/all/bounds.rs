@@ -137,3 +137,20 @@ fn max_queued_bounds_the_work_of_all_owners_in_every_mode() {
 }
 
 const COUNT: &str = "let count = 0;\nexport default { fetch: () => new Response(String(++count)) };";
+
+#[test]
+fn the_sandbox_pool_says_at_its_end_what_it_did() {
+    let folder = Folder::with("sandbox-pool", &[("app/index.js", COUNT)]);
+    let arguments = ["serve", folder.path().to_str().unwrap(), "--mcp", "127.0.0.1:0"];
+    let sizes = [("BOUVET_POOL_ENABLED", "false"), ("BOUVET_POOL_MIN_SIZE", "2"), ("BOUVET_POOL_MAX_BOOTS", "0")];
+    let mut server = Server::start(&arguments, &sizes);
+    server.wait_log("BOUVET_POOL_ENABLED=false is used for --pool-enabled");
+    server.wait_log("BOUVET_POOL_MIN_SIZE=2 is used for --pool-min-size");
+    server.wait_log("BOUVET_POOL_MAX_BOOTS=\"0\" is not between 1 and 100");
+    server.interrupt();
+    let (_, log) = server.wait();
+    let end = log.lines().find(|line| line.contains("Sandboxes are shut down")).unwrap();
+    for part in ["created=0", "destroyed=0", "warm_hits=0", "cold_misses=0", "hit_rate=0.00%"] {
+        assert!(end.contains(part), "{part} in {end}");
+    }
+}

@@ -1,9 +1,11 @@
 //! `autoInstall`: dependencies as the lock file says, without any script, before the version is served.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::archive::tgz;
 use crate::folder::{Folder, eventually, until, until_text};
+use crate::server::Server;
 use crate::stream::Events;
 
 const MANIFEST: &str = "autoInstall: true\n";
@@ -59,6 +61,24 @@ fn dependencies_come_first_and_no_script_of_theirs_runs() {
     assert_eq!(reply.status, 201, "{}", reply.text());
     until_text(&server, "/up/", "installed");
     assert_eq!(server.ask_json("GET", "/admin/apps/up", "")["versions"][0]["state"], "served");
+}
+
+#[test]
+fn bun_is_called_where_there_is_its_lock_file() {
+    let folder = Folder::new("install-bun");
+    // Bun itself is not everywhere: what matters here is when it is called, and how.
+    let bun = "#!/bin/sh\nset -e\n[ \"$*\" = 'install --frozen-lockfile --ignore-scripts --production' ]\n\
+        mkdir -p node_modules\ncp -r words node_modules/words\n";
+    folder.write("bin/bun", bun);
+    std::fs::set_permissions(folder.of("bin/bun"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    for (file, text) in files().iter().filter(|(file, _)| *file != "package-lock.json") {
+        folder.write(&format!("apps/app/{file}"), text);
+    }
+    folder.write("apps/app/bun.lock", "{}");
+    let path = format!("{}:{}", folder.of("bin").display(), std::env::var("PATH").unwrap());
+    let apps = folder.of("apps");
+    let server = Server::start(&["serve", apps.to_str().unwrap()], &[("PATH", &path)]);
+    until_text(&server, "/app/", "installed");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::net::TcpListener;
 
 use crate::client::Client;
-use crate::server::{AMPLE, Server, serve, serve_alone, serve_with};
+use crate::server::{AMPLE, Server, app, scratch, serve, serve_alone, serve_folder, serve_with};
 
 /// Long enough that a request which only answers is never stopped by them, however slow the machine.
 const CPU: &str = "300ms";
@@ -177,6 +177,18 @@ fn a_loop_in_module_evaluation_is_stopped() {
     }
     let line = server.wait_log("The app failed to start");
     assert!(line.contains("CPU time of module evaluation limit exceeded"), "{line}");
+    assert!(server.is_running());
+}
+
+#[test]
+fn modules_that_wait_for_ever_are_given_up() {
+    let folder = scratch("module-waits");
+    let code = std::fs::read_to_string(app("limits/module_waits")).unwrap();
+    std::fs::create_dir(folder.join("waits")).unwrap();
+    std::fs::write(folder.join("waits/index.js"), code).unwrap();
+    // Modules have the default time at least, which is what a request has.
+    let mut server = serve_folder(&folder, &["--wall", "1s"]);
+    server.get("/waits/").assert_error(502, "limit_module_wall", &["of 30.0s"]);
     assert!(server.is_running());
 }
 

@@ -128,6 +128,8 @@ mod tests {
     fn durations_parse_as_people_write_them() {
         for (text, ms) in
             [("30", 30_000), ("30s", 30_000), ("500ms", 500), ("1.5h", 5_400_000), ("2d", 172_800_000), ("0", 0)]
+                .into_iter()
+                .chain([("90m", 5_400_000), ("2w", 1_209_600_000), ("0.5y", 15_768_000_000), ("1 D", 86_400_000)])
         {
             assert_eq!(parse_duration(text).unwrap(), Duration::from_millis(ms), "{text}");
         }

@@ -220,7 +220,14 @@ impl Sandboxes {
     pub async fn shutdown(&self) -> PoolStats {
         let sandboxes = self.shared.registry.shut();
         let (stats, ()) = tokio::join!(self.shared.pool.shutdown(), destroy_all(sandboxes));
-        tracing::info!(created = stats.created, destroyed = stats.destroyed, "Sandboxes are shut down");
+        tracing::info!(
+            created = stats.created,
+            destroyed = stats.destroyed,
+            warm_hits = stats.warm_hits,
+            cold_misses = stats.cold_misses,
+            hit_rate = %format_args!("{:.2}%", stats.hit_rate()),
+            "Sandboxes are shut down"
+        );
         stats
     }
 }

@@ -50,6 +50,17 @@ wire_tags! {
 impl Language {
     pub const ALL: [Self; 5] = [Self::Python, Self::JavaScript, Self::TypeScript, Self::Bash, Self::Sh];
 
+    /// Other names by which it is known: those of programs and of files.
+    fn aliases(self) -> &'static [&'static str] {
+        match self {
+            Self::Python => &["python3", "py"],
+            Self::JavaScript => &["node", "nodejs", "js"],
+            Self::TypeScript => &["ts"],
+            Self::Bash => &[],
+            Self::Sh => &["shell"],
+        }
+    }
+
     /// As people and programs write it.
     pub fn name(self) -> &'static str {
         match self {
@@ -84,7 +95,8 @@ impl FromStr for Language {
     type Err = NoSuchLanguage;
 
     fn from_str(text: &str) -> Result<Self, NoSuchLanguage> {
-        Self::ALL.into_iter().find(|language| language.name() == text).ok_or_else(|| NoSuchLanguage(text.to_owned()))
+        let is_meant = |language: &Self| language.name() == text || language.aliases().contains(&text);
+        Self::ALL.into_iter().find(is_meant).ok_or_else(|| NoSuchLanguage(text.to_owned()))
     }
 }
 
@@ -127,5 +139,31 @@ wire_enum! {
     pub enum End, "end" {
         0 => Code { code: u8 },
         1 => Killed { signal: Signal },
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn languages_are_known_by_their_programs_and_files_too() {
+        for (text, language) in [
+            ("python", Language::Python),
+            ("python3", Language::Python),
+            ("py", Language::Python),
+            ("node", Language::JavaScript),
+            ("js", Language::JavaScript),
+            ("ts", Language::TypeScript),
+            ("shell", Language::Sh),
+        ] {
+            assert_eq!(text.parse(), Ok(language), "{text}");
+        }
+        for language in Language::ALL {
+            assert_eq!(language.name().parse(), Ok(language));
+        }
+        let unknown = "python2".parse::<Language>().unwrap_err().to_string();
+        assert!(unknown.contains("python, javascript, typescript, bash, sh"), "{unknown}");
     }
 }

@@ -76,7 +76,7 @@ fn with_rate(mut pool: Value) -> Value {
     if let (Some(hits), Some(misses)) = (count("hits"), count("misses")) {
         let all = hits.saturating_add(misses).max(1);
         if let Some(rate) = pool.get_mut("hit_rate") {
-            *rate = ((hits as f64 / all as f64 * 100.0).round() / 100.0).into();
+            *rate = ((hits as f64 / all as f64 * 10_000.0).round() / 10_000.0).into();
         }
     }
     pool
@@ -121,6 +121,7 @@ mod tests {
         let pool = |hits: u64, misses: u64, rate: f64| json!({ "hits": hits, "misses": misses, "hit_rate": rate });
         assert_eq!(with_rate(add(pool(9, 1, 0.9), pool(0, 0, 0.0))), pool(9, 1, 0.9));
         assert_eq!(with_rate(add(pool(9, 1, 0.9), pool(90, 0, 1.0))), pool(99, 1, 0.99));
+        assert_eq!(with_rate(add(pool(9_999, 0, 1.0), pool(0, 1, 0.0))), pool(9_999, 1, 0.9999));
         assert_eq!(with_rate(add(pool(0, 0, 0.0), pool(0, 0, 0.0))), pool(0, 0, 0.0));
         assert_eq!(with_rate(json!({})), json!({}), "where there is none, none is made");
     }

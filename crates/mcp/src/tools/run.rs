@@ -59,7 +59,7 @@ struct ExecuteCode {
     /// Which sandbox, as create_sandbox returned it.
     sandbox_id: String,
     /// What the code is written in.
-    #[schemars(extend("enum" = ["python", "javascript", "node", "typescript", "bash", "sh"]))]
+    #[schemars(extend("enum" = ["python", "python3", "javascript", "node", "js", "typescript", "ts", "bash", "sh"]))]
     language: String,
     /// The code, or a list of snippets that run in order; the first that fails is the last.
     code: Snippets,
@@ -179,9 +179,7 @@ async fn execute_code(mut call: Call, arguments: ExecuteCode) -> Result<Given<Co
 }
 
 fn language_of(text: &str) -> Result<Language, ToolError> {
-    // As people say it.
-    let name = if text == "node" { "javascript" } else { text };
-    name.parse().map_err(|_| {
+    text.parse().map_err(|_| {
         let known = Language::ALL.map(|language| language.to_string()).join(", ");
         ToolError::argument("language", format!("{text:?} is not one of {known}"))
     })
