@@ -8,6 +8,7 @@
 //! | `agent/warm.rs` | who waits for interpreters to be ready, and the python that forks |
 //! | `agent/stream.rs` | input, output and signals of what runs |
 //! | `agent/ending.rs` | the end of processes |
+//! | `agent/memory.rs` | the memory of all processes together |
 //! | `agent/tunnel.rs` | the way to the proxy outside |
 
 use std::collections::HashMap;
@@ -32,12 +33,14 @@ use crate::write::Writes;
 
 mod ending;
 mod exec;
+mod memory;
 mod session;
 mod spare;
 mod stream;
 mod tunnel;
 mod warm;
 
+use self::memory::MemoryWatch;
 use self::tunnel::Tunnel;
 
 /// So much of a program's output is read at once.
@@ -62,6 +65,8 @@ pub struct Agent {
     refill_at: Option<Instant>,
     writes: Writes,
     tunnel: Option<Tunnel>,
+    /// Where nothing else holds it.
+    memory: Option<MemoryWatch>,
     /// Where output is read to.
     piece: Vec<u8>,
     /// What is waited for on the connection.
@@ -71,8 +76,8 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Takes descriptor 0 as the connection.
-    pub fn start() -> Result<Self, Errno> {
+    /// Takes descriptor 0 as the connection. `memory` is what all processes may have together, where the agent is to see to it.
+    pub fn start(memory: Option<u64>) -> Result<Self, Errno> {
         // Nobody else in the sandbox may look into this process or borrow its descriptors.
         nix::sys::prctl::set_dumpable(false)?;
         // It was started from a descriptor, which is no name.
@@ -102,6 +107,7 @@ impl Agent {
             refill_at: None,
             writes: Writes::default(),
             tunnel: None,
+            memory: memory.map(MemoryWatch::new),
             piece: vec![0; PIECE],
             listens: Interest::Read,
             is_held: false,
@@ -136,6 +142,7 @@ impl Agent {
         self.hold_or_release();
         self.watch_passages();
         self.refill();
+        self.watch_memory();
         Ok(())
     }
 
@@ -282,8 +289,15 @@ impl Agent {
 
     fn next_deadline(&self) -> Option<Instant> {
         let running = self.bodies.values().filter_map(|body| body.run.as_ref());
+        let watch = self.memory.as_ref().and_then(MemoryWatch::next);
         let rest = self.tunnel.as_ref().and_then(Tunnel::rests_until);
-        running.filter(|run| !run.timed_out).map(|run| run.deadline).chain(self.refill_at).chain(rest).min()
+        running
+            .filter(|run| !run.timed_out)
+            .map(|run| run.deadline)
+            .chain(self.refill_at)
+            .chain(rest)
+            .chain(watch)
+            .min()
     }
 
     fn enforce_deadlines(&mut self) {

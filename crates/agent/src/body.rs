@@ -84,6 +84,10 @@ impl Body {
         Ok((body, Ends { stdin: their_stdin, stdout: their_stdout, stderr: their_stderr }))
     }
 
+    pub fn is_session(&self) -> bool {
+        matches!(self.kind, Kind::Session { .. })
+    }
+
     pub fn output(&self, stream: Stream) -> Option<&OwnedFd> {
         match stream {
             Stream::Stdout => self.stdout.as_ref(),

@@ -40,12 +40,15 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // In a virtual machine the connection is a port with a name.
-    let port = std::env::args().find_map(|argument| argument.strip_prefix("--port=").map(str::to_owned));
+    let argument = |name: &str| std::env::args().find_map(|argument| argument.strip_prefix(name).map(str::to_owned));
+    let port = argument("--port=");
     if let Some(Err(error)) = port.map(|port| port::take(&port)) {
         eprintln!("hearth-agent: {error}");
         return ExitCode::FAILURE;
     }
-    match agent::Agent::start().and_then(|mut agent| agent.run()) {
+    // What its processes may have together, where nothing else holds that.
+    let memory = argument("--memory=").and_then(|bytes| bytes.parse().ok());
+    match agent::Agent::start(memory).and_then(|mut agent| agent.run()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("hearth-agent: {error}");

@@ -1,8 +1,8 @@
-//! The end of a process and all its descendants.
+//! The end of a process and all its descendants, and of what is nobody's any more.
 //!
 //! A descendant is what has such a parent, or is in a session that such a one leads, or carries the exec's mark in the
 //! environment that it was started with. So what forked twice, or began a session of its own, is found too; only what also
-//! threw away its environment is not, and lives until the sandbox ends.
+//! threw away its environment is not: it is a stranger, and ends when nothing runs any more that can have started it.
 
 use std::collections::HashSet;
 
@@ -48,6 +48,44 @@ pub fn kill_tree(root: Option<Pid>, key: BodyKey) {
     // From the first process of a namespace this reaches all processes in it but itself; from any other, strangers.
     if std::process::id() == 1 {
         while kill(Pid::from_raw(-1), Signal::SIGKILL) == Err(Errno::EINTR) {}
+    }
+}
+
+/// Whether that process descends from the body's.
+pub fn holds(root: Option<Pid>, key: BodyKey, process: u32) -> bool {
+    let (name, value) = mark(key);
+    victims(root, &format!("{name}={value}")).contains(&process)
+}
+
+/// Whether there is any process beside these. Looks at names only: at the end of most execs there is none.
+pub fn is_any_beside(known: &[Pid]) -> bool {
+    let own = std::process::id();
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    ids.any(|id| id != own && !known.iter().any(|pid| pid.as_raw() as u32 == id))
+}
+
+/// Kills those that belong to none of `bodies`, nor descend from `helpers`, and are older than all of `bodies` that are
+/// `busy`: no other can have started them. From the first process of a namespace only; elsewhere they are somebody's.
+pub fn kill_strangers(bodies: &[(BodyKey, Pid)], busy: &[Pid], helpers: &[Pid]) {
+    if std::process::id() != 1 {
+        return;
+    }
+    let all: Vec<Process> = process::all().filter(|process| process.id != 1).collect();
+    let born = |pid: &Pid| all.iter().find(|process| process.id == pid.as_raw() as u32).map(|process| process.born);
+    let since = busy.iter().filter_map(born).min().unwrap_or(u64::MAX);
+    let mut known: HashSet<u32> = helpers.iter().map(|pid| pid.as_raw() as u32).collect();
+    for (key, pid) in bodies {
+        let (name, value) = mark(*key);
+        known.insert(pid.as_raw() as u32);
+        known.extend(victims(Some(*pid), &format!("{name}={value}")));
+    }
+    // What a helper has forked is a body whose number is on its way.
+    let is_helpers = |process: &Process| helpers.iter().any(|pid| process.parent == pid.as_raw() as u32);
+    for stranger in all.iter().filter(|process| process.is_alive() && process.born < since) {
+        if !known.contains(&stranger.id) && !is_helpers(stranger) {
+            let _ = kill(Pid::from_raw(stranger.id as i32), Signal::SIGKILL);
+        }
     }
 }
 

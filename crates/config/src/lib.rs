@@ -60,5 +60,5 @@ pub use otel::{EndpointError, Otel, OtlpEndpoint, Ratio, RatioError};
 pub use public_routes::{PublicRoutes, RouteError};
 pub use rate::{RateError, RateSpec};
 pub use resolve::{Layers, Origin, Resolved};
-pub use sandboxes::{PackageSettings, SandboxDriver, SandboxPoolSettings, SandboxSettings, WarmShape};
+pub use sandboxes::{PackageSettings, SandboxDriver, SandboxLimits, SandboxPoolSettings, SandboxSettings, WarmShape};
 pub use settings::{Auth, Env, Execution, Isolation, Lifetime, Settings, SiteKind};

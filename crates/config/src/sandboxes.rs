@@ -21,8 +21,13 @@ pub struct SandboxSettings {
     /// What a sandbox gets that does not say, and the most that one can ask for.
     pub memory: Option<ByteSize>,
     pub max_memory: Option<ByteSize>,
+    /// The same for its files.
+    pub disk: Option<ByteSize>,
+    pub max_disk: Option<ByteSize>,
     pub cpus: Option<u16>,
     pub max_cpus: Option<u16>,
+    /// Whether there may be sandboxes whose limits are not held for all their processes together.
+    pub limits: Option<SandboxLimits>,
     /// Without use for this long it is destroyed; the longest that can be asked for.
     pub idle_timeout: Option<Duration>,
     /// Its longest life.
@@ -65,7 +70,16 @@ pub struct SandboxPoolSettings {
 pub struct WarmShape {
     pub image: Option<String>,
     pub memory: Option<ByteSize>,
+    pub disk: Option<ByteSize>,
     pub cpus: Option<u16>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SandboxLimits {
+    /// What can be held here is held.
+    Available,
+    /// There are no sandboxes without all of them.
+    Required,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +106,9 @@ impl SandboxSettings {
             max: fields.take("max", value::count(0..=Self::MOST)),
             memory: fields.take("memory", value::some_size),
             max_memory: fields.take("max_memory", value::some_size),
+            disk: fields.take("disk", value::some_size),
+            max_disk: fields.take("max_disk", value::some_size),
+            limits: fields.take("limits", value::word),
             cpus: fields.take("cpus", value::count(1..=Self::MOST_CPUS)),
             max_cpus: fields.take("max_cpus", value::count(1..=Self::MOST_CPUS)),
             idle_timeout: fields.take("idle_timeout", value::some_time),
@@ -156,6 +173,7 @@ impl WarmShape {
         let shape = Self {
             image: fields.take("image", value::text),
             memory: fields.take("memory", value::some_size),
+            disk: fields.take("disk", value::some_size),
             cpus: fields.take("cpus", value::count(1..=SandboxSettings::MOST_CPUS)),
         };
         fields.finish()?;
@@ -164,6 +182,10 @@ impl WarmShape {
 }
 
 // === words ===
+
+impl Word for SandboxLimits {
+    const WORDS: &'static [(&'static str, Self)] = &[("available", Self::Available), ("required", Self::Required)];
+}
 
 impl Word for SandboxDriver {
     const WORDS: &'static [(&'static str, Self)] =
@@ -230,10 +252,14 @@ mod tests {
             ),
             ("sandboxes:\n  pool: { max_boots: 0 }", "sandboxes.pool.max_boots: 0 is out of range"),
             ("sandboxes: { memory: 0 }", "sandboxes.memory: it must be more than zero"),
-            ("sandboxes: { pool: { warm: [{ disk: 1gb }] } }", "sandboxes.pool.warm[0].disk: unknown key"),
+            ("sandboxes: { pool: { warm: [{ disks: 1gb }] } }", "sandboxes.pool.warm[0].disks: unknown key"),
             (
                 "sandboxes:\n  packages: on",
                 "hearth.yaml:2:13: sandboxes.packages: expected off, or a map such as { size: 4gb }, found the text \"on\"",
+            ),
+            (
+                "sandboxes: { limits: none }",
+                "sandboxes.limits: \"none\" is not known here: write available or required",
             ),
             ("sandboxes: { packages: { size: 0 } }", "sandboxes.packages.size: it must be more than zero"),
             ("sandboxes: { packages: { size: large } }", "sandboxes.packages.size: "),

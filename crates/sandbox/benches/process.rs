@@ -25,10 +25,13 @@ fn main() {
     let runtime = measure::runtime();
     // As in a server, where everything is done by tasks.
     let done = runtime.spawn(async move {
-        let driver = Arc::new(Process::new(SpawnerCommand {
-            program: env!("CARGO_BIN_EXE_hearth-spawner").into(),
-            arguments: Vec::new(),
-        }));
+        let driver = Arc::new(
+            Process::new(SpawnerCommand {
+                program: env!("CARGO_BIN_EXE_hearth-spawner").into(),
+                arguments: Vec::new(),
+            })
+            .with_disks(std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("disks")),
+        );
         println!("{:?}", driver.probe().await.expect("sandboxes can run here"));
         let drivers = Drivers::new(driver, []);
         measure::print_head();

@@ -17,6 +17,8 @@ use crate::network::NetworkPolicy;
 pub struct SandboxConfig {
     pub image: ImageName,
     pub memory: ByteSize,
+    /// For all that is written to files.
+    pub disk: ByteSize,
     pub cpus: u16,
     /// Of everything that runs in it.
     pub env: BTreeMap<String, String>,
@@ -27,6 +29,16 @@ pub struct SandboxConfig {
     pub ttl: Option<Duration>,
     /// `None`: the operator's first.
     pub driver: Option<DriverName>,
+}
+
+/// What of a sandbox is to be different from now on; what is left out stays as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SandboxUpdate {
+    /// It lives for so long from now on.
+    pub ttl: Option<Duration>,
+    pub idle_timeout: Option<Duration>,
+    /// Hosts, or none. Connections under the policy before are cut. The machine's own network can neither be given nor taken.
+    pub network: Option<NetworkPolicy>,
 }
 
 /// What a sandbox's files are made of: `host` (the machine's own programs, read-only), or what the operator named.
@@ -43,6 +55,7 @@ pub struct SandboxConfigBuilder {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ceilings {
     pub memory: RangeInclusive<ByteSize>,
+    pub disk: RangeInclusive<ByteSize>,
     pub cpus: RangeInclusive<u16>,
     /// The longest idle time, and the default.
     pub idle_timeout: Duration,
@@ -61,7 +74,7 @@ pub enum FullNetwork {
 // === impl SandboxConfig ===
 
 impl SandboxConfig {
-    /// Defaults: the host's image, 512 MB, 1 CPU, no network.
+    /// Defaults: the host's image, 512 MB of memory, 2 GB of disk, 1 CPU, no network.
     pub fn builder() -> SandboxConfigBuilder {
         SandboxConfigBuilder::from(Self::default())
     }
@@ -72,6 +85,7 @@ impl Default for SandboxConfig {
         Self {
             image: ImageName::host(),
             memory: ByteSize::mb(512),
+            disk: ByteSize::mb(2048),
             cpus: 1,
             env: BTreeMap::new(),
             network: NetworkPolicy::None,
@@ -131,6 +145,11 @@ impl SandboxConfigBuilder {
 
     pub fn memory(mut self, memory: ByteSize) -> Self {
         self.config.memory = memory;
+        self
+    }
+
+    pub fn disk(mut self, disk: ByteSize) -> Self {
+        self.config.disk = disk;
         self
     }
 
@@ -208,6 +227,10 @@ impl Ceilings {
             let (least, most) = (self.memory.start().to_string(), self.memory.end().to_string());
             return between("memory", config.memory.to_string(), least, most);
         }
+        if !self.disk.contains(&config.disk) {
+            let (least, most) = (self.disk.start().to_string(), self.disk.end().to_string());
+            return between("disk", config.disk.to_string(), least, most);
+        }
         if !self.cpus.contains(&config.cpus) {
             let (least, most) = (self.cpus.start().to_string(), self.cpus.end().to_string());
             return between("cpus", config.cpus.to_string(), least, most);
@@ -218,7 +241,33 @@ impl Ceilings {
                 return Err(SandboxError::invalid(field, format!("longer than {most:?}, which is the longest here")));
             }
         }
-        if config.network == NetworkPolicy::Full && self.full_network == FullNetwork::Refused {
+        self.check_network(&config.network)
+    }
+
+    /// The same for what is to be changed in a sandbox that has lived for so long.
+    pub fn check_update(&self, update: &SandboxUpdate, age: Duration) -> Result<(), SandboxError> {
+        for (field, time) in [("ttl", update.ttl), ("idle_timeout", update.idle_timeout)] {
+            if time.is_some_and(|time| time.is_zero()) {
+                return Err(SandboxError::invalid(field, "must be longer than nothing"));
+            }
+        }
+        let left = self.ttl.saturating_sub(age);
+        if update.ttl.is_some_and(|time| time > left) {
+            let reason = format!(
+                "longer than {left:?}, which is what is left of the longest life here, {:?} (`sandboxes.ttl` of hearth.yaml)",
+                self.ttl
+            );
+            return Err(SandboxError::invalid("ttl", reason));
+        }
+        if update.idle_timeout.is_some_and(|time| time > self.idle_timeout) {
+            let reason = format!("longer than {:?}, which is the longest here", self.idle_timeout);
+            return Err(SandboxError::invalid("idle_timeout", reason));
+        }
+        update.network.as_ref().map_or(Ok(()), |network| self.check_network(network))
+    }
+
+    fn check_network(&self, network: &NetworkPolicy) -> Result<(), SandboxError> {
+        if *network == NetworkPolicy::Full && self.full_network == FullNetwork::Refused {
             return Err(SandboxError::Denied {
                 what: "the full network".to_owned(),
                 reason: "the operator's hearth.yaml does not say `full_network: true` below `sandboxes`".to_owned(),
@@ -229,10 +278,11 @@ impl Ceilings {
 }
 
 impl Default for Ceilings {
-    /// 32 MB to 8 GB, 1 to 16 CPUs, idle 10 min, life 24 h.
+    /// 32 MB to 8 GB of memory, 16 MB to 20 GB of disk, 1 to 16 CPUs, idle 10 min, life 24 h.
     fn default() -> Self {
         Self {
             memory: ByteSize::mb(32)..=ByteSize::mb(8 * 1024),
+            disk: ByteSize::mb(16)..=ByteSize::mb(20 * 1024),
             cpus: 1..=16,
             idle_timeout: Duration::from_secs(10 * 60),
             ttl: Duration::from_secs(24 * 60 * 60),

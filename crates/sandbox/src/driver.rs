@@ -62,6 +62,16 @@ pub trait Instance: Send + Sync + 'static {
     /// What it uses now; what cannot be measured is `None`.
     fn usage(&self) -> Usage;
 
+    /// What there is for its files, where the driver knows; elsewhere it is in its memory, half of that at most.
+    fn disk(&self) -> Option<ByteSize> {
+        None
+    }
+
+    /// How many of its processes the kernel has ended for want of memory; `None` where nobody counts.
+    fn killed_for_memory(&self) -> Option<u64> {
+        None
+    }
+
     /// Kills everything in it and removes all traces. Resolves when nothing is left. Called once.
     fn destroy(&self) -> BoxFuture<'_, Result<(), DestroyError>>;
 
@@ -90,6 +100,7 @@ pub struct Shape {
     pub driver: DriverName,
     pub image: ImageName,
     pub memory: ByteSize,
+    pub disk: ByteSize,
     pub cpus: u16,
     pub network: NetworkShape,
 }
@@ -135,7 +146,24 @@ pub struct Probe {
     /// One line: what isolates, and what of it is missing here.
     pub summary: String,
     /// What does less than it could, and why.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    pub about: About,
+    pub text: String,
+}
+
+/// What is less than it could be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// The limits of a sandbox as a whole: memory, processes, processors.
+    Limits,
+    /// What keeps it apart.
+    Wall,
+    /// How fast it is, or how much it may have of its disk.
+    Comfort,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -169,6 +197,14 @@ pub struct DestroyError {
 #[derive(Clone)]
 pub struct Drivers {
     all: Arc<[Arc<dyn Driver>]>,
+}
+
+// === impl Note ===
+
+impl Note {
+    pub fn new(about: About, text: impl Into<String>) -> Self {
+        Self { about, text: text.into() }
+    }
 }
 
 // === impl DriverName ===

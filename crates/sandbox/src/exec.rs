@@ -10,6 +10,8 @@ use bytes::Bytes;
 use hearth_agent::Language;
 use hearth_core::ByteSize;
 
+use crate::hint::Hint;
+
 /// Deadline of a command that names none.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -64,6 +66,8 @@ pub struct ExecResult {
     pub truncated: bool,
     pub timed_out: bool,
     pub duration: Duration,
+    /// What its sandbox did not give it.
+    pub hints: Vec<Hint>,
 }
 
 /// How a command ended: a result without what it wrote.
@@ -109,6 +113,6 @@ impl ExecRequest {
 impl ExecEnd {
     pub fn with_output(self, stdout: Bytes, stderr: Bytes) -> ExecResult {
         let Self { exit_code, signal, truncated, timed_out, duration } = self;
-        ExecResult { exit_code, signal, stdout, stderr, truncated, timed_out, duration }
+        ExecResult { exit_code, signal, stdout, stderr, truncated, timed_out, duration, hints: Vec::new() }
     }
 }

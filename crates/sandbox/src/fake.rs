@@ -26,8 +26,8 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
 use crate::driver::{
-    BootError, BootSpec, Booted, BoxFuture, ByteStream, DestroyError, Driver, DriverName, Instance, Probe, Reach,
-    Unavailable, Uplink, Usage,
+    About, BootError, BootSpec, Booted, BoxFuture, ByteStream, DestroyError, Driver, DriverName, Instance, Note, Probe,
+    Reach, Unavailable, Uplink, Usage,
 };
 use crate::id::SandboxId;
 
@@ -41,6 +41,7 @@ struct Shared {
     name: DriverName,
     boot_time: Duration,
     reach: Reach,
+    notes: Mutex<Vec<Note>>,
     plans: Mutex<VecDeque<FakeBoot>>,
     live: Mutex<HashMap<SandboxId, Handle>>,
     counts: Counts,
@@ -106,7 +107,14 @@ impl FakeDriver {
 
     fn with_reach(name: DriverName, boot_time: Duration, reach: Reach) -> Self {
         let (plans, live) = (Mutex::new(VecDeque::new()), Mutex::new(HashMap::new()));
-        Self { shared: Arc::new(Shared { name, boot_time, reach, plans, live, counts: Counts::default() }) }
+        let notes = Mutex::default();
+        Self { shared: Arc::new(Shared { name, boot_time, reach, notes, plans, live, counts: Counts::default() }) }
+    }
+
+    /// It says from now on that something of the limits is not held.
+    pub fn lack(&self, limits: &str) {
+        let note = Note::new(About::Limits, limits);
+        self.shared.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
     }
 
     /// What happens to the next boots; after them all succeed.
@@ -189,7 +197,8 @@ impl Driver for FakeDriver {
     }
 
     fn probe(&self) -> BoxFuture<'_, Result<Probe, Unavailable>> {
-        Box::pin(async { Ok(Probe { summary: "nothing is isolated".to_owned(), notes: Vec::new() }) })
+        let notes = self.shared.notes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Box::pin(async { Ok(Probe { summary: "nothing is isolated".to_owned(), notes }) })
     }
 
     fn boot<'a>(&'a self, spec: &'a BootSpec) -> BoxFuture<'a, Result<Booted, BootError>> {

@@ -78,6 +78,9 @@ pub(crate) struct KeptSandbox {
 pub(crate) struct KeptConfig {
     pub(crate) image: String,
     pub(crate) memory: u64,
+    /// Programs before had none of its own: half of the memory.
+    #[serde(default)]
+    pub(crate) disk: Option<u64>,
     pub(crate) cpus: u16,
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) network: KeptNetwork,

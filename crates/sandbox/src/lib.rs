@@ -34,6 +34,7 @@ mod exec;
 pub mod fake;
 mod files;
 mod heritage;
+mod hint;
 mod id;
 mod isolate;
 mod job;
@@ -51,8 +52,8 @@ mod settings;
 mod tail;
 mod unit;
 
-pub use config::{Ceilings, FullNetwork, ImageName, SandboxConfig, SandboxConfigBuilder};
-pub use driver::{Driver, DriverName, Drivers};
+pub use config::{Ceilings, FullNetwork, ImageName, SandboxConfig, SandboxConfigBuilder, SandboxUpdate};
+pub use driver::{About, Driver, DriverName, Drivers, Note, Probe};
 pub use error::{ErrorCode, SandboxError};
 pub use exec::{
     Code, Command, DEFAULT_TIMEOUT, ExecEnd, ExecEvent, ExecRequest, ExecResult, MAX_TIMEOUT, OUTPUT_LIMIT,
@@ -60,13 +61,14 @@ pub use exec::{
 pub use files::{FILE_LIMIT, FileInfo, FileKind, PAGE_LIMIT, Page, Remove, WriteFile};
 pub use hearth_agent::{Language, NoSuchLanguage, Signal};
 pub use heritage::Bequest;
+pub use hint::{Hint, Reachable};
 pub use id::{Caller, JobId, SandboxId, SessionId};
 pub use isolate::{IsolateRun, IsolateRunner};
 pub use job::{JobInfo, JobOutput, JobState, Seen};
 pub use ledger::PoolStats;
 pub use link::{Direction, LINK_TTL, LinkToken, LinkedFile, MAX_LINK_TTL};
 pub use network::{AllowList, NetworkPolicy, NetworkShape};
-pub use pool::{PoolConfig, PoolHealth, Pooling, SandboxPool};
+pub use pool::{Limits, PoolConfig, PoolHealth, Pooling, SandboxPool};
 pub use proxy::{PackageConfig, Registries};
 pub use sandbox::{ExecStream, Sandbox, SandboxState, Timestamp};
 pub use sandboxes::{SandboxInfo, SandboxStats, Sandboxes, SandboxesConfig};

@@ -12,11 +12,12 @@ use tokio::time::timeout;
 use crate::agent::Agent;
 use crate::cid::{Cid, Cids, Origin};
 use crate::config::{ImageName, SandboxConfig};
-use crate::driver::{BootSpec, Drivers, Image, Reach, Shape};
+use crate::driver::{About, BootSpec, Driver, Drivers, Image, Reach, Shape};
 use crate::error::SandboxError;
 use crate::id::SandboxId;
 use crate::ledger::Ledger;
 use crate::network::NetworkPolicy;
+use crate::pool::Limits;
 use crate::unit::{Parts, Unit};
 
 pub(crate) struct Plant {
@@ -25,6 +26,7 @@ pub(crate) struct Plant {
     pub(crate) boot_timeout: Duration,
     /// Interpreters that a sandbox of the pool has running before anybody takes it.
     pub(crate) languages: Vec<Language>,
+    pub(crate) limits: Limits,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) cids: Cids,
 }
@@ -50,6 +52,7 @@ impl Plant {
             driver: driver.name(),
             image: config.image.clone(),
             memory: config.memory,
+            disk: config.disk,
             cpus: config.cpus,
             network: config.network.shape(),
         })
@@ -87,6 +90,7 @@ impl Plant {
         let text = |error: SandboxError| error.to_string();
         let driver = self.drivers.named(shape.driver.0).map_err(text)?;
         let image = self.image(&shape.image).map_err(text)?;
+        self.check_limits(&**driver).await?;
         let cid: Cid = self.cids.take(origin).ok_or("every number for virtual machines is taken")?;
         let id = SandboxId::random();
         let spec = BootSpec { id, shape: shape.clone(), image, cid: cid.number() };
@@ -98,5 +102,19 @@ impl Plant {
         }
         let (instance, uplink) = (booted.instance, booted.uplink);
         Ok(Parts { id, shape: shape.clone(), agent, uplink, instance, ledger: self.ledger.clone(), cid })
+    }
+
+    /// Where all limits are required, a driver that does not hold them makes no sandboxes.
+    async fn check_limits(&self, driver: &dyn Driver) -> Result<(), String> {
+        if self.limits == Limits::Available {
+            return Ok(());
+        }
+        let probe = driver.probe().await.map_err(|error| error.to_string())?;
+        match probe.notes.into_iter().find(|note| note.about == About::Limits) {
+            Some(note) => {
+                Err(format!("hearth.yaml says `limits: required` below `sandboxes`, and there are {}", note.text))
+            }
+            None => Ok(()),
+        }
     }
 }

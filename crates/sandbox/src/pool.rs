@@ -15,7 +15,7 @@ mod heritage;
 #[allow(clippy::unwrap_used)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ use tokio::time::timeout;
 use crate::agent::Pulse;
 use crate::cid::{Cids, Origin};
 use crate::config::SandboxConfig;
-use crate::driver::{DriverName, Shape};
+use crate::driver::{About, DriverName, Shape};
 use crate::error::SandboxError;
 use crate::ledger::{Ledger, PoolStats};
 use crate::plant::Plant;
@@ -34,7 +34,7 @@ use crate::proxy::Exits;
 use crate::sandbox::Sandbox;
 use crate::unit::Unit;
 
-pub use config::{PoolConfig, Pooling};
+pub use config::{Limits, PoolConfig, Pooling};
 
 /// A spare that has not answered for this long is dead. Long: a machine may stand still for seconds.
 const STALE: Duration = Duration::from_secs(10);
@@ -45,7 +45,7 @@ const BREATH: Duration = Duration::from_millis(10);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PoolHealth {
     Good,
-    /// The last boot failed; why, with the driver's name before it.
+    /// The last boot failed, or limits are not held as they should be; why, with the driver's name before it.
     Degraded {
         reasons: Vec<String>,
     },
@@ -61,7 +61,9 @@ pub struct SandboxPool {
 struct Shared {
     config: PoolConfig,
     plant: Arc<Plant>,
-    exits: Exits,
+    exits: Arc<Exits>,
+    /// What holds less of sandboxes' limits than it should, by driver.
+    weak: Mutex<BTreeMap<DriverName, String>>,
     /// By driver.
     cold: HashMap<DriverName, Semaphore>,
     state: Mutex<State>,
@@ -89,13 +91,23 @@ impl SandboxPool {
             images: config.images.clone(),
             boot_timeout: config.boot_timeout,
             languages: config.languages.clone(),
+            limits: config.limits,
             ledger: Arc::new(Ledger::new()),
             cids: Cids::default(),
         });
         let permits = config.max_cold_boots.max(1);
         let cold = config.drivers.names().into_iter().map(|name| (name, Semaphore::new(permits))).collect();
         let exits = Exits::new(config.dns.clone(), config.egress.clone(), &config.packages);
-        Self { shared: Arc::new(Shared { config, plant, exits, cold, state: Mutex::new(State::New) }) }
+        Self {
+            shared: Arc::new(Shared {
+                config,
+                plant,
+                exits: Arc::new(exits),
+                weak: Mutex::default(),
+                cold,
+                state: Mutex::new(State::New),
+            }),
+        }
     }
 
     /// Sweeps away what a server that died left behind, then begins to fill up, on the current tokio runtime.
@@ -126,6 +138,8 @@ impl SandboxPool {
         shapes.sort();
         shapes.dedup();
         *state = State::Running(Arc::new(shapes.into_iter().map(filler).collect()));
+        drop(state);
+        tokio::spawn(self.shared.clone().inspect());
         Ok(())
     }
 
@@ -133,7 +147,7 @@ impl SandboxPool {
     /// half-way, it leaves nothing behind.
     pub async fn acquire(&self, config: &SandboxConfig) -> Result<Sandbox, SandboxError> {
         let unit = self.acquire_unit(config).await?;
-        Sandbox::new(unit, config.clone(), &self.shared.exits).await
+        Sandbox::new(unit, config.clone(), self.shared.exits.clone()).await
     }
 
     async fn acquire_unit(&self, config: &SandboxConfig) -> Result<Unit, SandboxError> {
@@ -199,10 +213,10 @@ impl SandboxPool {
             return PoolHealth::Stopped;
         }
         let failing = self.shared.plant.ledger.failing();
-        if failing.is_empty() {
-            return PoolHealth::Good;
-        }
-        PoolHealth::Degraded { reasons: failing.iter().map(|(driver, why)| format!("{driver}: {why}")).collect() }
+        let weak = self.shared.weak.lock().unwrap_or_else(PoisonError::into_inner);
+        let reasons: Vec<_> =
+            failing.iter().chain(weak.iter()).map(|(driver, why)| format!("{driver}: {why}")).collect();
+        if reasons.is_empty() { PoolHealth::Good } else { PoolHealth::Degraded { reasons } }
     }
 
     /// Resolves when `count` sandboxes of the default shape are ready, or the pool is stopped or was not started.
@@ -255,6 +269,23 @@ impl SandboxPool {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shared {
+    /// Tells the operator what holds sandboxes less well than it could.
+    async fn inspect(self: Arc<Self>) {
+        for driver in self.config.drivers.all() {
+            // One that cannot run says so when it is asked for a sandbox.
+            let Ok(probe) = driver.probe().await else { continue };
+            for note in probe.notes {
+                tracing::warn!(driver = %driver.name(), note = note.text, "Sandboxes are held less well than they could be");
+                if note.about == About::Limits {
+                    let mut weak = self.weak.lock().unwrap_or_else(PoisonError::into_inner);
+                    weak.insert(driver.name(), note.text);
+                }
+            }
+        }
     }
 }
 

@@ -4,11 +4,14 @@
 //! Commands run side by side. Code with a `session` takes turns within that session, in the order in which it came, since
 //! its interpreter does one thing at a time; its deadline counts from its turn.
 
+mod ended;
 mod heritage;
 mod request;
+mod update;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -24,6 +27,7 @@ use crate::driver::{Shape, Usage};
 use crate::error::SandboxError;
 use crate::exec::{Command, ExecEvent, ExecRequest, ExecResult};
 use crate::files::{FileInfo, PAGE_LIMIT, Page, Remove, WriteFile};
+use crate::hint::Hint;
 use crate::id::{JobId, SandboxId};
 use crate::job::{JobInfo, JobOutput, JobState, Seen};
 use crate::jobs::Jobs;
@@ -39,15 +43,20 @@ const REMEMBERED: usize = 64;
 /// A place where code runs. When the last who has it lets go, it is destroyed.
 pub struct Sandbox {
     unit: Unit,
-    config: SandboxConfig,
+    /// What can be changed later is changed here.
+    config: Mutex<Arc<SandboxConfig>>,
     created: Instant,
     created_at: Timestamp,
     activity: Activity,
     jobs: Jobs,
     turns: Turns,
-    /// Variables that lead to the proxy.
-    proxy_env: BTreeMap<String, String>,
-    proxy: Option<Proxy>,
+    exits: Arc<Exits>,
+    /// The way out, if there is one by now.
+    proxy: Mutex<Option<Proxy>>,
+    /// One change after the other.
+    updating: tokio::sync::Mutex<()>,
+    /// Processes that were killed for want of memory, as far as that was told.
+    killed: Arc<AtomicU64>,
 }
 
 /// Who may use a session's interpreter next.
@@ -67,6 +76,7 @@ pub enum SandboxState {
 /// A command that runs. Dropping it cancels the command.
 pub struct ExecStream {
     run: Run,
+    ended: ended::Watch,
     _turn: Option<OwnedMutexGuard<()>>,
     _use: Use,
 }
@@ -75,7 +85,7 @@ pub struct ExecStream {
 
 impl Sandbox {
     /// On the current runtime.
-    pub(crate) async fn new(unit: Unit, config: SandboxConfig, exits: &Exits) -> Result<Self, SandboxError> {
+    pub(crate) async fn new(unit: Unit, config: SandboxConfig, exits: Arc<Exits>) -> Result<Self, SandboxError> {
         let uplink = match (&config.network, unit.take_uplink()) {
             // Not before it is known to be wanted: what is ready, or a template of others, has no door.
             (NetworkPolicy::AllowList(_), None) => Some(unit.agent().open_tunnel().await?),
@@ -84,14 +94,16 @@ impl Sandbox {
         let proxy = exits.open(&config.network, uplink)?;
         Ok(Self {
             unit,
-            config,
+            config: Mutex::new(Arc::new(config)),
             created: Instant::now(),
             created_at: Timestamp(hearth_journal::now()),
             activity: Activity::new(),
             jobs: Jobs::new(),
             turns: Turns::default(),
-            proxy_env: proxy.as_ref().map(Proxy::env).unwrap_or_default(),
-            proxy,
+            exits,
+            proxy: Mutex::new(proxy),
+            updating: tokio::sync::Mutex::default(),
+            killed: Arc::default(),
         })
     }
 
@@ -99,8 +111,9 @@ impl Sandbox {
         self.unit.id()
     }
 
-    pub fn config(&self) -> &SandboxConfig {
-        &self.config
+    /// As it is now.
+    pub fn config(&self) -> Arc<SandboxConfig> {
+        self.config.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub fn shape(&self) -> &Shape {
@@ -155,8 +168,9 @@ impl Sandbox {
             Some(session) => Some(self.turn(session).await?),
             None => None,
         };
+        let watch = self.watch_end();
         let run = self.unit.agent().exec(exec).await?;
-        Ok(ExecStream { run, _turn: turn, _use: in_use })
+        Ok(ExecStream { run, ended: watch, _turn: turn, _use: in_use })
     }
 
     /// Waits until nobody before uses the session, or the sandbox ends.
@@ -292,7 +306,14 @@ impl Sandbox {
 impl ExecStream {
     /// What it does next; after [`ExecEvent::Ended`] there is nothing more to ask for. May be dropped and asked again.
     pub async fn next(&mut self) -> Result<ExecEvent, SandboxError> {
-        self.run.next().await
+        let event = self.run.next().await?;
+        self.ended.see(&event);
+        Ok(event)
+    }
+
+    /// What its sandbox did not give it, as far as is known when it has ended.
+    pub fn hints(&self) -> Vec<Hint> {
+        self.ended.hints()
     }
 
     pub fn signal(&self, signal: Signal) {
@@ -306,7 +327,10 @@ impl ExecStream {
             match self.next().await? {
                 ExecEvent::Stdout(bytes) => stdout.extend_from_slice(&bytes),
                 ExecEvent::Stderr(bytes) => stderr.extend_from_slice(&bytes),
-                ExecEvent::Ended(end) => return Ok(end.with_output(stdout.into(), stderr.into())),
+                ExecEvent::Ended(end) => {
+                    let result = end.with_output(stdout.into(), stderr.into());
+                    return Ok(ExecResult { hints: self.hints(), ..result });
+                }
             }
         }
     }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use hearth_agent::Language;
 use tokio::task::JoinSet;
 
-use crate::config::{Ceilings, SandboxConfig, SandboxConfigBuilder};
+use crate::config::{Ceilings, SandboxConfig, SandboxConfigBuilder, SandboxUpdate};
 use crate::driver::{Shape, Usage};
 use crate::error::SandboxError;
 use crate::exec::ExecResult;
@@ -159,6 +159,19 @@ impl Sandboxes {
         held.map(|held| self.shared.describe(&held)).ok_or(SandboxError::NoSandbox(id))
     }
 
+    /// Changes how long it lives, and which hosts it may reach. What it is like then.
+    pub async fn update(
+        &self,
+        caller: &Caller,
+        id: SandboxId,
+        update: SandboxUpdate,
+    ) -> Result<SandboxInfo, SandboxError> {
+        let sandbox = self.get(caller, id)?;
+        self.shared.config.ceilings.check_update(&update, sandbox.age())?;
+        sandbox.update(update).await?;
+        self.info(caller, id)
+    }
+
     /// Resolves when nothing is left of it. What runs in it ends with [`SandboxError::Destroyed`].
     pub async fn destroy(&self, caller: &Caller, id: SandboxId) -> Result<(), SandboxError> {
         let sandbox = self.shared.registry.remove(caller, id)?;
@@ -286,7 +299,7 @@ impl Shared {
             expires_at: Timestamp(sandbox.created_at().0.saturating_add(life)),
             idle_timeout: self.idle_timeout(sandbox),
             shape: sandbox.shape().clone(),
-            config: sandbox.config().clone(),
+            config: SandboxConfig::clone(&sandbox.config()),
             languages: sandbox.languages().to_vec(),
             jobs: sandbox.running_jobs(),
             usage: sandbox.usage(),

@@ -1,12 +1,12 @@
 //! From what the operator wrote in `hearth.yaml` to how sandboxes are kept.
 
 use hearth_agent::{Language, NoSuchLanguage};
-use hearth_config::{SandboxSettings, WarmShape};
+use hearth_config::{SandboxLimits, SandboxSettings, WarmShape};
 
 use crate::config::{FullNetwork, ImageName, SandboxConfig};
 use crate::driver::Drivers;
 use crate::error::SandboxError;
-use crate::pool::{PoolConfig, Pooling};
+use crate::pool::{Limits, PoolConfig, Pooling};
 use crate::sandboxes::SandboxesConfig;
 
 impl SandboxesConfig {
@@ -15,6 +15,7 @@ impl SandboxesConfig {
         let mut config = Self::new(PoolConfig::new(drivers));
         let defaults = &mut config.defaults;
         defaults.memory = settings.memory.unwrap_or(defaults.memory);
+        defaults.disk = settings.disk.unwrap_or(defaults.disk);
         defaults.cpus = settings.cpus.unwrap_or(defaults.cpus);
         if let Some(max) = settings.max {
             config.max_sandboxes = max as usize;
@@ -23,6 +24,8 @@ impl SandboxesConfig {
         // A default that is above the built-in ceiling raises it: the operator wrote it.
         let memory = settings.max_memory.unwrap_or(*ceilings.memory.end()).max(defaults.memory);
         ceilings.memory = (*ceilings.memory.start()).min(defaults.memory)..=memory;
+        let disk = settings.max_disk.unwrap_or(*ceilings.disk.end()).max(defaults.disk);
+        ceilings.disk = (*ceilings.disk.start()).min(defaults.disk)..=disk;
         let cpus = settings.max_cpus.unwrap_or(*ceilings.cpus.end()).max(defaults.cpus);
         ceilings.cpus = *ceilings.cpus.start()..=cpus;
         ceilings.idle_timeout = settings.idle_timeout.unwrap_or(ceilings.idle_timeout);
@@ -41,6 +44,9 @@ impl SandboxesConfig {
         }
         if let Some(egress) = &settings.egress {
             pool.egress = egress.clone();
+        }
+        if settings.limits == Some(SandboxLimits::Required) {
+            pool.limits = Limits::Required;
         }
         pool.packages.size = settings.packages.size.unwrap_or(pool.packages.size);
         if wanted.enabled == Some(false) {
@@ -70,10 +76,11 @@ impl SandboxesConfig {
 }
 
 fn warm(shape: &WarmShape, defaults: &SandboxConfig) -> Result<SandboxConfig, SandboxError> {
-    let WarmShape { image, memory, cpus } = shape;
+    let WarmShape { image, memory, disk, cpus } = shape;
     Ok(SandboxConfig {
         image: image.as_deref().map_or_else(|| Ok(defaults.image.clone()), ImageName::new)?,
         memory: memory.unwrap_or(defaults.memory),
+        disk: disk.unwrap_or(defaults.disk),
         cpus: cpus.unwrap_or(defaults.cpus),
         ..defaults.clone()
     })
@@ -110,6 +117,8 @@ mod tests {
             max: Some(5),
             memory: Some(ByteSize::mb(16)),
             cpus: Some(32),
+            disk: Some(ByteSize::mb(64 << 10)),
+            limits: Some(SandboxLimits::Required),
             idle_timeout: Some(Duration::from_secs(7)),
             full_network: Some(true),
             packages: PackageSettings { size: Some(ByteSize::mb(64)), ..PackageSettings::default() },
@@ -127,6 +136,7 @@ mod tests {
         assert_eq!((config.max_sandboxes, config.pool.pooling, config.pool.min_size), (5, Pooling::Off, 9));
         assert_eq!((config.defaults.memory, config.defaults.cpus), (ByteSize::mb(16), 32));
         assert!(config.ceilings.check(&config.defaults).is_ok(), "a default can always be had");
+        assert_eq!((config.defaults.disk, config.pool.limits), (ByteSize::mb(64 << 10), Limits::Required));
         assert_eq!(config.pool.languages, [Language::Bash]);
         assert_eq!(config.pool.warm.iter().map(|shape| shape.memory.bytes() >> 20).collect::<Vec<_>>(), [16, 64]);
         assert_eq!(config.ceilings.full_network, FullNetwork::Allowed);

@@ -3,9 +3,10 @@
 //!
 //! States: `Alive -> Destroying -> Gone`, or `Alive -> Gone` where another program goes on with it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use hearth_core::ByteSize;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -82,6 +83,16 @@ impl Unit {
 
     pub(crate) fn usage(&self) -> Usage {
         self.instance.usage()
+    }
+
+    pub(crate) fn instance(&self) -> Weak<dyn Instance> {
+        Arc::downgrade(&self.instance)
+    }
+
+    /// For its files.
+    pub(crate) fn disk(&self) -> ByteSize {
+        let in_memory = || ByteSize(self.shape.memory.bytes() / 2).min(self.shape.disk);
+        self.instance.disk().unwrap_or_else(in_memory)
     }
 
     /// The way out, for the first who asks.

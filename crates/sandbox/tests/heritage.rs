@@ -17,7 +17,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn program() -> Sandboxes {
     let program = env!("CARGO_BIN_EXE_hearth-spawner").into();
-    let driver = Arc::new(Process::new(SpawnerCommand { program, arguments: Vec::new() }));
+    let driver = Arc::new(
+        Process::new(SpawnerCommand { program, arguments: Vec::new() })
+            .with_disks(std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("disks")),
+    );
     let pool = PoolConfig { min_size: 0, ..PoolConfig::new(Drivers::new(driver, [])) };
     let sandboxes = Sandboxes::new(SandboxesConfig::new(pool));
     sandboxes.start().await.unwrap();

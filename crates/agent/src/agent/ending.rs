@@ -1,14 +1,15 @@
 //! How processes end: reaped, reported by the python that forked them, or killed.
 //!
-//! Rule: the end of a program's own process is the end of its exec. What it left in the background goes on, but is no longer
-//! listened to. What a deadline, a limit or a cancel ends, it ends whole.
+//! Rule: the end of a program's own process is the end of its exec, and of all that it left in the background: what is to go
+//! on is a command of its own. A session's processes end with the session.
 
 use hearth_agent::{End, Signal};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
 
 use super::Agent;
 use crate::body::{BodyKey, Kind};
-use crate::tree::kill_tree;
+use crate::tree::{is_any_beside, kill_strangers, kill_tree};
 
 /// A wait status of a process that was killed by SIGKILL.
 const KILLED: i32 = 9;
@@ -43,6 +44,9 @@ impl Agent {
     pub(super) fn ended(&mut self, key: BodyKey, status: i32) {
         self.drain(key);
         let Some(body) = self.bodies.remove(&key) else { return };
+        if body.run.is_some() || body.is_session() {
+            self.end_left_behind(key, body.pid);
+        }
         let signal = status & 127;
         let end = match signal {
             0 => End::Code { code: (status >> 8) as u8 },
@@ -56,6 +60,21 @@ impl Agent {
             Kind::Spare(engine) => self.tell_cold(engine),
             Kind::Once | Kind::Session { .. } => self.refill_soon(),
         }
+    }
+
+    /// What a body's process has started and did not wait for.
+    fn end_left_behind(&self, key: BodyKey, root: Option<Pid>) {
+        let helpers: Vec<Pid> = self.python.iter().map(|python| python.pid).collect();
+        let bodies: Vec<(BodyKey, Pid)> =
+            self.bodies.iter().filter_map(|(key, body)| Some((*key, body.pid?))).collect();
+        let known: Vec<Pid> = bodies.iter().map(|(_, pid)| *pid).chain(helpers.iter().copied()).collect();
+        if !is_any_beside(&known) {
+            return;
+        }
+        kill_tree(root, key);
+        let is_busy = |key: &BodyKey| self.bodies.get(key).is_some_and(|body| body.run.is_some() || body.is_session());
+        let busy: Vec<Pid> = bodies.iter().filter(|(key, _)| is_busy(key)).map(|(_, pid)| *pid).collect();
+        kill_strangers(&bodies, &busy, &helpers);
     }
 
     /// Kills a body's process and all its descendants. Its end is told when it comes.

@@ -31,6 +31,11 @@ pub(super) fn look(data: &Path, operator: &OperatorConfig) -> Vec<Finding> {
             answer
         });
         match answer {
+            Ok(probe) if wanted.contains(driver) && !probe.notes.is_empty() => {
+                const MEANS: &str = "sandboxes are held less well than they could be";
+                let notes: Vec<_> = probe.notes.into_iter().map(|note| note.text).collect();
+                Finding::weak(check, probe.summary, MEANS, notes.join("; "))
+            }
             Ok(probe) => Finding::good(check, probe.summary),
             Err(missing) if wanted.contains(driver) => {
                 const MEANS: &str = "such sandboxes cannot be started; apps are served all the same";

@@ -264,6 +264,9 @@ pub struct SandboxCreateOptions {
     /// Memory in MiB.
     #[arg(long, value_name = "N")]
     pub memory_mib: Option<u64>,
+    /// Disk in MiB, for files.
+    #[arg(long, value_name = "N")]
+    pub disk_mib: Option<u64>,
     #[arg(long, value_name = "N")]
     pub cpus: Option<u16>,
     /// What its files are made of.

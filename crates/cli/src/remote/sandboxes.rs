@@ -27,7 +27,7 @@ pub(super) fn sandbox(session: &Session, command: SandboxCommand) -> Result<(), 
 }
 
 fn create(session: &Session, options: SandboxCreateOptions) -> Result<(), RemoteError> {
-    let SandboxCreateOptions { memory_mib, cpus, image, env, allow, full_network } = options;
+    let SandboxCreateOptions { memory_mib, disk_mib, cpus, image, env, allow, full_network } = options;
     let mut arguments = Map::new();
     let mut set = |name: &str, value: Option<Value>| {
         if let Some(value) = value {
@@ -35,6 +35,7 @@ fn create(session: &Session, options: SandboxCreateOptions) -> Result<(), Remote
         }
     };
     set("memory_mib", memory_mib.map(Value::from));
+    set("disk_mib", disk_mib.map(Value::from));
     set("vcpu_count", cpus.map(Value::from));
     set("image", image.map(Value::from));
     set(

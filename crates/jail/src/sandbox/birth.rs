@@ -4,7 +4,9 @@
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
 
 use super::cgroup::Groups;
 use super::channel;
@@ -20,16 +22,35 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const LIMITS: &str = "limits by control groups";
 /// The kernel's; what `libc` has of that name does not fit into its type.
 const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+/// What is killed is gone soon, unless it waits for a disk: nothing else can be made meanwhile.
+const LAST_MOMENTS: Duration = Duration::from_secs(5);
 /// In the sandbox.
 pub const USER: u32 = 1_000;
 
-/// To whom a sandbox's user is mapped outside.
+/// Whom a sandbox's user is outside.
+#[derive(Clone, Copy, Debug)]
+pub struct Owner {
+    pub user: u32,
+    pub group: u32,
+    go: Go,
+}
+
+/// To whom sandboxes' users are mapped outside.
 #[derive(Clone, Copy, Debug)]
 pub enum Users {
     /// One that nobody has, a new one for each sandbox.
     Unused { next: u32 },
     /// The spawner's own.
     Own { user: u32, group: u32 },
+}
+
+/// The parent's word that the child has its user by now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Go {
+    /// The groups of this process must go; the child may let go of them.
+    WithoutGroups,
+    /// They stay, since who was mapped without rights may not change them. They are the user's own.
+    WithGroups,
 }
 
 pub struct Born {
@@ -44,17 +65,13 @@ pub struct Born {
 pub fn bear(
     plan: &Plan,
     groups: &Groups,
-    users: &mut Users,
+    owner: Owner,
     init: impl FnOnce(BorrowedFd<'_>) -> Failed,
 ) -> Result<Born, Failed> {
     let (ours, theirs) = channel::pair().step("a channel")?;
     channel::wait_at_most(ours.as_fd(), PATIENCE).step("a channel")?;
-    let mut namespaces = libc::CLONE_NEWUSER
-        | libc::CLONE_NEWPID
-        | libc::CLONE_NEWNS
-        | libc::CLONE_NEWIPC
-        | libc::CLONE_NEWUTS
-        | libc::CLONE_NEWCGROUP;
+    let mut namespaces =
+        libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
     if plan.network == Network::Loopback {
         namespaces |= libc::CLONE_NEWNET;
     }
@@ -67,7 +84,7 @@ pub fn bear(
             Ok(()) => init(theirs.as_fd()),
             Err(failed) => {
                 // Its parent listens when it has said go, and would take an early end for another failure.
-                let _ = channel::receive::<String>(theirs.as_fd());
+                let _ = channel::receive::<Go>(theirs.as_fd());
                 failed
             }
         };
@@ -78,9 +95,9 @@ pub fn bear(
         unsafe { libc::_exit(1) };
     };
     drop((theirs, doors));
-    let born = map(pid, users)
+    let born = map(pid, owner)
         .step("a user of its own")
-        .and_then(|()| channel::send(ours.as_fd(), &"go", &[]).step("a channel"))
+        .and_then(|go| channel::send(ours.as_fd(), &go, &[]).step("a channel"))
         .and_then(|()| listen(&ours));
     match born {
         Ok(opened) => Ok(Born { pid, pidfd, opened }),
@@ -106,32 +123,67 @@ fn listen(channel: &OwnedFd) -> Result<Option<OwnedFd>, Failed> {
     }
 }
 
-fn map(pid: i32, users: &mut Users) -> io::Result<()> {
-    let (user, group) = match users {
-        Users::Unused { next } => {
-            let user = FIRST_USER + *next % USERS;
-            *next = next.wrapping_add(1);
-            (user, user)
-        }
-        Users::Own { user, group } => {
-            // Who has no right to change groups must give up that right to be mapped.
-            fs::write(format!("/proc/{pid}/setgroups"), "deny")?;
-            (*user, *group)
-        }
-    };
+fn map(pid: i32, owner: Owner) -> io::Result<Go> {
+    let Owner { user, group, go } = owner;
+    if go == Go::WithGroups {
+        // Who has no right to change groups must give up that right to be mapped.
+        fs::write(format!("/proc/{pid}/setgroups"), "deny")?;
+    }
     fs::write(format!("/proc/{pid}/uid_map"), format!("{USER} {user} 1"))?;
-    fs::write(format!("/proc/{pid}/gid_map"), format!("{USER} {group} 1"))
+    fs::write(format!("/proc/{pid}/gid_map"), format!("{USER} {group} 1"))?;
+    Ok(go)
 }
 
-/// Kills, and waits until it is gone, so that its groups can be removed.
+impl Users {
+    /// Of the next sandbox.
+    pub fn take(&mut self) -> Owner {
+        match self {
+            Users::Unused { next } => {
+                let user = FIRST_USER + *next % USERS;
+                *next = next.wrapping_add(1);
+                Owner { user, group: user, go: Go::WithoutGroups }
+            }
+            Users::Own { user, group } => Owner { user: *user, group: *group, go: Go::WithGroups },
+        }
+    }
+}
+
+/// Does something in a copy of this process, which then ends; nobody waits for it.
+///
+/// # Safety
+/// The process must have one thread only, and its children must be reaped by the kernel.
+pub unsafe fn aside(what: impl FnOnce()) -> io::Result<()> {
+    // SAFETY: as the caller promises.
+    if unsafe { clone(0, None) }?.is_none() {
+        what();
+        // SAFETY: ends this process at once; nothing of its parent's, of which it is a copy, is run.
+        unsafe { libc::_exit(0) };
+    }
+    Ok(())
+}
+
+/// Kills, and waits a while until it is gone, so that its groups can be removed.
 fn kill(pidfd: &OwnedFd) {
     let nothing: *const libc::siginfo_t = std::ptr::null();
-    let mut poll = libc::pollfd { fd: pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-    // SAFETY: the first call takes numbers and a null pointer, which stands for no information; the second writes to one
-    // entry, which lives to its end.
-    unsafe {
-        libc::syscall(libc::SYS_pidfd_send_signal, pidfd.as_raw_fd(), libc::SIGKILL, nothing, 0);
-        libc::poll(&raw mut poll, 1, -1);
+    // SAFETY: the call takes numbers and a null pointer, which stands for no information.
+    unsafe { libc::syscall(libc::SYS_pidfd_send_signal, pidfd.as_raw_fd(), libc::SIGKILL, nothing, 0) };
+    wait_for_end(pidfd, LAST_MOMENTS);
+}
+
+/// Whether the process was gone within that time. Signals that come meanwhile do not end the wait, nor make it longer.
+fn wait_for_end(pidfd: &OwnedFd, patience: Duration) -> bool {
+    let until = Instant::now() + patience;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let left_ms = libc::c_int::try_from(left.as_millis()).unwrap_or(libc::c_int::MAX);
+        let mut poll = libc::pollfd { fd: pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: the call writes to one entry, which lives to its end.
+        match unsafe { libc::poll(&raw mut poll, 1, left_ms) } {
+            1 => return true,
+            0 => return false,
+            _ if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted && !left.is_zero() => {}
+            _ => return false,
+        }
     }
 }
 

@@ -191,6 +191,20 @@ fn place(mounts: &str, own: &str, controller: Controller) -> Option<Hierarchy> {
     Some(Hierarchy { version, folder: at.join(below.trim_start_matches('/')), controllers: Vec::new() })
 }
 
+/// How many tasks more this process's own groups, and those above them, let it and its children have; `None` where none of
+/// them says.
+pub fn room_for_tasks() -> Option<u32> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+    room_in(&place(&mounts, &own, Controller::Pids)?.folder)
+}
+
+fn room_in(folder: &Path) -> Option<u32> {
+    let number = |folder: &Path, file: &str| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u32>().ok();
+    let free = |folder: &Path| Some(number(folder, "pids.max")?.saturating_sub(number(folder, "pids.current")?));
+    folder.ancestors().filter_map(free).min()
+}
+
 // === impl Hierarchy ===
 
 impl Hierarchy {
@@ -269,6 +283,18 @@ impl Groups {
 
     pub fn exist(&self) -> bool {
         self.all.iter().any(|(_, folder)| folder.exists())
+    }
+
+    /// How many processes the kernel has ended for want of memory; `None` where no group counts that.
+    pub fn killed_for_memory(&self) -> Option<u64> {
+        let (hierarchy, folder) =
+            self.all.iter().find(|(hierarchy, _)| hierarchy.controllers.contains(&Controller::Memory))?;
+        let file = match hierarchy.version {
+            Version::One => "memory.oom_control",
+            Version::Two => "memory.events",
+        };
+        let text = fs::read_to_string(folder.join(file)).ok()?;
+        text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
     }
 
     pub fn usage(&self) -> Use {

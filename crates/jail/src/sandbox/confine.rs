@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
 
 use super::enclosure::{FOLDER, LIBRARIES};
-use super::init::{Report, name, wait_to_be_somebody};
+use super::init::{Report, at_most_allowed, name, wait_to_be_somebody};
 use super::plan::Enclosure;
 use super::template::Template;
 use super::{Failed, Step, channel, mounts};
@@ -97,7 +97,7 @@ fn root(enclosure: &Enclosure, template: &Template, parent: BorrowedFd<'_>) -> R
 
 fn bounds(enclosure: &Enclosure, limits_memory: bool) -> io::Result<()> {
     limit(Resource::Core, 0)?;
-    limit(Resource::Descriptors, DESCRIPTORS)?;
+    limit(Resource::Descriptors, at_most_allowed(DESCRIPTORS)?)?;
     limit(Resource::Processes, enclosure.plan.processes.into())?;
     limit(Resource::MessageQueues, 0)?;
     if limits_memory {

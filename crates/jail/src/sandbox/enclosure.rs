@@ -2,14 +2,14 @@
 //! take over. The system's libraries, the files that the program was promised, the devices that it needs, and nothing else:
 //! no `/etc`, no programs, nobody's home.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::mounts::{self, Refuses, text};
 use super::plan::Enclosure;
-use super::template::{Template, Workshop, bind, bind_to, system};
+use super::template::{Template, Workshop, bind, bind_to, device, new_file, system};
 use super::{Failed, Step};
 
 /// The one folder that it can write to, empty and in memory. Sockets that it listens on are reached through it.
@@ -31,11 +31,11 @@ pub fn root(workshop: &mut Workshop, enclosure: &Enclosure) -> Result<Template, 
     for folder in ["proc", "dev", FOLDER.trim_start_matches('/')] {
         fs::create_dir_all(root.join(folder)).step("the folders of the root file system")?;
     }
-    for device in DEVICES {
-        share(Path::new(device), &root).step("the devices")?;
+    for node in DEVICES {
+        share(Path::new(node), &root).step("the devices")?;
     }
-    for device in &enclosure.devices {
-        open_to_all(device, &root).or_else(|_| share(device, &root)).step("the devices")?;
+    for node in &enclosure.devices {
+        open_to_all(node, &root).or_else(|_| share(node, &root)).step("the devices")?;
     }
     workshop.finish(root)
 }
@@ -63,14 +63,18 @@ fn within(root: &Path, file: &Path) -> io::Result<()> {
 
 fn empty_file(at: &Path) -> io::Result<()> {
     fs::create_dir_all(at.parent().unwrap_or(Path::new("/")))?;
-    File::create(at).map(drop)
+    match new_file(at) {
+        // An attempt before this one made it, and bound nothing there.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && fs::symlink_metadata(at)?.is_file() => Ok(()),
+        made => made,
+    }
 }
 
 /// The machine's own node.
-fn share(device: &Path, root: &Path) -> io::Result<()> {
-    let there = root.join(device.strip_prefix("/").unwrap_or(device));
+fn share(node: &Path, root: &Path) -> io::Result<()> {
+    let there = root.join(node.strip_prefix("/").unwrap_or(node));
     empty_file(&there)?;
-    mounts::bind(device, &there)
+    device(node, None, &there)
 }
 
 /// A node of our own for the same device, which everybody may use: here that is one process, whose user nobody knows. Only

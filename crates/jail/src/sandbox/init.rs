@@ -9,19 +9,26 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::birth::USER;
+use super::birth::{Go, USER};
 use super::mounts::{self, Refuses};
 use super::plan::{Network, Plan};
-use super::template::{OWN, Template};
+use super::template::{EMPTY, OWN, SHARED, Template};
 use super::{Failed, Step, channel, network};
 use crate::descriptors::close_all_but;
 use crate::landlock::{Access, LandlockError, Ruleset, Tcp};
-use crate::limits::{Resource, limit};
+use crate::limits::{Resource, limit, limits};
 use crate::privileges;
-use crate::seccomp::Filter;
+use crate::seccomp::{Filter, MemoryLimit};
 
 /// Open files of one process.
 const DESCRIPTORS: u64 = 4_096;
+/// The same where no control group counts what lies in sockets and pipes.
+const FEWER_DESCRIPTORS: u64 = 1_024;
+/// Address space of a process whose memory no control group counts: tables of pages grow with it. Interpreters reserve
+/// tens of gigabytes that they never use.
+const ADDRESSES: u64 = 64 << 30;
+/// What of `/proc` tells about the machine and is of no use to programs.
+const HIDDEN: [&str; 5] = ["cmdline", "partitions", "diskstats", "swaps", "mdstat"];
 const LOCKED: u64 = 64 << 10;
 const QUEUES: u64 = 800 << 10;
 /// Bytes for each file that a disk may have: about what a file costs.
@@ -50,8 +57,10 @@ pub struct Birthplace<'a> {
     pub agent: &'a OwnedFd,
     /// The agent's end of its connection.
     pub connection: &'a OwnedFd,
-    /// No control group holds the sandbox's memory: each process's own is held instead.
-    pub limits_memory: bool,
+    /// What holds the sandbox's memory.
+    pub memory: MemoryLimit,
+    /// Where its disk is mounted; without one it writes into memory.
+    pub disk: Option<&'a Path>,
 }
 
 /// What a child says before it is another program.
@@ -82,9 +91,9 @@ fn become_agent(
         let listener = network::open().step("the loopback")?;
         channel::send(parent, &Report::Opened, &[std::os::fd::AsFd::as_fd(&listener)]).step("a channel")?;
     }
-    root(plan, place.template)?;
+    root(plan, place)?;
     name("sandbox").step("the host name")?;
-    bounds(plan, place.limits_memory).step("the limits of each process")?;
+    bounds(plan, place.memory).step("the limits of each process")?;
     let agent = standard(place).step("the descriptors")?;
     // SAFETY: this process is about to become another program, and uses nothing but these.
     unsafe { close_all_but(&sorted([0, 1, 2, agent, parent.as_raw_fd()])) }.step("the descriptors")?;
@@ -94,17 +103,27 @@ fn become_agent(
     privileges::forbid_new_privileges().step("no new privileges")?;
     landlock().step("Landlock")?;
     place.filter.enter().step("the filter of system calls")?;
-    Err(execute(agent)).step("the agent")
+    Err(execute(agent, plan, place.memory)).step("the agent")
 }
 
 /// Waits until the parent has mapped the user, and becomes it.
 pub fn wait_to_be_somebody(parent: BorrowedFd<'_>) -> Result<(), Failed> {
-    match channel::receive::<String>(parent).step("a channel")? {
-        Some(_) => {}
+    let go = match channel::receive::<Go>(parent).step("a channel")? {
+        Some((go, _)) => go,
         None => return Err(Failed { step: "a channel", error: io::ErrorKind::UnexpectedEof.into() }),
-    }
+    };
     reset_signals();
-    become_user().step("the user")
+    // SAFETY: takes nothing, and concerns this process, which leads no group yet. The server's terminal is not its own then.
+    if unsafe { libc::setsid() } < 0 {
+        return Err(io::Error::last_os_error()).step("a session of its own");
+    }
+    become_user(go).step("the user")?;
+    // By now it is in its groups, which so become the root of all that it sees.
+    // SAFETY: takes a number, and concerns this thread, the only one.
+    match unsafe { libc::unshare(libc::CLONE_NEWCGROUP) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()).step("a view of control groups of its own"),
+    }
 }
 
 /// Handlers do not outlive an exec, but what is ignored stays so.
@@ -116,12 +135,14 @@ fn reset_signals() {
     }
 }
 
-fn become_user() -> io::Result<()> {
+fn become_user(go: Go) -> io::Result<()> {
     let nobody: *const libc::gid_t = std::ptr::null();
     // SAFETY: the calls take numbers; the first an empty list, which may be null. They concern this thread, the only one.
     unsafe {
-        // Forbidden to those who were mapped by somebody without rights, whose groups then stay.
-        libc::syscall(libc::SYS_setgroups, 0, nobody);
+        // Forbidden where the mapping was made without rights: the groups then stay, which are the server's own.
+        if libc::syscall(libc::SYS_setgroups, 0, nobody) != 0 && go == Go::WithoutGroups {
+            return Err(io::Error::last_os_error());
+        }
         let is_done = libc::syscall(libc::SYS_setresgid, USER, USER, USER) == 0
             && libc::syscall(libc::SYS_setresuid, USER, USER, USER) == 0;
         if is_done { Ok(()) } else { Err(io::Error::last_os_error()) }
@@ -129,21 +150,42 @@ fn become_user() -> io::Result<()> {
 }
 
 /// A copy of the template, with what is this sandbox's own.
-fn root(plan: &Plan, template: &Template) -> Result<(), Failed> {
+fn root(plan: &Plan, place: &Birthplace<'_>) -> Result<(), Failed> {
+    let template = place.template;
     mounts::part().step("mounts of its own")?;
     mounts::bind(&template.root, &template.stage).step("the root file system")?;
-    mounts::proc(&template.stage.join("proc")).step("a /proc of its own")?;
-    let files = (plan.disk / BYTES_PER_FILE).max(1_000);
-    mounts::tmpfs(&template.disk, &format!("mode=755,size={},nr_inodes={files}", plan.disk))
-        .step("a disk in memory")?;
-    for folder in OWN {
-        let own = template.disk.join(folder.replace('/', "-"));
-        let inner = if folder == "home" { own.join("sandbox") } else { own.clone() };
-        fs::create_dir_all(inner).step("a disk in memory")?;
-        mounts::bind(&own, &template.stage.join(folder)).step("a disk in memory")?;
+    let proc = template.stage.join("proc");
+    mounts::proc(&proc).step("a /proc of its own")?;
+    for hidden in HIDDEN.map(|name| proc.join(name)).iter().filter(|path| path.exists()) {
+        mounts::bind(&template.stage.join(EMPTY), hidden).step("a /proc of its own")?;
+    }
+    match place.disk {
+        Some(disk) => on_disk(plan, template, disk).step("a disk")?,
+        None => in_memory(plan, template).step("a disk in memory")?,
     }
     mounts::refuse(&template.stage.join("work"), Refuses::Devices).step("a disk in memory")?;
     mounts::pivot(&template.stage).step("the root file system")
+}
+
+/// Its folders are there, and its user's. Memory that is shared is memory.
+fn on_disk(plan: &Plan, template: &Template, disk: &Path) -> io::Result<()> {
+    for folder in OWN.into_iter().filter(|folder| *folder != SHARED) {
+        mounts::bind(&disk.join(folder), &template.stage.join(folder))?;
+    }
+    mounts::tmpfs(&template.stage.join(SHARED), &format!("mode=1777,size={}", plan.memory / 2))
+}
+
+fn in_memory(plan: &Plan, template: &Template) -> io::Result<()> {
+    let size = plan.disk_in_memory();
+    let files = (size / BYTES_PER_FILE).max(1_000);
+    mounts::tmpfs(&template.disk, &format!("mode=755,size={size},nr_inodes={files}"))?;
+    for folder in OWN {
+        let own = template.disk.join(folder.replace('/', "-"));
+        let inner = if folder == "home" { own.join("sandbox") } else { own.clone() };
+        fs::create_dir_all(inner)?;
+        mounts::bind(&own, &template.stage.join(folder))?;
+    }
+    Ok(())
 }
 
 pub fn name(name: &str) -> io::Result<()> {
@@ -152,16 +194,28 @@ pub fn name(name: &str) -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-fn bounds(plan: &Plan, limits_memory: bool) -> io::Result<()> {
+fn bounds(plan: &Plan, memory: MemoryLimit) -> io::Result<()> {
     limit(Resource::Core, 0)?;
-    limit(Resource::Descriptors, DESCRIPTORS)?;
+    limit(
+        Resource::Descriptors,
+        at_most_allowed(match memory {
+            MemoryLimit::Group => DESCRIPTORS,
+            MemoryLimit::Process => FEWER_DESCRIPTORS,
+        })?,
+    )?;
     limit(Resource::Processes, plan.processes.into())?;
     limit(Resource::LockedMemory, LOCKED)?;
     limit(Resource::MessageQueues, QUEUES)?;
-    if limits_memory {
+    if memory == MemoryLimit::Process {
         limit(Resource::Data, plan.memory)?;
+        limit(Resource::AddressSpace, ADDRESSES)?;
     }
     Ok(())
+}
+
+/// So many descriptors, or as many as this process may have at all.
+pub fn at_most_allowed(descriptors: u64) -> io::Result<u64> {
+    limits(Resource::Descriptors).map(|(_, hard)| descriptors.min(hard))
 }
 
 /// The connection as descriptor 0, nothing as 1 and 2. Gives the agent's program, which is none of the three.
@@ -200,11 +254,16 @@ fn landlock() -> io::Result<()> {
     rules.enter()
 }
 
-fn execute(agent: RawFd) -> io::Error {
+fn execute(agent: RawFd, plan: &Plan, memory: MemoryLimit) -> io::Error {
     let environment = ENVIRONMENT.map(|variable| CString::new(variable).expect("has no zero byte"));
     let mut pointers = environment.each_ref().map(|variable| variable.as_ptr()).to_vec();
     pointers.push(std::ptr::null());
-    let arguments = [c"hearth-agent".as_ptr(), std::ptr::null()];
+    // Where nothing else holds the memory of all its processes together, the agent does.
+    let limit = CString::new(format!("--memory={}", plan.memory)).expect("has no zero byte");
+    let arguments = match memory {
+        MemoryLimit::Group => [c"hearth-agent".as_ptr(), std::ptr::null(), std::ptr::null()],
+        MemoryLimit::Process => [c"hearth-agent".as_ptr(), limit.as_ptr(), std::ptr::null()],
+    };
     // SAFETY: the lists end in null, and hold strings that end in a zero; all live until this process is another program.
     unsafe {
         libc::syscall(

@@ -10,12 +10,15 @@
 //! | `init.rs` | what that process does until it is the agent |
 //! | `enclosure.rs`, `confine.rs` | a program of somebody else's between walls: its root, and what a process does until it is that program |
 //! | `template.rs` | the root file system that all sandboxes of an image copy |
+//! | `disk.rs` | what a sandbox can write to |
 //! | `mounts.rs` | mounting |
 //! | `network.rs` | a loopback with one listener |
 //! | `cgroup.rs` | limits for all processes of a sandbox together |
 //!
 //! ```text
-//! driver --Create--> spawner: makes its groups
+//! driver --Begin---> spawner: prepares itself
+//! driver <--Ready---
+//! driver --Create--> spawner: makes its groups, takes a disk
 //!                    spawner --clone3--> child: enters its groups, waits
 //!                    maps its user, says go
 //!                                        child: network, mounts, pivot, limits, capabilities, Landlock, seccomp, exec agent
@@ -28,6 +31,7 @@ mod birth;
 pub mod cgroup;
 pub mod channel;
 mod confine;
+mod disk;
 mod enclosure;
 mod init;
 mod mounts;

@@ -29,6 +29,14 @@ pub fn follow() -> io::Result<()> {
     mount(None, Path::new("/"), None, libc::MS_REC | libc::MS_SLAVE, None)
 }
 
+/// Whether no mount of this process is one of a group with others, which would see what is mounted here.
+pub fn is_apart() -> io::Result<bool> {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo")?;
+    // 36 35 98:0 / /mnt rw shared:1 - ext3 /dev/root rw
+    let shares = |line: &str| line.split(" - ").next().is_some_and(|own| own.contains(" shared:"));
+    Ok(!mounts.lines().any(shares))
+}
+
 /// Nothing is seen in either direction.
 pub fn part() -> io::Result<()> {
     mount(None, Path::new("/"), None, libc::MS_REC | libc::MS_PRIVATE, None)
@@ -41,6 +49,22 @@ pub fn bind(from: &Path, to: &Path) -> io::Result<()> {
 
 pub fn tmpfs(at: &Path, options: &str) -> io::Result<()> {
     mount(None, at, Some("tmpfs"), libc::MS_NOSUID | libc::MS_NODEV, Some(options))
+}
+
+/// What is on a device, without set-user-id bits and devices in it.
+pub fn ext4(device: &Path, at: &Path, options: &str) -> io::Result<()> {
+    mount(Some(device), at, Some("ext4"), libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOATIME, Some(options))
+}
+
+/// Lets go of what is mounted at `at`, now or when nobody uses it any more.
+pub fn end(at: &Path) -> io::Result<()> {
+    let path = text(at)?;
+    // SAFETY: both are given a string that ends in a zero and lives to the end of the call.
+    let done = unsafe { libc::umount2(path.as_ptr(), libc::UMOUNT_NOFOLLOW) };
+    checked(done.into()).or_else(|_| {
+        // SAFETY: as above.
+        checked(unsafe { libc::umount2(path.as_ptr(), libc::MNT_DETACH | libc::UMOUNT_NOFOLLOW) }.into())
+    })
 }
 
 /// A file system for device nodes.

@@ -13,7 +13,7 @@ pub struct Plan {
     /// Thousandths of a processor.
     pub millicpus: u32,
     pub processes: u32,
-    /// For all that is written, in memory.
+    /// For all that is written to files. In memory, where there are no disks, it is [`Plan::disk_in_memory`] at most.
     pub disk: u64,
     /// A folder with a root file system; the machine's own system without one.
     pub image: Option<PathBuf>,
@@ -44,8 +44,18 @@ pub struct Enclosure {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ask {
-    Create { ticket: u64, plan: Plan },
-    Enclose { ticket: u64, enclosure: Enclosure },
+    /// The first thing: the folder for disks, if there is to be one.
+    Begin {
+        disks: Option<PathBuf>,
+    },
+    Create {
+        ticket: u64,
+        plan: Plan,
+    },
+    Enclose {
+        ticket: u64,
+        enclosure: Enclosure,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +76,11 @@ pub enum Said {
         ticket: u64,
         reason: String,
     },
+    /// It makes no more, and why: another must take its place. What it has made goes on.
+    Unfit {
+        ticket: u64,
+        reason: String,
+    },
 }
 
 /// What holds sandboxes here, beside namespaces, which there is nothing without.
@@ -79,4 +94,13 @@ pub struct Facilities {
     pub landlock: Option<u32>,
     /// Each sandbox has a user that nobody else has.
     pub own_users: bool,
+    /// Why sandboxes write into memory instead of onto disks, where they do.
+    pub without_disks: Option<String>,
+}
+
+impl Plan {
+    /// So much less than all that a full disk is an error before it is the end of a program.
+    pub fn disk_in_memory(&self) -> u64 {
+        self.disk.min(self.memory / 2)
+    }
 }

@@ -4,19 +4,21 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::birth::{Born, Users, bear};
+use super::birth::{Born, Users, aside, bear};
 use super::cgroup::{Controller, Hierarchies};
 use super::confine::{self, Cell};
+use super::disk::{self, Disk, Disks};
 use super::init::{self, Birthplace};
 use super::plan::{Ask, Enclosure, Facilities, Network, Plan, Said};
 use super::template::{Template, Workshop};
 use super::{Failed, Step, channel, enclosure, mounts};
 use crate::landlock::Abi;
-use crate::seccomp::{self, Filter};
+use crate::process;
+use crate::seccomp::{self, Filter, MemoryLimit};
 use crate::slices::put_first;
 
 /// The programs that every sandbox brings along.
@@ -34,11 +36,19 @@ struct Spawner {
     /// By the files and devices in it.
     enclosures: HashMap<(Vec<PathBuf>, Vec<PathBuf>), Template>,
     hierarchies: Hierarchies,
+    /// What holds the memory of sandboxes.
+    memory: MemoryLimit,
     users: Users,
     filter: Filter,
     /// For enclosures.
     monitor_filter: Filter,
     agent: OwnedFd,
+    /// Or why there are none.
+    disks: Result<Disks, String>,
+    /// By the first process of the sandbox that has it.
+    used: Vec<(OwnedFd, Disk)>,
+    /// The size that one is to be ready of.
+    wanted: Option<u64>,
 }
 
 /// Serves a driver over `driver` until it closes its end.
@@ -46,36 +56,108 @@ struct Spawner {
 /// Must be called by a process that has only ever had one thread, and does nothing else: its mounts become its own, and its
 /// children are not waited for.
 pub fn serve(driver: BorrowedFd<'_>, programs: Programs) -> io::Result<()> {
-    let mut spawner = match Spawner::prepare(programs) {
+    let disks = match channel::receive::<Ask>(driver)? {
+        Some((Ask::Begin { disks }, _)) => disks,
+        Some(_) => return Err(io::ErrorKind::InvalidData.into()),
+        None => return Ok(()),
+    };
+    let mut spawner = match Spawner::prepare(programs, disks.as_deref()) {
         Ok(spawner) => spawner,
         Err(failed) => return channel::send(driver, &Said::Unable { reason: failed.to_string() }, &[]),
     };
     channel::send(driver, &Said::Ready(spawner.facilities()), &[])?;
-    while let Some((ask, fds)) = channel::receive::<Ask>(driver)? {
-        match ask {
-            Ask::Enclose { ticket, enclosure } => match spawner.enclose(&enclosure, &fds) {
-                Ok(born) => {
-                    let mut fds = vec![born.pidfd.as_fd()];
-                    fds.extend(born.opened.as_ref().map(AsFd::as_fd));
-                    channel::send(driver, &Said::Created { ticket, pid: born.pid }, &fds)?;
-                }
-                Err(failed) => channel::send(driver, &Said::Failed { ticket, reason: failed.to_string() }, &[])?,
-            },
-            Ask::Create { ticket, plan } => match spawner.create(&plan) {
-                Ok((born, connection)) => {
-                    let mut fds = vec![connection.as_fd(), born.pidfd.as_fd()];
-                    fds.extend(born.opened.as_ref().map(AsFd::as_fd));
-                    channel::send(driver, &Said::Created { ticket, pid: born.pid }, &fds)?;
-                }
-                Err(failed) => channel::send(driver, &Said::Failed { ticket, reason: failed.to_string() }, &[])?,
-            },
-        }
+    while spawner.wait(driver)? {
+        let Some((ask, fds)) = channel::receive::<Ask>(driver)? else { break };
+        spawner.answer(driver, ask, &fds)?;
     }
     Ok(())
 }
 
+/// What the driver is told, and the descriptors that go with it.
+type Answer = (Said, Vec<OwnedFd>);
+
 impl Spawner {
-    fn prepare(programs: Programs) -> Result<Self, Failed> {
+    /// Until the driver says something. Meanwhile it lets go of disks whose sandboxes have ended, and makes one ahead. False
+    /// when it need not go on.
+    fn wait(&mut self, driver: BorrowedFd<'_>) -> io::Result<bool> {
+        loop {
+            let is_idle = !self.wants_disk();
+            let mut polled: Vec<_> = [driver.as_raw_fd()]
+                .into_iter()
+                .chain(self.used.iter().map(|(process, _)| process.as_raw_fd()))
+                .map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 })
+                .collect();
+            let count = polled.len() as libc::nfds_t;
+            // SAFETY: the call writes to as many entries as there are, which live to its end.
+            let found = unsafe { libc::poll(polled.as_mut_ptr(), count, if is_idle { -1 } else { 0 }) };
+            match found {
+                0 => self.prepare_disk(),
+                1.. => {
+                    for at in (1..polled.len()).rev().filter(|at| polled[*at].revents != 0) {
+                        self.let_go(at - 1);
+                    }
+                    if polled[0].revents != 0 {
+                        return Ok(true);
+                    }
+                }
+                _ => {
+                    let error = io::Error::last_os_error();
+                    if error.kind() != io::ErrorKind::Interrupted {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The disk of a sandbox that has ended. Elsewhere: it may take as long as its last writes.
+    fn let_go(&mut self, at: usize) {
+        let (_process, disk) = self.used.swap_remove(at);
+        // SAFETY: a spawner has one thread, and its children are reaped by the kernel. Without another process the disk stays
+        // for as long as this one.
+        let _ = unsafe { aside(move || disk.end()) };
+    }
+
+    fn wants_disk(&self) -> bool {
+        match (&self.disks, self.wanted) {
+            (Ok(disks), Some(size)) => !disks.has_ready(size),
+            _ => false,
+        }
+    }
+
+    fn prepare_disk(&mut self) {
+        let (Ok(disks), Some(size)) = (&mut self.disks, self.wanted) else { return };
+        if disks.prepare(size).is_err() {
+            // The next sandbox is told why.
+            self.wanted = None;
+        }
+    }
+
+    fn answer(&mut self, driver: BorrowedFd<'_>, ask: Ask, fds: &[OwnedFd]) -> io::Result<()> {
+        let (said, fds) = match ask {
+            Ask::Begin { .. } => return Ok(()),
+            Ask::Enclose { ticket, enclosure } => said(ticket, self.enclose(&enclosure, fds).map(|born| (born, None))),
+            Ask::Create { ticket, .. } if !self.is_sound() => {
+                (Said::Unfit { ticket, reason: "a device of its template is none any more".to_owned() }, Vec::new())
+            }
+            Ask::Create { ticket, plan } => said(ticket, self.create(&plan).map(|(born, agent)| (born, Some(agent)))),
+        };
+        channel::send(driver, &said, &fds.iter().map(AsFd::as_fd).collect::<Vec<_>>())
+    }
+}
+
+fn said(ticket: u64, made: Result<(Born, Option<OwnedFd>), Failed>) -> Answer {
+    match made {
+        Ok((born, agent)) => {
+            let fds = agent.into_iter().chain([born.pidfd]).chain(born.opened).collect();
+            (Said::Created { ticket, pid: born.pid }, fds)
+        }
+        Err(failed) => (Said::Failed { ticket, reason: failed.to_string() }, Vec::new()),
+    }
+}
+
+impl Spawner {
+    fn prepare(programs: Programs, disks: Option<&Path>) -> Result<Self, Failed> {
         if !seccomp::is_there() {
             return Err(Failed { step: "the filter of system calls", error: io::ErrorKind::Unsupported.into() });
         }
@@ -84,20 +166,44 @@ impl Spawner {
         let agent = program(programs.agent).step("the agent's program")?;
         // Before the mounts: they hide nothing of the control groups, but need not be asked through.
         let hierarchies = Hierarchies::find();
+        let memory = match hierarchies.holds(Controller::Memory) {
+            true => MemoryLimit::Group,
+            false => MemoryLimit::Process,
+        };
+        one_thread().step("a process with one thread")?;
+        // Before the mounts, which may cover it.
+        let folder = disks.map_or_else(|| Err(io::Error::other("no folder was named for them")), disk::open_folder);
         let users = enter_own_mounts()?;
+        if !mounts::is_apart().step("mounts of its own")? {
+            return Err(Failed { step: "mounts of its own", error: io::ErrorKind::Other.into() });
+        }
+        let workshop = Workshop::new(programs.typescript)?;
+        let disks = match users {
+            Users::Unused { .. } => folder.and_then(|folder| Disks::new(folder, &workshop.folder)),
+            Users::Own { .. } => Err(io::Error::other("the server is not root")),
+        };
         let mut spawner = Self {
-            workshop: Workshop::new(programs.typescript)?,
+            workshop,
             templates: HashMap::new(),
             enclosures: HashMap::new(),
             hierarchies,
+            memory,
             users,
-            filter: Filter::for_sandbox(),
+            filter: Filter::for_sandbox(memory),
             monitor_filter: Filter::for_monitor(),
             agent,
+            disks: disks.map_err(|error| error.to_string()),
+            used: Vec::new(),
+            wanted: None,
         };
         // What most sandboxes have; and whether it can be had at all is told at once.
         spawner.template(&None, Network::Loopback)?;
         Ok(spawner)
+    }
+
+    /// Whether what it has prepared is as it was.
+    fn is_sound(&self) -> bool {
+        self.templates.values().all(Template::is_sound)
     }
 
     fn facilities(&self) -> Facilities {
@@ -106,6 +212,7 @@ impl Spawner {
             without_limits: self.hierarchies.missing.clone(),
             landlock: Abi::of_kernel().ok().map(|abi| abi.0),
             own_users: matches!(self.users, Users::Unused { .. }),
+            without_disks: self.disks.as_ref().err().cloned(),
         }
     }
 
@@ -123,20 +230,38 @@ impl Spawner {
         let (ours, theirs) = UnixStream::pair().step("the agent's connection")?;
         let (ours, theirs) = (OwnedFd::from(ours), OwnedFd::from(theirs));
         let groups = self.hierarchies.groups(std::process::id(), &plan.name);
+        let owner = self.users.take();
+        let disk = self.disk(plan, (owner.user, owner.group)).step("a disk")?;
         let place = Birthplace {
             template: &template,
             filter: &self.filter,
             agent: &self.agent,
             connection: &theirs,
-            limits_memory: !self.hierarchies.holds(Controller::Memory),
+            memory: self.memory,
+            disk: disk.as_ref().map(|disk| disk.at.as_path()),
         };
-        let born = bear(plan, &groups, &mut self.users, |parent| init::run(plan, &place, parent))?;
+        let born = match bear(plan, &groups, owner, |parent| init::run(plan, &place, parent)) {
+            Ok(born) => born,
+            Err(failed) => {
+                disk.into_iter().for_each(Disk::end);
+                return Err(failed);
+            }
+        };
+        if let Some(disk) = disk {
+            self.used.push((born.pidfd.try_clone().step("a descriptor")?, disk));
+        }
         // Among the sandbox's own, where the group that they are in has no more for that. Without one it would come before
         // everybody, with as much to do as its programs make it.
         if self.hierarchies.holds(Controller::Cpu) {
             put_first(born.pid);
         }
         Ok((born, ours))
+    }
+
+    fn disk(&mut self, plan: &Plan, owner: (u32, u32)) -> io::Result<Option<Disk>> {
+        let Ok(disks) = &mut self.disks else { return Ok(None) };
+        self.wanted = Some(plan.disk);
+        disks.take(plan.disk, owner).map(Some)
     }
 
     fn enclose(&mut self, enclosure: &Enclosure, fds: &[OwnedFd]) -> Result<Born, Failed> {
@@ -151,13 +276,17 @@ impl Spawner {
         };
         let plan = &enclosure.plan;
         let groups = self.hierarchies.groups(std::process::id(), &plan.name);
-        let cell = Cell {
-            root: &root,
-            filter: &self.monitor_filter,
-            fds,
-            limits_memory: !self.hierarchies.holds(Controller::Memory),
-        };
-        bear(plan, &groups, &mut self.users, |parent| confine::run(enclosure, &cell, parent))
+        let cell =
+            Cell { root: &root, filter: &self.monitor_filter, fds, limits_memory: self.memory == MemoryLimit::Process };
+        bear(plan, &groups, self.users.take(), |parent| confine::run(enclosure, &cell, parent))
+    }
+}
+
+/// Children are copies of this process, and only of this thread: another one's locks would stay taken in them for ever.
+fn one_thread() -> io::Result<()> {
+    match process::threads(std::process::id()).count() {
+        1 => Ok(()),
+        count => Err(io::Error::other(format!("it has {count}"))),
     }
 }
 

@@ -7,7 +7,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::{OpenOptionsExt, symlink};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use super::mounts::{self, Refuses};
@@ -47,15 +47,21 @@ const HOSTS: &str = "127.0.0.1 localhost sandbox\n::1 localhost\n";
 const RESOLV: &str = "# No network.\n";
 const NSSWITCH: &str = "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n";
 
-const DEVICES: [&str; 6] = ["full", "null", "random", "tty", "urandom", "zero"];
+/// Names and numbers.
+const DEVICES: [(&str, u32, u32); 6] =
+    [("full", 1, 7), ("null", 1, 3), ("random", 1, 8), ("tty", 5, 0), ("urandom", 1, 9), ("zero", 1, 5)];
 /// Folders that each sandbox fills for itself.
 pub const OWN: [&str; 4] = ["work", "tmp", "home", "dev/shm"];
+/// Among them: memory that programs share by names.
+pub const SHARED: &str = "dev/shm";
 /// Where the programs lie that Hearth brings along.
 const PROGRAMS: &str = ".hearth";
+/// A file in which there is nothing, and which covers others.
+pub const EMPTY: &str = ".hearth/empty";
 
 /// Where templates lie in the spawner's namespace, and where a child puts its root together.
 pub struct Workshop {
-    folder: PathBuf,
+    pub folder: PathBuf,
     typescript: &'static [u8],
     count: usize,
 }
@@ -111,7 +117,11 @@ impl Workshop {
         let root = self.folder.join(self.count.to_string());
         fs::create_dir(&root).step("a folder for the root file system")?;
         mounts::tmpfs(&root, "mode=755,size=16m").step("a root file system in memory")?;
-        Ok(root)
+        // Everything below is made in it: were it not there, it would be made on the machine.
+        match is_mount(&root) {
+            true => Ok(root),
+            false => Err(Failed { step: "a root file system in memory", error: io::ErrorKind::NotFound.into() }),
+        }
     }
 
     /// Nobody writes to it from now on.
@@ -187,16 +197,22 @@ fn programs(root: &Path, typescript: &[u8]) -> io::Result<()> {
     let folder = root.join(PROGRAMS);
     fs::create_dir(&folder)?;
     let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o755).open(folder.join("typescript"))?;
-    file.write_all(typescript)
+    file.write_all(typescript)?;
+    new_file(&root.join(EMPTY))
+}
+
+/// An empty file where there is nothing yet. What is there is never opened, let alone emptied: it may be bound from elsewhere.
+pub fn new_file(at: &Path) -> io::Result<()> {
+    File::create_new(at).map(drop)
 }
 
 fn devices(root: &Path) -> io::Result<()> {
     let dev = root.join("dev");
     fs::create_dir_all(&dev)?;
-    for name in DEVICES {
+    for (name, major, minor) in DEVICES {
         let there = dev.join(name);
-        File::create(&there)?;
-        mounts::bind(&Path::new("/dev").join(name), &there)?;
+        new_file(&there)?;
+        device(&Path::new("/dev").join(name), Some(libc::makedev(major, minor)), &there)?;
     }
     for (name, target) in [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")] {
         symlink(target, dev.join(name))?;
@@ -218,12 +234,54 @@ pub fn bind_to(here: &Path, there: &Path, refuses: Refuses) -> io::Result<()> {
     mounts::refuse(there, refuses)
 }
 
+/// The machine's own node, which must be a device, and that one where a number is named: a file in its place would be
+/// shared by all sandboxes.
+pub fn device(here: &Path, number: Option<libc::dev_t>, there: &Path) -> io::Result<()> {
+    let flags = libc::O_PATH | libc::O_NOFOLLOW;
+    let node = fs::OpenOptions::new().read(true).custom_flags(flags).open(here)?;
+    let meta = node.metadata()?;
+    if !meta.file_type().is_char_device() || number.is_some_and(|number| number != meta.rdev()) {
+        return Err(io::Error::other(format!("{} is not the device that it must be", here.display())));
+    }
+    mounts::bind(Path::new(&format!("/proc/self/fd/{}", node.as_raw_fd())), there)
+}
+
+impl Template {
+    /// Whether its devices are what they were bound from; a machine's own may be replaced while we run.
+    pub fn is_sound(&self) -> bool {
+        DEVICES.iter().all(|(name, major, minor)| {
+            let meta = fs::symlink_metadata(self.root.join("dev").join(name));
+            meta.is_ok_and(|meta| meta.file_type().is_char_device() && meta.rdev() == libc::makedev(*major, *minor))
+        })
+    }
+}
+
 fn open_path(path: &Path) -> io::Result<OwnedFd> {
     fs::OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(path).map(OwnedFd::from)
 }
 
 fn is_mount(path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
     let device = |path: &Path| fs::metadata(path).map(|meta| meta.dev()).ok();
     path.parent().is_some_and(|parent| device(path) != device(parent))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_device_is_not_bound_as_one_and_what_is_there_is_not_emptied() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, there) = (folder.path().join("null"), folder.path().join("there"));
+        fs::write(&file, "content").unwrap();
+        let error = device(&file, Some(libc::makedev(1, 3)), &there).unwrap_err();
+        assert!(error.to_string().contains("not the device"), "{error}");
+        symlink("/dev/null", folder.path().join("link")).unwrap();
+        assert!(device(&folder.path().join("link"), None, &there).is_err(), "links are not followed");
+        let other = device(Path::new("/dev/zero"), Some(libc::makedev(1, 3)), &there).unwrap_err();
+        assert!(other.to_string().contains("not the device"), "{other}");
+        assert_eq!(new_file(&file).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_to_string(&file).unwrap(), "content");
+    }
 }

@@ -43,6 +43,15 @@ pub enum UnixSockets {
     Forbidden,
 }
 
+/// What holds the memory of a sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryLimit {
+    /// A control group: whatever its processes get is counted.
+    Group,
+    /// Limits of each process alone: what these do not count must not be had.
+    Process,
+}
+
 // === impl Filter ===
 
 impl Filter {
@@ -63,8 +72,8 @@ impl Filter {
 
     /// For an agent in a sandbox, and the programs that it starts. `clone3` is not there, as on an old kernel: its arguments
     /// cannot be looked at, those of `clone` can.
-    pub fn for_sandbox() -> Self {
-        Self { layers: vec![Layer { program: program::compile(sandbox::rules()), flags: 0 }] }
+    pub fn for_sandbox(limit: MemoryLimit) -> Self {
+        Self { layers: vec![Layer { program: program::compile(sandbox::rules(limit)), flags: 0 }] }
     }
 
     /// For the monitor of a virtual machine.

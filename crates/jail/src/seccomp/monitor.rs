@@ -5,14 +5,14 @@
 use libc::*;
 
 use super::program::{Check, Half, Must, Rules, Verdict};
-use super::{family, sandbox, stream_or_datagram};
+use super::{MemoryLimit, family, sandbox, stream_or_datagram};
 
 const THREAD: u32 = (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD) as u32;
 const NAMESPACES: u32 =
     (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET) as u32;
 
 pub(super) fn rules() -> Rules {
-    let Rules { first, mut rules } = sandbox::rules();
+    let Rules { first, mut rules } = sandbox::rules(MemoryLimit::Group);
     rules.retain(|(call, _)| !WITHOUT.contains(call) && !OLD_WITHOUT.contains(call));
     let thread = Check { argument: 0, half: Half::Lower, mask: THREAD | NAMESPACES, must: Must::BeOneOf(vec![THREAD]) };
     rules.extend([

@@ -5,15 +5,15 @@
 use libc::*;
 
 use super::program::{Check, Half, Must, Rules, Verdict};
-use super::{all, family, is, stream_or_datagram};
+use super::{MemoryLimit, all, family, is, stream_or_datagram};
 
 /// That a new process gets no namespace of its own. The bits are those of `clone`; that of `CLONE_NEWTIME` is part of the
 /// signal's number there.
 const NAMESPACES: u32 =
     (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET) as u32;
 
-pub(super) fn rules() -> Rules {
-    let first = vec![SYS_read, SYS_write, SYS_futex, SYS_close, SYS_mmap, SYS_openat, SYS_epoll_pwait];
+pub(super) fn rules(limit: MemoryLimit) -> Rules {
+    let mut first = vec![SYS_read, SYS_write, SYS_futex, SYS_close, SYS_mmap, SYS_openat, SYS_epoll_pwait];
     let mut rules: Vec<(c_long, Verdict)> = all(FILES)
         .chain(all(MEMORY))
         .chain(all(PROCESSES))
@@ -38,8 +38,28 @@ pub(super) fn rules() -> Rules {
         (SYS_io_uring_setup, Verdict::Refuse(ENOSYS)),
     ]);
     rules.push((SYS_socket, Verdict::Where(vec![family(&[AF_UNIX, AF_INET, AF_INET6]), stream_or_datagram()])));
+    if limit == MemoryLimit::Process {
+        first.retain(|call| *call != SYS_mmap);
+        rules.retain(|(call, _)| !UNCOUNTED.contains(call));
+        rules.extend(counted());
+    }
     Rules { first, rules }
 }
+
+/// Where the limit of each process is all that holds memory, nothing may get any that is counted for no process: memory
+/// that is shared and nameless, segments and queues of System V, buffers of sockets beyond their ordinary size.
+fn counted() -> impl Iterator<Item = (c_long, Verdict)> {
+    let shared = (MAP_SHARED | MAP_ANONYMOUS) as u32;
+    let no_shared = Check { argument: 3, half: Half::Lower, mask: shared, must: Must::BeNoneOf(vec![shared]) };
+    let sizes = [SO_SNDBUF, SO_RCVBUF, SO_SNDBUFFORCE, SO_RCVBUFFORCE].map(|option| option as u32).to_vec();
+    let no_sizes = Check { argument: 2, half: Half::Lower, mask: u32::MAX, must: Must::BeNoneOf(sizes) };
+    let refused = [SYS_memfd_create, SYS_shmget, SYS_msgget].map(|call| (call, Verdict::Refuse(ENOSYS)));
+    let checked = [(SYS_mmap, Verdict::Where(vec![no_shared])), (SYS_setsockopt, Verdict::Where(vec![no_sizes]))];
+    refused.into_iter().chain(checked)
+}
+
+/// What [`counted`] gives other rules.
+const UNCOUNTED: [c_long; 5] = [SYS_memfd_create, SYS_shmget, SYS_msgget, SYS_mmap, SYS_setsockopt];
 
 #[rustfmt::skip]
 const FILES: &[c_long] = &[

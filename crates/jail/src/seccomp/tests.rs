@@ -56,7 +56,7 @@ fn a_main_cell_may_connect_to_the_cells_of_cordons() {
 
 #[test]
 fn programs_run_in_a_sandbox_and_get_no_namespaces() {
-    inside(Filter::for_sandbox(), || {
+    inside(Filter::for_sandbox(MemoryLimit::Group), || {
         let run = |program: &str| std::process::Command::new("/bin/sh").args(["-c", program]).output().unwrap();
         assert_eq!(run("echo hi | cat").stdout, b"hi\n");
         assert!(!run("exec unshare --user true").status.success());
@@ -85,7 +85,11 @@ fn what_only_attackers_of_the_kernel_need_is_in_no_profile() {
         libc::SYS_fanotify_init, libc::SYS_vhangup, libc::SYS_nfsservctl, libc::SYS_lookup_dcookie,
         libc::SYS_move_pages, libc::SYS_migrate_pages, libc::SYS_process_madvise, libc::SYS_memfd_secret,
     ];
-    let profiles = [cell::rules(1, UnixSockets::Allowed), sandbox::rules()];
+    let profiles = [
+        cell::rules(1, UnixSockets::Allowed),
+        sandbox::rules(MemoryLimit::Group),
+        sandbox::rules(MemoryLimit::Process),
+    ];
     for rules in &profiles {
         for call in never {
             assert!(rules.rules.iter().all(|(allowed, _)| *allowed != call), "{call}");
@@ -95,4 +99,44 @@ fn what_only_attackers_of_the_kernel_need_is_in_no_profile() {
     for call in [libc::SYS_execve, libc::SYS_execveat, libc::SYS_kill, libc::SYS_bind, libc::SYS_listen] {
         assert!(!of_a_cell.contains(&call), "{call}");
     }
+}
+
+/// What the kernel gives for it, and lets go of again.
+fn mapped(flags: libc::c_int) -> io::Result<()> {
+    const SIZE: usize = 4_096;
+    // SAFETY: new memory at a place that the kernel chooses; it is unmapped before anything else happens.
+    unsafe {
+        let at = libc::mmap(std::ptr::null_mut(), SIZE, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+        if at == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        libc::munmap(at, SIZE);
+    }
+    Ok(())
+}
+
+#[test]
+fn memory_that_is_counted_for_no_process_is_refused_where_only_processes_are_limited() {
+    let shared = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
+    inside(Filter::for_sandbox(MemoryLimit::Group), move || mapped(shared).unwrap());
+    inside(Filter::for_sandbox(MemoryLimit::Process), move || {
+        mapped(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS).unwrap();
+        assert_eq!(mapped(shared).unwrap_err().raw_os_error(), Some(libc::EPERM));
+        // SAFETY: the calls take numbers and a name that ends in a zero; none of them may succeed.
+        let refused = unsafe {
+            [
+                libc::memfd_create(c"x".as_ptr(), 0),
+                libc::shmget(libc::IPC_PRIVATE, 4_096, 0o600),
+                libc::msgget(libc::IPC_PRIVATE, 0o600),
+            ]
+        };
+        assert_eq!(refused, [-1; 3]);
+        let (socket, _other) = UnixStream::pair().unwrap();
+        let option = |option, size: libc::c_int| {
+            let size = (&raw const size).cast();
+            // SAFETY: the call reads one number, which is as long as is said and lives to its end.
+            unsafe { libc::setsockopt(std::os::fd::AsRawFd::as_raw_fd(&socket), libc::SOL_SOCKET, option, size, 4) }
+        };
+        assert_eq!([option(libc::SO_SNDBUF, 10 << 20), option(libc::SO_PASSCRED, 1)], [-1, 0]);
+    });
 }

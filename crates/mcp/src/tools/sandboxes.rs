@@ -61,6 +61,9 @@ struct CreateSandbox {
     /// Memory in MiB; 512 if left out.
     #[schemars(range(min = 32, max = 8192))]
     memory_mib: Option<u64>,
+    /// Disk in MiB, for files; 2048 if left out.
+    #[schemars(range(min = 16, max = 20480))]
+    disk_mib: Option<u64>,
     /// CPUs; 1 if left out.
     #[schemars(range(min = 1, max = 16))]
     vcpu_count: Option<u16>,
@@ -105,6 +108,7 @@ struct Destroyed {
 /// What the sandboxes themselves call these arguments.
 const NAMES: &[(&str, &str)] = &[
     ("memory", "memory_mib"),
+    ("disk", "disk_mib"),
     ("cpus", "vcpu_count"),
     ("network", "allowed_hosts"),
     ("idle_timeout", "idle_timeout_ms"),
@@ -121,7 +125,7 @@ async fn create_sandbox(call: Call, arguments: CreateSandbox) -> Result<Given<Sa
 
 /// What is not said is as the operator has it.
 fn config(defaults: SandboxConfigBuilder, arguments: CreateSandbox) -> Result<SandboxConfig, ToolError> {
-    let CreateSandbox { memory_mib, vcpu_count, image, env, network, allowed_hosts, idle_timeout_ms, ttl_ms } =
+    let CreateSandbox { memory_mib, disk_mib, vcpu_count, image, env, network, allowed_hosts, idle_timeout_ms, ttl_ms } =
         arguments;
     let network = match (network, allowed_hosts) {
         (Some(Network::Full), None) => NetworkPolicy::Full,
@@ -135,6 +139,9 @@ fn config(defaults: SandboxConfigBuilder, arguments: CreateSandbox) -> Result<Sa
     if let Some(memory) = memory_mib {
         // More than can be written down is more than can be had.
         builder = builder.memory(ByteSize(memory.saturating_mul(1024 * 1024)));
+    }
+    if let Some(disk) = disk_mib {
+        builder = builder.disk(ByteSize(disk.saturating_mul(1024 * 1024)));
     }
     if let Some(cpus) = vcpu_count {
         builder = builder.cpus(cpus);

@@ -5,3 +5,4 @@ mod greeting;
 pub mod gvisor;
 pub mod microvm;
 pub mod process;
+mod removal;

@@ -62,6 +62,10 @@ impl Stage {
         match word {
             "echo" => self.write(Stream::Stdout, format!("{rest}\n").into_bytes()),
             "warn" => self.write(Stream::Stderr, format!("{rest}\n").into_bytes()),
+            "fail" => {
+                self.write(Stream::Stderr, format!("{rest}\n").into_bytes());
+                return Some(exit(1));
+            }
             "exit" => return Some(exit(number() as u8)),
             "die" => return Some(Ending { end: End::Killed { signal: Signal(number() as u8) }, truncated: false }),
             "sleep" => sleep(Duration::from_secs_f64(number())).await,

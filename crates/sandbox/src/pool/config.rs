@@ -19,6 +19,8 @@ pub struct PoolConfig {
     /// Images beside `host`: folders with a root file system.
     pub images: BTreeMap<ImageName, PathBuf>,
     pub pooling: Pooling,
+    /// Whether there may be sandboxes whose limits are not held for all their processes together. Default: there may.
+    pub limits: Limits,
     /// Sandboxes to have ready, of each shape that is kept warm. Default 3. Each costs its interpreters' memory: about
     /// 17 MB with python and node.
     pub min_size: usize,
@@ -54,12 +56,22 @@ pub enum Pooling {
     Off,
 }
 
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Limits {
+    /// What can be held here is held; what not is told.
+    #[default]
+    Available,
+    /// Without all of them there are no sandboxes.
+    Required,
+}
+
 impl PoolConfig {
     pub fn new(drivers: Drivers) -> Self {
         Self {
             drivers,
             images: BTreeMap::new(),
             pooling: Pooling::On,
+            limits: Limits::Available,
             min_size: 3,
             max_concurrent_boots: 2,
             max_cold_boots: 8,

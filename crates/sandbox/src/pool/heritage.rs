@@ -57,7 +57,7 @@ impl SandboxPool {
         let owner = kept.session.clone().map_or(Caller::Admin, |name| Caller::Session(SessionId::new(name)));
         // Until there is a unit, nobody else counts its end.
         let resumed = self.resumed(kept, descriptors).inspect_err(|_| ledger.destroyed())?;
-        Ok((owner, Sandbox::resume(resumed, &self.shared.exits)?))
+        Ok((owner, Sandbox::resume(resumed, self.shared.exits.clone())?))
     }
 
     fn resumed(&self, kept: KeptSandbox, descriptors: Vec<OwnedFd>) -> Result<Resumed, AdoptError> {
@@ -74,6 +74,7 @@ impl SandboxPool {
             driver: driver.name(),
             image: config.image.clone(),
             memory: config.memory,
+            disk: config.disk,
             cpus: config.cpus,
             network: config.network.shape(),
         };

@@ -9,6 +9,7 @@ use tokio::time::timeout;
 use super::Exit;
 use super::head::{self, Asked};
 use crate::driver::ByteStream;
+use crate::hint::Hint;
 
 /// How long a program may take to say what it wants.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -37,8 +38,10 @@ async fn serve(connection: &mut Box<dyn ByteStream>, exit: &Exit) -> std::io::Re
     let mut server = match exit.dialer.dial(&authority).await {
         Ok(server) => server,
         Err(error) => {
+            if let FetchError::Denied(denied) = &error {
+                return denied_by(connection, exit, &denied.host).await;
+            }
             let status = match error {
-                FetchError::Denied(_) => "403 Forbidden",
                 FetchError::Url { .. } => "400 Bad Request",
                 _ => "502 Bad Gateway",
             };
@@ -70,6 +73,13 @@ async fn read_head(connection: &mut Box<dyn ByteStream>) -> std::io::Result<(Vec
             return Err(std::io::ErrorKind::UnexpectedEof.into());
         }
     }
+}
+
+/// Says what would help, and remembers it for the result of whatever asked.
+pub(super) async fn denied_by(connection: &mut Box<dyn ByteStream>, exit: &Exit, host: &str) -> std::io::Result<()> {
+    exit.refusals.note(host, exit.reach);
+    let hint = Hint::Refused { host: host.to_owned(), reach: exit.reach };
+    refuse(connection, "403 Forbidden", &hint.to_string()).await
 }
 
 pub(super) async fn refuse(connection: &mut Box<dyn ByteStream>, status: &str, reason: &str) -> std::io::Result<()> {

@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::Exit;
-use super::carry::refuse;
+use super::carry::{denied_by, refuse};
 use super::head::PackageRequest;
 use super::registry::{Item, Registries, Registry};
 use super::shelf::{Parcel, Shelf};
@@ -90,7 +90,7 @@ impl Mirror {
     ) -> std::io::Result<()> {
         let PackageRequest { registry, path, accept, method } = asked;
         if !self.registries.allowed(*registry, &exit.policy) {
-            return refuse(connection, "403 Forbidden", "this registry is not on the list of hosts").await;
+            return denied_by(connection, exit, &self.registries.hosts(*registry)).await;
         }
         if method != "GET" {
             return refuse(connection, "405 Method Not Allowed", "packages can be fetched here, and nothing else")

@@ -91,6 +91,16 @@ impl Registries {
         all.into_iter().all(|url| origin(url).is_some_and(|(host, port)| policy.before_lookup(host, port).is_ok()))
     }
 
+    /// What must be on a list for the registry, for people.
+    pub(super) fn hosts(&self, registry: Registry) -> String {
+        let all = match registry {
+            Registry::Pypi => vec![&self.pypi, &self.pypi_files],
+            Registry::Npm => vec![&self.npm],
+        };
+        let names: Vec<_> = all.into_iter().filter_map(|url| origin(url)).map(|(host, _)| host).collect();
+        names.join(" or ")
+    }
+
     pub(super) fn env(&self, policy: &EgressPolicy) -> BTreeMap<String, String> {
         let allowed = Registry::ALL.into_iter().filter(|registry| self.allowed(*registry, policy));
         allowed.flat_map(Registry::env).map(|(name, value)| (name.to_owned(), value)).collect()
@@ -146,6 +156,14 @@ impl Registries {
 fn is_plain(part: &str) -> bool {
     let is_name = |b: u8| b.is_ascii_alphanumeric() || b"._-@+~!".contains(&b);
     !part.is_empty() && !part.starts_with('.') && part.bytes().all(is_name)
+}
+
+/// Without a network installers are to fail at once: they ask the stand-ins, if there are such, which refuse, and do not try
+/// again.
+pub(super) fn without_network(has_stand_ins: bool) -> BTreeMap<String, String> {
+    let once = [("PIP_RETRIES", "0"), ("npm_config_fetch_retries", "0")].map(|(name, value)| (name, value.to_owned()));
+    let stand_ins = Registry::ALL.into_iter().filter(|_| has_stand_ins).flat_map(Registry::env);
+    stand_ins.chain(once).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn origin(url: &str) -> Option<(&str, u16)> {

@@ -136,8 +136,13 @@ async fn without_a_list_nothing_leads_out() {
     let drivers = Drivers::new(Arc::new(driver.clone()), []);
     let pool = SandboxPool::new(PoolConfig { pooling: Pooling::Off, ..PoolConfig::new(drivers) });
     let sandbox = pool.acquire(&SandboxConfig::default()).await.unwrap();
-    assert!(driver.dial_out(sandbox.id()).await.is_none());
-    assert_eq!(sandbox.exec(ExecRequest::shell("env HTTPS_PROXY")).await.unwrap().stdout, "\n");
+    let mut connection = driver.dial_out(sandbox.id()).await.unwrap();
+    connection.write_all(b"CONNECT pypi.org:443 HTTP/1.1\r\n\r\n").await.unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("no network"), "{answer}");
+    // Installers try once.
+    assert_eq!(sandbox.exec(ExecRequest::shell("env PIP_RETRIES")).await.unwrap().stdout, "0\n");
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! One sandbox, left to the next program and taken over there. It is left when nothing runs in it that somebody waits for;
 //! jobs and interpreters go on meanwhile, and what they say waits in the stream.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
@@ -13,7 +14,7 @@ use crate::error::SandboxError;
 use crate::heritage::{Bequest, KeptConfig, KeptNetwork, KeptSandbox};
 use crate::jobs::Jobs;
 use crate::network::NetworkPolicy;
-use crate::proxy::{Exits, Proxy};
+use crate::proxy::Exits;
 use crate::unit::Unit;
 
 /// Between two looks whether it is quiet.
@@ -44,14 +45,14 @@ impl Sandbox {
         }
         let agent = self.unit.agent().leave(&self.jobs.calls()).await?;
         let mut left = self.unit.leave()?;
-        if let Some(door) = self.proxy.as_ref().and_then(Proxy::door) {
-            left.descriptors.push(door.try_clone().ok()?);
+        if let Some(door) = self.door() {
+            left.descriptors.push(door.ok()?);
         }
         let kept = KeptSandbox {
             id: self.id().to_string(),
             session: None,
             driver: self.shape().driver.to_string(),
-            config: (&self.config).into(),
+            config: (&*self.config()).into(),
             created_at: self.created_at.0,
             age: self.age(),
             idle: self.idle(),
@@ -71,21 +72,23 @@ impl Sandbox {
     }
 
     /// On the current runtime.
-    pub(crate) fn resume(resumed: Resumed, exits: &Exits) -> Result<Self, SandboxError> {
+    pub(crate) fn resume(resumed: Resumed, exits: Arc<Exits>) -> Result<Self, SandboxError> {
         let Resumed { unit, config, created_at, age, activity, jobs } = resumed;
         let proxy = exits.open(&config.network, unit.take_uplink())?;
         let now = Instant::now();
         Ok(Self {
             unit,
-            config,
+            config: Mutex::new(Arc::new(config)),
             // A clock that does not reach back so far has not run for long.
             created: now.checked_sub(age).unwrap_or(now),
             created_at,
             activity,
             jobs,
             turns: Turns::default(),
-            proxy_env: proxy.as_ref().map(Proxy::env).unwrap_or_default(),
-            proxy,
+            exits,
+            proxy: Mutex::new(proxy),
+            updating: tokio::sync::Mutex::default(),
+            killed: Arc::default(),
         })
     }
 }
@@ -95,6 +98,7 @@ impl From<&SandboxConfig> for KeptConfig {
         Self {
             image: config.image.as_str().to_owned(),
             memory: config.memory.bytes(),
+            disk: Some(config.disk.bytes()),
             cpus: config.cpus,
             env: config.env.clone(),
             network: match &config.network {
@@ -115,6 +119,7 @@ impl KeptConfig {
         Ok(SandboxConfig {
             image: crate::config::ImageName::new(&self.image)?,
             memory: hearth_core::ByteSize(self.memory),
+            disk: hearth_core::ByteSize(self.disk.unwrap_or(self.memory / 2)),
             cpus: self.cpus,
             env: self.env,
             network: match self.network {

@@ -27,7 +27,8 @@ impl Sandbox {
     pub(super) fn prepare(&self, request: ExecRequest, default: Default) -> Result<Exec, SandboxError> {
         let ExecRequest { command, stdin, env, cwd, timeout, output_limit } = request;
         check_env(&env)?;
-        let all = self.proxy_env.iter().chain(&self.config.env).chain(&env);
+        let (proxy, config) = (self.proxy_env(), self.config());
+        let all = proxy.iter().chain(&config.env).chain(&env);
         let mut merged: Vec<(String, String)> = Vec::new();
         for (name, value) in all {
             match merged.iter_mut().find(|(known, _)| known == name) {

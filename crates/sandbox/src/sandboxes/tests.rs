@@ -1,6 +1,7 @@
 //! The API, with sandboxes that only play.
 
 mod life;
+mod update;
 mod work;
 
 use hearth_core::ByteSize;

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hearth_jail::process::{self, Process};
-use hearth_sandbox::{Driver, Language, SandboxConfig, SandboxState};
+use hearth_sandbox::{Driver, ExecRequest, Language, SandboxConfig, SandboxState, Seen};
 
 use crate::{PATIENCE, driver, pool, sandbox, sh};
 
@@ -96,7 +96,7 @@ async fn sandboxes_die_with_their_spawner_and_the_next_gets_another() {
     });
     pool.start().await.unwrap();
     let first = sandbox(&pool).await;
-    sh(&first, &format!("sleep {OWN_SLEEP} >/dev/null 2>&1 &")).await;
+    first.start_job(ExecRequest::argv(["sleep", OWN_SLEEP])).await.unwrap();
     let start = Instant::now();
     let agent = loop {
         if let Some((agent, _)) = own_agents().first() {
@@ -121,11 +121,42 @@ async fn sandboxes_die_with_their_spawner_and_the_next_gets_another() {
     pool.shutdown().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_spawner_that_was_stopped_is_replaced_and_its_sandboxes_go_on() {
+    const OWN: &str = "100043";
+    let pool = pool().await;
+    let first = sandbox(&pool).await;
+    first.start_job(ExecRequest::argv(["sleep", OWN])).await.unwrap();
+    let start = Instant::now();
+    let agent = loop {
+        if let Some((agent, _)) = agents_with(OWN).first() {
+            break *agent;
+        }
+        assert!(start.elapsed() < PATIENCE, "it runs something");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    let spawner = processes()[&agent].0;
+    let born = processes()[&spawner].1;
+    let signal = |name: &str| Command::new("kill").args([name, &spawner.to_string()]).status().unwrap().success();
+    assert!(signal("-STOP"));
+    let second = sandbox(&pool).await;
+    for sandbox in [&first, &second] {
+        assert_eq!(sh(sandbox, "true").await.exit_code, Some(0));
+    }
+    drop((first, second));
+    pool.shutdown().await;
+    until_gone(&[(spawner, born)]).await;
+}
+
 /// What only one test has running, in seconds: others run at the same time, and none of their sandboxes may be taken for it.
 const OWN_SLEEP: &str = "100042";
 
 /// Agents of this very test: those in whose sandbox its `sleep` runs.
 fn own_agents() -> Vec<(u32, u64)> {
+    agents_with(OWN_SLEEP)
+}
+
+fn agents_with(sleep: &str) -> Vec<(u32, u64)> {
     let mine = family(std::process::id());
     mine.into_iter()
         .filter(|(pid, _)| {
@@ -135,7 +166,7 @@ fn own_agents() -> Vec<(u32, u64)> {
         .filter(|(pid, _)| {
             family(*pid).iter().any(|(pid, _)| {
                 std::fs::read(format!("/proc/{pid}/cmdline"))
-                    .is_ok_and(|command| command == format!("sleep\0{OWN_SLEEP}\0").as_bytes())
+                    .is_ok_and(|command| command == format!("sleep\0{sleep}\0").as_bytes())
             })
         })
         .collect()
@@ -149,7 +180,9 @@ async fn a_server_to_be_killed() {
     }
     let pool = pool().await;
     let sandbox = sandbox(&pool).await;
-    sh(&sandbox, "sleep 1000 & setsid sleep 1000 & true").await;
+    let line = "sleep 1000 & setsid sleep 1000 & echo up; wait";
+    let job = sandbox.start_job(ExecRequest::shell(line)).await.unwrap();
+    assert_eq!(sandbox.poll_job(job, Seen::default(), PATIENCE).await.unwrap().stdout, "up\n");
     println!("\nready");
     std::future::pending::<()>().await;
 }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use hearth_core::ByteSize;
-use hearth_sandbox::{ErrorCode, ExecRequest, Language, Sandbox};
+use hearth_sandbox::{About, Driver, ErrorCode, ExecRequest, Hint, Language, Sandbox, SandboxConfig};
 
-use crate::{file, out, pool, sandbox, sandbox_with_memory, sh};
+use crate::{driver, file, out, pool, sandbox, sandbox_with_memory, sh};
 
 async fn still_answers(sandbox: &Sandbox) {
     assert_eq!(out(&sh(sandbox, "echo fine").await), "fine\n");
@@ -50,6 +50,7 @@ async fn memory_is_limited() {
     // Killed where a control group holds it, an error where a limit of each process does.
     assert!(result.signal == Some(9) || result.exit_code == Some(1), "{result:?}");
     assert!(!result.timed_out);
+    assert_eq!(result.hints, [Hint::OutOfMemory { limit: ByteSize::mb(128) }], "{result:?}");
     still_answers(&sandbox).await;
     drop(sandbox);
     pool.shutdown().await;
@@ -58,12 +59,19 @@ async fn memory_is_limited() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_is_an_error() {
     let pool = pool().await;
-    let sandbox = sandbox_with_memory(&pool, ByteSize::mb(128)).await;
+    // Four times its memory: what is written is not in that.
+    let config = SandboxConfig::builder().memory(ByteSize::mb(128)).disk(ByteSize::mb(512)).build().unwrap();
+    let sandbox = pool.acquire(&config).await.unwrap();
+    let has_disk = driver().probe().await.unwrap().notes.iter().all(|note| note.about != About::Comfort);
+    let (least, most) = if has_disk { (400 << 10, 512 << 10) } else { (0, 64 << 10) };
     let result = sh(&sandbox, "dd if=/dev/zero of=/work/big bs=1M; echo $?; ls -s /work/big | cut -d' ' -f1").await;
     let text = out(&result);
     let (status, kilobytes) = text.trim().split_once('\n').unwrap();
     assert_eq!(status, "1", "{result:?}");
-    assert!(kilobytes.parse::<u64>().unwrap() <= 64 << 10, "{result:?}");
+    assert!((least..=most).contains(&kilobytes.parse::<u64>().unwrap()), "{result:?}");
+    let limit = ByteSize(most << 10);
+    let cut = sh(&sandbox, "head -c 4194304 /dev/zero > /work/more").await;
+    assert_eq!(cut.hints, [Hint::DiskFull { limit }], "{cut:?}");
     let more = sandbox.write_file(file("/work/more", vec![0; 1 << 20])).await;
     assert_eq!(more.unwrap_err().code(), ErrorCode::Limit);
     sh(&sandbox, "rm -f /work/big").await;

@@ -35,7 +35,12 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 fn driver() -> Arc<Process> {
     let program = env!("CARGO_BIN_EXE_hearth-spawner").into();
-    Arc::new(Process::new(SpawnerCommand { program, arguments: Vec::new() }))
+    Arc::new(Process::new(SpawnerCommand { program, arguments: Vec::new() }).with_disks(disks()))
+}
+
+/// A folder of this user's, in which nothing stays.
+fn disks() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("disks")
 }
 
 /// A pool that keeps nothing ready. Fails, and says why, where there can be no sandboxes: they are not tested otherwise.

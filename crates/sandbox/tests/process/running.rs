@@ -147,10 +147,55 @@ async fn what_stays_in_the_background_does_not_hold_its_command_up() {
     let sandbox = sandbox(&pool).await;
     let result = sh(&sandbox, "sleep 1000 & echo hi").await;
     assert_eq!((out(&result).as_str(), result.timed_out), ("hi\n", false));
-    // It goes on: a server that was started so is there for the next command.
-    sh(&sandbox, "(while [ ! -e go ]; do sleep 0.01; done; echo served > served) & true").await;
+    // A server is a job of its own: it is there for the next command.
+    let server = "while [ ! -e go ]; do sleep 0.01; done; echo served > served";
+    sandbox.start_job(ExecRequest::shell(server)).await.unwrap();
     let served = sh(&sandbox, "touch go; while [ ! -s served ]; do sleep 0.01; done; cat served").await;
     assert_eq!(out(&served), "served\n");
+    drop(sandbox);
+    pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_command_leaves_behind_ends_with_it() {
+    let pool = pool().await;
+    let sandbox = sandbox(&pool).await;
+    // What ends only with itself, and is looked for below.
+    let popen = "import subprocess\n\
+                 subprocess.Popen(['sleep', '101'], start_new_session=True, env={}, stdout=subprocess.DEVNULL)";
+    let daemon = "import os, time\n\
+                  if os.fork() == 0:\n  \
+                    os.setsid()\n  \
+                    if os.fork() == 0:\n    \
+                      open('/proc/self/comm', 'w').write('leftover')\n    \
+                      open('/work/up', 'w')\n    \
+                      time.sleep(101)\n  \
+                    os._exit(0)\n\
+                  os.wait()\n\
+                  while not os.path.exists('/work/up'): time.sleep(0.01)";
+    let requests = [
+        ExecRequest::shell("sleep 101 & true"),
+        ExecRequest::shell("setsid sleep 101 & true"),
+        ExecRequest::shell("env -i setsid /bin/sh -c '/bin/sleep 101 & exec /bin/true' & wait"),
+        ExecRequest::code(Language::Python, popen),
+        ExecRequest::code(Language::Python, daemon),
+    ];
+    for request in requests {
+        let result = sandbox.exec(request.clone()).await.unwrap();
+        assert_eq!(result.exit_code, Some(0), "{result:?}");
+        // What is killed needs a moment to be gone.
+        let line = "while cat /proc/[0-9]*/comm 2>/dev/null | grep -q -e sleep -e leftover; do :; done; echo none";
+        let left = sandbox.exec(ExecRequest::code(Language::Bash, line)).await.unwrap();
+        assert_eq!((out(&left).as_str(), left.timed_out), ("none\n", false), "{request:?}");
+    }
+    // But not what a session keeps, nor what is a job.
+    let job = sandbox.start_job(ExecRequest::shell("exec sleep 101")).await.unwrap();
+    let kept = "import subprocess\np = subprocess.Popen(['sleep', '101'])";
+    sandbox.exec(in_session(Language::Python, "one", kept)).await.unwrap();
+    let still = sandbox.exec(in_session(Language::Python, "one", "print(p.poll())")).await.unwrap();
+    assert_eq!(out(&still), "None\n", "{still:?}");
+    let state = sandbox.wait_job(job, Duration::ZERO).await.unwrap();
+    assert_eq!(state, hearth_sandbox::JobState::Running);
     drop(sandbox);
     pool.shutdown().await;
 }

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-use hearth_sandbox::{Language, NetworkPolicy, SandboxConfig};
+use hearth_sandbox::{ExecRequest, Language, NetworkPolicy, SandboxConfig};
 
 use crate::{file, out, pool, sandbox, sh};
 
@@ -158,10 +158,10 @@ async fn the_machines_network_cannot_be_reached() {
 async fn sandboxes_do_not_see_each_other() {
     let pool = pool().await;
     let (one, other) = (sandbox(&pool).await, sandbox(&pool).await);
-    sh(&one, "echo secret > /work/a; echo secret > /tmp/a; echo secret > /dev/shm/a; sleep 1000 >/dev/null 2>&1 &")
-        .await;
-    let server = "import socket, subprocess, sys\nsubprocess.Popen([sys.executable, '-c', 'import socket,time;\\ns=socket.create_server((\"127.0.0.1\", 8000)); u=socket.socket(socket.AF_UNIX); u.bind(\"\\\\0shared\"); u.listen(); open(\"/work/up\",\"w\"); time.sleep(1000)'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)";
-    one.execute(Language::Python, server).await.unwrap();
+    sh(&one, "echo secret > /work/a; echo secret > /tmp/a; echo secret > /dev/shm/a").await;
+    let server = "import socket, subprocess, sys\nsubprocess.Popen([sys.executable, '-c', 'import socket,time;\\ns=socket.create_server((\"127.0.0.1\", 8000)); u=socket.socket(socket.AF_UNIX); u.bind(\"\\\\0shared\"); u.listen(); open(\"/work/up\",\"w\"); time.sleep(1000)'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).wait()";
+    one.start_job(ExecRequest::code(Language::Python, server)).await.unwrap();
+    one.start_job(ExecRequest::shell("exec sleep 1000")).await.unwrap();
     assert_eq!(
         out(&sh(&one, "while [ ! -e /work/up ]; do sleep 0.01; done; ipcmk -M 1000 -p 0666 >/dev/null; echo up").await),
         "up\n"
@@ -191,6 +191,22 @@ async fn a_list_of_hosts_leads_out_through_the_proxy_and_nowhere_else() {
     let result = sandbox.execute(Language::Python, code).await.unwrap();
     assert_eq!(out(&result), "http://127.0.0.1:3128\n403\n", "{result:?}");
     std::io::stdout().flush().unwrap();
+    drop(sandbox);
+    pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_the_machine_only_what_programs_need_is_told() {
+    let pool = pool().await;
+    let sandbox = sandbox(&pool).await;
+    assert_eq!(
+        out(&sh(&sandbox, "cat /proc/cmdline /proc/partitions /proc/diskstats /proc/swaps | wc -c").await),
+        "0\n"
+    );
+    assert_eq!(out(&sh(&sandbox, "grep -c -e hearth -e '\\.\\.' /proc/self/cgroup").await), "0\n");
+    // The first process leads a session of its own, and has no terminal.
+    assert_eq!(out(&sh(&sandbox, "cut -d' ' -f6,7 /proc/1/stat").await), "1 0\n");
+    assert_ne!(out(&sh(&sandbox, "cat /proc/meminfo /proc/cpuinfo | wc -l").await), "0\n");
     drop(sandbox);
     pool.shutdown().await;
 }

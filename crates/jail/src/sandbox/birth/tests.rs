@@ -37,3 +37,19 @@ fn a_child_is_born_in_its_group() {
     fs::remove_dir(&folder).unwrap();
     assert_eq!(inside.unwrap(), format!("{pid}\n"));
 }
+
+#[test]
+fn the_wait_for_a_process_that_stays_has_an_end() {
+    // SAFETY: the child does nothing but wait for its end, which needs nothing of this process's memory.
+    let Some((pid, pidfd)) = unsafe { clone(0, None) }.unwrap() else {
+        loop {
+            // SAFETY: only waits.
+            unsafe { libc::pause() };
+        }
+    };
+    assert!(!wait_for_end(&pidfd, Duration::from_millis(20)));
+    kill(&pidfd);
+    assert!(wait_for_end(&pidfd, Duration::ZERO));
+    // SAFETY: takes numbers, and waits for the child that was just made.
+    unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
+}

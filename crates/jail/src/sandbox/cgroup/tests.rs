@@ -132,3 +132,21 @@ fn groups_of_owners_that_are_gone_are_swept() {
     assert_eq!((found.sweep(), found.sweep()), (1, 0));
     assert!(found.groups(std::process::id(), "a").exist() && !found.groups(NOBODY, "a").exist());
 }
+
+#[test]
+fn the_room_for_tasks_is_the_least_of_all_groups_above() {
+    let top = tempfile::tempdir().unwrap();
+    let inner = top.path().join("service/inner");
+    fs::create_dir_all(&inner).unwrap();
+    assert_eq!(room_in(&inner), None);
+    let write = |folder: &Path, most: &str, now: &str| {
+        fs::write(folder.join("pids.max"), most).unwrap();
+        fs::write(folder.join("pids.current"), now).unwrap();
+    };
+    write(&inner, "max", "7");
+    assert_eq!(room_in(&inner), None);
+    write(&top.path().join("service"), "900", "60");
+    assert_eq!(room_in(&inner), Some(840));
+    write(&inner, "10", "70");
+    assert_eq!(room_in(&inner), Some(0));
+}

@@ -14,10 +14,12 @@ use hearth_jail::sandbox::cgroup::Groups;
 
 use super::bundle;
 use crate::driver::{BoxFuture, DestroyError, Image, Instance, Usage};
+use crate::drivers::removal::remove_tree;
 
 /// Becomes `runsc` when it is told so, which is when it is in its control groups: what it starts is then, too. The agent's
-/// connection is its output until then, because its input is what it waits for.
-const GATE: &str = r#"read -r _ && exec "$0" "$@" <&1 >/dev/null"#;
+/// connection is its output until then, because its input is what it waits for. Its complaints go nowhere, and what it prints
+/// from then on goes where they go: opening a file for that would make one, were the device not there.
+const GATE: &str = r#"read -r _ && exec "$0" "$@" <&1 >&2"#;
 
 #[derive(Clone)]
 pub(super) struct Container {
@@ -104,7 +106,7 @@ impl Container {
     /// Removes what is kept of it.
     fn forget(&self) {
         // There may be none.
-        let _ = fs::remove_dir_all(self.bundle());
+        let _ = remove_tree(&self.bundle());
         for file in fs::read_dir(self.own.join("state")).into_iter().flatten().flatten() {
             if file.file_name().to_string_lossy().starts_with(&self.name) {
                 let _ = fs::remove_file(file.path());

@@ -35,7 +35,10 @@ use tokio::sync::OnceCell;
 use self::container::{Beginning, Container, Running};
 use self::template::Template;
 use super::blocking::{asynchronous, blocking};
-use crate::driver::{BootError, BootSpec, Booted, BoxFuture, Driver, DriverName, Image, Probe, Reach, Unavailable};
+use crate::driver::{
+    About, BootError, BootSpec, Booted, BoxFuture, Driver, DriverName, Image, Note, Probe, Reach, Unavailable,
+};
+use crate::drivers::removal::remove_tree;
 
 pub const NAME: DriverName = DriverName("gvisor");
 
@@ -147,7 +150,12 @@ impl Driver for GVisor {
                 Err(error) => return no(format!("{} cannot be started: {error}", runsc.display())),
             };
             let version = version.lines().next().unwrap_or_default().to_owned();
-            let notes = self.hierarchies.missing.iter().map(|why| format!("limits are missing: {why}")).collect();
+            let notes = self
+                .hierarchies
+                .missing
+                .iter()
+                .map(|why| Note::new(About::Limits, format!("limits are missing: {why}")))
+                .collect();
             Ok(Probe { summary: format!("{version} (systrap)"), notes })
         })
     }
@@ -168,7 +176,7 @@ impl Driver for GVisor {
         let own = self.own();
         self.lock().clear();
         // There may be none.
-        Box::pin(async move { drop(tokio::task::spawn_blocking(move || fs::remove_dir_all(own)).await) })
+        Box::pin(async move { drop(tokio::task::spawn_blocking(move || remove_tree(&own)).await) })
     }
 }
 
@@ -191,7 +199,7 @@ fn sweep(runsc: &Path, folder: &Path) -> usize {
             swept += 1;
         }
         // What is left of it is tried again by the next server.
-        let _ = fs::remove_dir_all(&own);
+        let _ = remove_tree(&own);
     }
     swept
 }

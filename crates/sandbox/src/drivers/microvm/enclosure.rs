@@ -169,6 +169,7 @@ impl Spawner {
         // It holds the other side of our channel.
         drop(program);
         let line = Line { child, channel: ours };
+        channel::send(line.channel.as_fd(), &Ask::Begin { disks: None }, &[]).map_err(EnclosureError::Ask)?;
         match line.hear()? {
             (Said::Ready(facilities), _) => Ok(Self { line, facilities, last: 0 }),
             (Said::Unable { reason }, _) => Err(EnclosureError::Unable(reason)),

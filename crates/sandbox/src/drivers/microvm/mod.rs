@@ -45,8 +45,8 @@ use super::blocking::{asynchronous, blocking};
 use super::process::SpawnerCommand;
 use super::process::instance::ProcessInstance;
 use crate::driver::{
-    BootError, BootSpec, Booted, BoxFuture, DestroyError, Driver, DriverName, Image, Instance, Probe, Reach,
-    Unavailable, Usage,
+    About, BootError, BootSpec, Booted, BoxFuture, DestroyError, Driver, DriverName, Image, Instance, Note, Probe,
+    Reach, Unavailable, Usage,
 };
 
 pub const NAME: DriverName = DriverName("microvm");
@@ -144,7 +144,7 @@ impl MicroVm {
         }
         let facilities = self.enclosures.facilities().map_err(|error| error.to_string())?;
         if let Some(reason) = facilities.without_limits {
-            found.notes.push(format!("limits are missing: {reason}"));
+            found.notes.push(Note::new(About::Limits, format!("limits are missing: {reason}")));
         }
         let instead = self.instead.as_ref().map(|why| format!("; not Firecracker: {why}")).unwrap_or_default();
         found.summary = format!("{}, in a jail; a kernel of its own for each sandbox{instead}", found.summary);

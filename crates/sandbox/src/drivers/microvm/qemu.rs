@@ -17,7 +17,7 @@ use super::file::{inside, nameless, seal};
 use super::kvm::{self, Kvm};
 use super::qmp::{Qmp, QmpError};
 use super::vmm::{Guest, Hardware, Machine, Port, Snapshot, Vmm, VmmError};
-use crate::driver::Probe;
+use crate::driver::{About, Note, Probe};
 
 /// In the command line of every QEMU of ours.
 const MARK: &str = "hearth-microvm";
@@ -172,7 +172,7 @@ impl Vmm for Qemu {
         let slow = format!(
             "{why}: guests are emulated, several times slower, and QEMU's emulation is no boundary that its makers vouch for"
         );
-        Ok(Probe { summary: format!("QEMU {version} with emulation"), notes: vec![slow] })
+        Ok(Probe { summary: format!("QEMU {version} with emulation"), notes: vec![Note::new(About::Wall, slow)] })
     }
 
     fn boot(&self, hardware: Hardware, guest: &Guest) -> Result<Box<dyn Machine>, VmmError> {

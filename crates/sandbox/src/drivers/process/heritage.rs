@@ -7,12 +7,14 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use hearth_core::ByteSize;
 use hearth_jail::sandbox::cgroup::{Groups, Hierarchies};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use serde::{Deserialize, Serialize};
 use tokio::net::UnixStream;
 
 use super::instance::ProcessInstance;
+use super::room::{Place, Room};
 use super::uplink;
 use crate::driver::{BootError, Booted, BoxFuture, DestroyError, Instance, Usage};
 use crate::heritage::Bequest;
@@ -43,6 +45,11 @@ pub(super) struct Elders {
 #[derive(Serialize, Deserialize)]
 struct Note {
     spawner: u32,
+    /// That it may have.
+    #[serde(default)]
+    processes: u32,
+    #[serde(default)]
+    disk: u64,
 }
 
 /// A sandbox that can be left to another program.
@@ -51,11 +58,21 @@ struct Inheritable {
     /// To the agent, once more.
     agent: OwnedFd,
     lifeline: Arc<Lifeline>,
+    place: Place,
+    disk: u64,
+}
+
+/// What a sandbox keeps of the driver's for as long as it is there.
+pub(super) struct Keeps {
+    pub(super) lifeline: Arc<Lifeline>,
+    pub(super) place: Place,
+    /// For its files, in bytes.
+    pub(super) disk: u64,
 }
 
 /// A sandbox from its descriptors: the stream to its agent, its first process, and the listener of its way out, if it has one.
 /// On the current runtime.
-pub(super) fn assemble(fds: Vec<OwnedFd>, groups: Groups, lifeline: Arc<Lifeline>) -> Result<Booted, BootError> {
+pub(super) fn assemble(fds: Vec<OwnedFd>, groups: Groups, keeps: Keeps) -> Result<Booted, BootError> {
     let failed = |error: io::Error| BootError { reason: format!("the sandbox cannot be taken over: {error}") };
     let mut fds = fds.into_iter();
     let (Some(agent), Some(process)) = (fds.next(), fds.next()) else {
@@ -63,7 +80,8 @@ pub(super) fn assemble(fds: Vec<OwnedFd>, groups: Groups, lifeline: Arc<Lifeline
     };
     let again = agent.try_clone().map_err(failed)?;
     let instance = ProcessInstance::new(process, groups).map_err(failed)?;
-    let instance = Inheritable { instance, agent: again, lifeline };
+    let disk = keeps.disk;
+    let instance = Inheritable { instance, agent: again, lifeline: keeps.lifeline, place: keeps.place, disk };
     let agent = std::os::unix::net::UnixStream::from(agent);
     agent.set_nonblocking(true).map_err(failed)?;
     let agent = UnixStream::from_std(agent).map_err(failed)?;
@@ -82,6 +100,14 @@ impl Instance for Inheritable {
         self.instance.usage()
     }
 
+    fn killed_for_memory(&self) -> Option<u64> {
+        self.instance.killed_for_memory()
+    }
+
+    fn disk(&self) -> Option<ByteSize> {
+        Some(ByteSize(self.disk)).filter(|disk| disk.bytes() > 0)
+    }
+
     fn destroy(&self) -> BoxFuture<'_, Result<(), DestroyError>> {
         self.instance.destroy()
     }
@@ -89,7 +115,7 @@ impl Instance for Inheritable {
     /// The descriptors are those of [`assemble`], with the spawner's channel before them.
     fn leave(&self) -> Option<Bequest> {
         let spawner = self.lifeline.spawner;
-        let note = serde_json::to_value(Note { spawner }).ok()?;
+        let note = serde_json::to_value(Note { spawner, processes: self.place.processes(), disk: self.disk }).ok()?;
         let (agent, channel) = (self.agent.try_clone().ok()?, self.lifeline.leave().ok()?);
         let process = self.instance.leave().ok()?;
         Some(Bequest { note, descriptors: vec![channel, agent, process], children: vec![spawner] })
@@ -145,13 +171,19 @@ impl Drop for Lifeline {
 // === impl Elders ===
 
 impl Elders {
-    pub(super) fn adopt(&self, all: &Hierarchies, id: SandboxId, left: Bequest) -> Result<Booted, BootError> {
+    pub(super) fn adopt(
+        &self,
+        all: &Hierarchies,
+        room: &Arc<Room>,
+        id: SandboxId,
+        left: Bequest,
+    ) -> Result<Booted, BootError> {
         let strange = |error: serde_json::Error| BootError { reason: format!("what was left is strange: {error}") };
-        let Note { spawner } = serde_json::from_value(left.note).map_err(strange)?;
+        let Note { spawner, processes, disk } = serde_json::from_value(left.note).map_err(strange)?;
         let mut fds = left.descriptors.into_iter();
         let channel = fds.next().ok_or_else(|| BootError { reason: "its spawner is missing".to_owned() })?;
-        let lifeline = self.keep(spawner, channel);
-        assemble(fds.collect(), all.groups(spawner, &id.to_string()), lifeline)
+        let keeps = Keeps { lifeline: self.keep(spawner, channel), place: room.adopt(processes), disk };
+        assemble(fds.collect(), all.groups(spawner, &id.to_string()), keeps)
     }
 
     /// The line to it that there is, or this one.

@@ -84,6 +84,10 @@ impl Instance for ProcessInstance {
         Usage { memory: usage.memory.map(ByteSize), processes: usage.processes, cpu: usage.cpu }
     }
 
+    fn killed_for_memory(&self) -> Option<u64> {
+        self.groups.killed_for_memory()
+    }
+
     fn destroy(&self) -> BoxFuture<'_, Result<(), DestroyError>> {
         Box::pin(async {
             self.kill();

@@ -4,29 +4,36 @@
 //! | file | |
 //! |---|---|
 //! | `spawner.rs` | the process that makes them, and what is said to it |
+//! | `room.rs` | how many processes all of them may have |
 //! | `instance.rs` | one of them |
 //! | `uplink.rs` | connections out of one |
 //! | `heritage.rs` | what of them goes on in the next program |
 //!
-//! The spawner is started by the first who needs it, and again if it should die; its sandboxes die with it.
+//! The spawner is started by the first who needs it, and again if it should die; its sandboxes die with it. One that does not
+//! answer, or says that it is fit no more, is replaced, and ends with the last of its sandboxes.
 
 mod heritage;
 pub(super) mod instance;
+mod room;
 mod spawner;
 mod uplink;
 
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use hearth_jail::sandbox::cgroup::Hierarchies;
+use hearth_jail::sandbox::cgroup::{Controller, Hierarchies, room_for_tasks};
 use hearth_jail::sandbox::{Facilities, Network, Plan, Programs};
 use tokio::sync::Mutex;
 
 use self::heritage::Elders;
-use self::spawner::Spawner;
-use crate::driver::{BootError, BootSpec, Booted, BoxFuture, Driver, DriverName, Image, Probe, Unavailable};
+use self::room::Room;
+use self::spawner::{NotCreated, Spawner};
+use crate::driver::{
+    About, BootError, BootSpec, Booted, BoxFuture, Driver, DriverName, Image, Note, Probe, Unavailable,
+};
 use crate::heritage::Bequest;
 use crate::id::SandboxId;
 use crate::network::NetworkShape;
@@ -35,8 +42,10 @@ pub const NAME: DriverName = DriverName("process");
 
 /// Processes and threads of a sandbox together: enough for a build, not for a fork bomb.
 const PROCESSES: u32 = 512;
-/// What a sandbox writes is in its memory. So much less that a full disk is an error before it is the end of a program.
-const DISK_SHARE: u64 = 2;
+/// The same where no control group counts them, nor what lies in their sockets.
+const FEWER_PROCESSES: u32 = 128;
+/// Spawners that are tried for one sandbox.
+const TRIES: u32 = 2;
 
 /// How the spawner is started: the program and its arguments. It must call [`serve_spawner`] before it has a second thread.
 #[derive(Clone, Debug)]
@@ -48,6 +57,8 @@ pub struct SpawnerCommand {
 pub struct Process {
     command: SpawnerCommand,
     hierarchies: Hierarchies,
+    disks: Option<PathBuf>,
+    room: Arc<Room>,
     spawner: Mutex<Option<Arc<Spawner>>>,
     elders: Elders,
 }
@@ -60,7 +71,15 @@ pub fn serve_spawner() -> io::Result<()> {
 
 impl Process {
     pub fn new(command: SpawnerCommand) -> Self {
-        Self { command, hierarchies: Hierarchies::find(), spawner: Mutex::default(), elders: Elders::default() }
+        let hierarchies = Hierarchies::find();
+        let most = if hierarchies.holds(Controller::Pids) { PROCESSES } else { FEWER_PROCESSES };
+        let room = Room::new(room_for_tasks(), most);
+        Self { command, hierarchies, disks: None, room, spawner: Mutex::default(), elders: Elders::default() }
+    }
+
+    /// With a folder for the files of sandboxes. Without one they are in memory.
+    pub fn with_disks(self, folder: PathBuf) -> Self {
+        Self { disks: Some(folder), ..self }
     }
 
     /// The spawner, started if there is none that lives.
@@ -69,9 +88,18 @@ impl Process {
         if let Some(spawner) = spawner.as_ref().filter(|spawner| spawner.is_alive()) {
             return Ok(spawner.clone());
         }
-        let started = Arc::new(Spawner::start(&self.command, self.hierarchies.clone()).await?);
+        let started = Arc::new(Spawner::start(&self.command, self.hierarchies.clone(), self.disks.clone()).await?);
         *spawner = Some(started.clone());
         Ok(started)
+    }
+
+    /// The next sandbox is made by another; those that it has made keep it.
+    async fn retire(&self, unfit: &Arc<Spawner>, reason: &str) {
+        let mut spawner = self.spawner.lock().await;
+        if spawner.as_ref().is_some_and(|now| Arc::ptr_eq(now, unfit)) {
+            *spawner = None;
+            tracing::warn!(reason, "The spawner of sandboxes is replaced");
+        }
     }
 
     async fn look(&self) -> Result<Probe, Unavailable> {
@@ -81,23 +109,39 @@ impl Process {
     }
 
     async fn start(&self, spec: &BootSpec) -> Result<Booted, BootError> {
-        let memory = spec.shape.memory.bytes();
-        let plan = Plan {
-            name: spec.id.to_string(),
-            memory,
-            millicpus: u32::from(spec.shape.cpus) * 1_000,
-            processes: PROCESSES,
-            disk: memory / DISK_SHARE,
-            image: match &spec.image {
-                Image::Host => None,
-                Image::Folder(folder) => Some(folder.clone()),
-            },
-            network: match spec.shape.network {
-                NetworkShape::Isolated => Network::Loopback,
-                NetworkShape::Host => Network::Host,
-            },
-        };
-        self.spawner().await?.create(plan).await
+        let mut reason = String::new();
+        for _ in 0..TRIES {
+            let spawner = self.spawner().await?;
+            let place = self.room.reserve()?;
+            match spawner.create(plan(spec, place.processes()), place).await {
+                Ok(booted) => return Ok(booted),
+                Err(NotCreated::Failed(error)) => return Err(error),
+                Err(NotCreated::Unfit(why)) => {
+                    self.retire(&spawner, &why).await;
+                    reason = why;
+                }
+            }
+        }
+        Err(BootError { reason: format!("the spawner is of no use: {reason}") })
+    }
+}
+
+fn plan(spec: &BootSpec, processes: u32) -> Plan {
+    let memory = spec.shape.memory.bytes();
+    Plan {
+        name: spec.id.to_string(),
+        memory,
+        millicpus: u32::from(spec.shape.cpus) * 1_000,
+        processes,
+        disk: spec.shape.disk.bytes(),
+        image: match &spec.image {
+            Image::Host => None,
+            Image::Folder(folder) => Some(folder.clone()),
+        },
+        network: match spec.shape.network {
+            NetworkShape::Isolated => Network::Loopback,
+            NetworkShape::Host => Network::Host,
+        },
     }
 }
 
@@ -119,7 +163,7 @@ impl Driver for Process {
     }
 
     fn adopt(&self, id: SandboxId, left: Bequest) -> Result<Booted, BootError> {
-        self.elders.adopt(&self.hierarchies, id, left)
+        self.elders.adopt(&self.hierarchies, &self.room, id, left)
     }
 
     fn shutdown(&self) -> BoxFuture<'_, ()> {
@@ -137,19 +181,27 @@ fn probe(facilities: &Facilities) -> Probe {
     let holds = |name: &str| limits.iter().any(|limit| limit == name);
     if let Some(reason) = &facilities.without_limits {
         let missing: Vec<_> = ["memory", "pids", "cpu"].into_iter().filter(|name| !holds(name)).collect();
-        notes.push(format!(
-            "no control groups for {} ({reason}): each process is limited by itself, not a sandbox as a whole; run the \
-             server as root, or in a service with Delegate=yes",
-            missing.join(", ")
+        notes.push(Note::new(
+            About::Limits,
+            format!(
+                "no control groups for {} ({reason}): each process is limited by itself, a sandbox as a whole only by what \
+                 its agent sees several times a second; run the server as root, or in a service with Delegate=yes",
+                missing.join(", ")
+            ),
         ));
     }
     if facilities.landlock.is_none() {
-        notes.push(
-            "the kernel has no Landlock (Linux 5.13): what can be read and written is held by mounts alone".to_owned(),
-        );
+        let text = "the kernel has no Landlock (Linux 5.13): what can be read and written is held by mounts alone";
+        notes.push(Note::new(About::Wall, text));
     }
     if !facilities.own_users {
-        notes.push("all sandboxes run as the server's own user, because it is not root".to_owned());
+        let text = "all sandboxes run as the server's own user, because it is not root";
+        notes.push(Note::new(About::Wall, text));
+    }
+    if let Some(reason) = &facilities.without_disks {
+        let text =
+            format!("there are no disks ({reason}): what sandboxes write is in memory, half of their own at most");
+        notes.push(Note::new(About::Comfort, text));
     }
     let landlock = facilities.landlock.map(|version| format!(", Landlock {version}")).unwrap_or_default();
     let groups = if limits.is_empty() { String::new() } else { format!(", control groups ({})", limits.join(", ")) };
@@ -181,6 +233,7 @@ mod tests {
             without_limits: None,
             landlock: Some(7),
             own_users: true,
+            without_disks: None,
         };
         let found = probe(&all);
         assert_eq!(found.summary, "namespaces, seccomp, Landlock 7, control groups (memory, pids, cpu)");
@@ -190,10 +243,12 @@ mod tests {
             without_limits: Some("memory: permission denied".to_owned()),
             landlock: None,
             own_users: false,
+            without_disks: Some("the server is not root".to_owned()),
         };
         let found = probe(&none);
         assert_eq!(found.summary, "namespaces, seccomp");
-        assert_eq!(found.notes.len(), 3);
-        assert!(found.notes[0].contains("memory, pids, cpu (memory: permission denied)"));
+        assert_eq!(found.notes.len(), 4);
+        assert_eq!(found.notes[0].about, About::Limits);
+        assert!(found.notes[0].text.contains("memory, pids, cpu (memory: permission denied)"));
     }
 }

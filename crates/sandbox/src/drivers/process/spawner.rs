@@ -7,21 +7,30 @@ use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use hearth_jail::sandbox::cgroup::Hierarchies;
 use hearth_jail::sandbox::{Ask, Facilities, Plan, Said, channel};
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::sync::{oneshot, watch};
+use tokio::time::timeout;
 
 use super::SpawnerCommand;
-use super::heritage::{self, Lifeline};
+use super::heritage::{self, Keeps, Lifeline};
+use super::room::Place;
 use crate::driver::{BootError, Booted};
+
+/// It answers in milliseconds. One that does not for so long may have been stopped; another takes its place, and what it has
+/// made goes on.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(super) struct Spawner {
     shared: Arc<Shared>,
+    lifeline: Arc<Lifeline>,
     facilities: Facilities,
     alive: watch::Receiver<Life>,
 }
@@ -36,18 +45,41 @@ struct Shared {
     channel: Channel,
     waiting: Mutex<Waiting>,
     hierarchies: Hierarchies,
-    lifeline: Arc<Lifeline>,
+    /// Of the spawner itself and of each of its sandboxes; it ends with the last of them.
+    lifeline: Weak<Lifeline>,
 }
 
 #[derive(Default)]
 struct Waiting {
     last: u64,
     /// By ticket, with the sandbox's name.
-    by_ticket: HashMap<u64, (String, oneshot::Sender<Result<Booted, BootError>>)>,
+    by_ticket: HashMap<u64, Order>,
+}
+
+/// A sandbox that was asked for.
+struct Order {
+    name: String,
+    place: Place,
+    /// Bytes.
+    disk: u64,
+    asker: oneshot::Sender<Result<Booted, NotCreated>>,
+}
+
+/// Why there is no sandbox.
+pub(super) enum NotCreated {
+    /// This one cannot be made.
+    Failed(BootError),
+    /// This spawner makes none any more.
+    Unfit(String),
 }
 
 impl Spawner {
-    pub(super) async fn start(command: &SpawnerCommand, hierarchies: Hierarchies) -> Result<Self, BootError> {
+    /// `disks`: the folder that sandboxes' files lie in.
+    pub(super) async fn start(
+        command: &SpawnerCommand,
+        hierarchies: Hierarchies,
+        disks: Option<PathBuf>,
+    ) -> Result<Self, BootError> {
         let failed = |error: io::Error| BootError { reason: format!("the spawner cannot be started: {error}") };
         let (ours, theirs) = channel::pair().map_err(failed)?;
         let mut program = Command::new(&command.program);
@@ -59,15 +91,18 @@ impl Spawner {
         // Ended by whatever goes wrong from here on.
         let lifeline = Arc::new(Lifeline::new(child.id(), ours.try_clone().map_err(failed)?));
         let channel = Channel::new(ours).map_err(failed)?;
-        let facilities = match channel.receive().await.map_err(failed)? {
+        channel.send(&Ask::Begin { disks }).await.map_err(failed)?;
+        let silent = |_| BootError { reason: format!("the spawner was not ready after {PATIENCE:?}") };
+        let facilities = match timeout(PATIENCE, channel.receive()).await.map_err(silent)?.map_err(failed)? {
             Some((Said::Ready(facilities), _)) => facilities,
             Some((Said::Unable { reason }, _)) => return Err(BootError { reason }),
             _ => return Err(BootError { reason: "the spawner ended before it was ready".to_owned() }),
         };
-        let shared = Arc::new(Shared { channel, waiting: Mutex::default(), hierarchies, lifeline });
+        let shared =
+            Arc::new(Shared { channel, waiting: Mutex::default(), hierarchies, lifeline: Arc::downgrade(&lifeline) });
         let (life, alive) = watch::channel(Life::Alive);
         tokio::spawn(listen(Arc::downgrade(&shared), life));
-        Ok(Self { shared, facilities, alive })
+        Ok(Self { shared, lifeline, facilities, alive })
     }
 
     pub(super) fn facilities(&self) -> &Facilities {
@@ -78,34 +113,44 @@ impl Spawner {
         *self.alive.borrow() == Life::Alive
     }
 
-    pub(super) async fn create(&self, plan: Plan) -> Result<Booted, BootError> {
+    pub(super) async fn create(&self, plan: Plan, place: Place) -> Result<Booted, NotCreated> {
         let (answer, answered) = oneshot::channel();
         let ticket = {
             let mut waiting = self.shared.lock();
             waiting.last += 1;
             let ticket = waiting.last;
-            waiting.by_ticket.insert(ticket, (plan.name.clone(), answer));
+            waiting
+                .by_ticket
+                .insert(ticket, Order { name: plan.name.clone(), place, disk: self.disk(&plan), asker: answer });
             ticket
         };
         let ask = Ask::Create { ticket, plan };
         if let Err(error) = self.shared.channel.send(&ask).await {
             self.shared.lock().by_ticket.remove(&ticket);
-            return Err(BootError { reason: format!("the spawner cannot be asked: {error}") });
+            return Err(NotCreated::Unfit(format!("it cannot be asked: {error}")));
         }
-        answered.await.unwrap_or_else(|_| Err(BootError { reason: "the spawner has died".to_owned() }))
+        match timeout(PATIENCE, answered).await {
+            Ok(answer) => answer.unwrap_or_else(|_| Err(NotCreated::Unfit("it has died".to_owned()))),
+            Err(_) => {
+                self.shared.lock().by_ticket.remove(&ticket);
+                Err(NotCreated::Unfit(format!("it has not answered for {PATIENCE:?}")))
+            }
+        }
+    }
+
+    /// What of the disk that is asked for there will be.
+    fn disk(&self, plan: &Plan) -> u64 {
+        match self.facilities.without_disks {
+            None => plan.disk,
+            Some(_) => plan.disk_in_memory(),
+        }
     }
 
     /// Resolves when it is gone, unless another program goes on with it. Its sandboxes end with it.
     pub(super) async fn end(&self) {
-        let lifeline = self.shared.lifeline.clone();
+        let lifeline = self.lifeline.clone();
         // Waits in a thread that may: the process ends at once.
         let _ = tokio::task::spawn_blocking(move || lifeline.end()).await;
-    }
-}
-
-impl Drop for Spawner {
-    fn drop(&mut self) {
-        self.shared.lifeline.end();
     }
 }
 
@@ -117,23 +162,27 @@ impl Shared {
     fn answer(&self, said: Said, fds: Vec<OwnedFd>) {
         let (ticket, booted) = match said {
             Said::Created { ticket, .. } => (ticket, Ok(fds)),
-            Said::Failed { ticket, reason } => (ticket, Err(BootError { reason })),
+            Said::Failed { ticket, reason } => (ticket, Err(NotCreated::Failed(BootError { reason }))),
+            Said::Unfit { ticket, reason } => (ticket, Err(NotCreated::Unfit(reason))),
             // Said once, at the beginning.
             Said::Ready(_) | Said::Unable { .. } => return,
         };
-        let Some((name, asker)) = self.lock().by_ticket.remove(&ticket) else { return };
+        let Some(Order { name, place, disk, asker }) = self.lock().by_ticket.remove(&ticket) else { return };
         // If nobody waits any more it is dropped here, and that ends it.
-        let _ = asker.send(booted.and_then(|fds| self.booted(&name, fds)));
+        let booted = booted.and_then(|fds| self.booted(&name, place, disk, fds).map_err(NotCreated::Failed));
+        let _ = asker.send(booted);
     }
 
-    fn booted(&self, name: &str, fds: Vec<OwnedFd>) -> Result<Booted, BootError> {
-        let groups = self.hierarchies.groups(self.lifeline.spawner(), name);
-        heritage::assemble(fds, groups, self.lifeline.clone())
+    fn booted(&self, name: &str, place: Place, disk: u64, fds: Vec<OwnedFd>) -> Result<Booted, BootError> {
+        let gone = || BootError { reason: "the spawner was ended meanwhile".to_owned() };
+        let lifeline = self.lifeline.upgrade().ok_or_else(gone)?;
+        let groups = self.hierarchies.groups(lifeline.spawner(), name);
+        heritage::assemble(fds, groups, Keeps { lifeline, place, disk })
     }
 }
 
 /// Gives answers to those who wait for them, until the spawner is gone.
-async fn listen(shared: std::sync::Weak<Shared>, life: watch::Sender<Life>) {
+async fn listen(shared: Weak<Shared>, life: watch::Sender<Life>) {
     while let Some(shared) = shared.upgrade() {
         match shared.channel.receive().await {
             Ok(Some((said, fds))) => shared.answer(said, fds),
