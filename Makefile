@@ -7,6 +7,8 @@ run: setup
 
 test: setup-tests lint
 	cargo test --locked --workspace --lib --bins --tests --no-fail-fast
+	cargo test --locked -p hearth-embed --doc
+	cargo test --locked -p hearth-embed --examples
 
 lint: setup
 	cargo fmt --all --check

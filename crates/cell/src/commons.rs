@@ -49,6 +49,7 @@ impl Commons {
             env,
             egress: Arc::new(self.egress.client(egress)),
             code_cache: self.code_cache.clone(),
+            operations: None,
             pace: Pace::new(Instant::now()),
         })
     }

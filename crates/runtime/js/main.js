@@ -33,6 +33,7 @@ const routers = lazy("routes/router");
 const commonJs = lazy("commonjs");
 const asyncHooks = lazy("node/async_hooks");
 const urls = lazy("url/url");
+const bindings = lazy("bindings");
 
 const FETCH = 1, SCHEDULED = 2, TASK = 4;
 // Hooks, not events: src/worker/hooks.rs.
@@ -44,11 +45,12 @@ let env = ObjectFreeze({ __proto__: null });
 
 // ---- loading
 
-/** The context becomes a worker's. */
-function setEnvironment(list, name, version, worker) {
+/** The context becomes a worker's. `bound` is undefined unless the embedding program has bindings. */
+function setEnvironment(list, name, version, worker, bound) {
   defineHearth(makeHearth(name, version, worker));
   const values = {};
   for (let i = 0; i < list.length; i += 2) values[list[i]] = list[i + 1];
+  if (bound !== undefined) bindings.use().addBindings(values, bound);
   env = ObjectFreeze(values);
 }
 

@@ -7,6 +7,7 @@ use hearth_core::module::ModuleLoader;
 use hearth_core::{AppName, Limits, Owner, Pace, VersionName};
 
 use crate::code_cache::CodeCache;
+use crate::operations::Operations;
 
 pub struct App {
     pub name: AppName,
@@ -20,6 +21,8 @@ pub struct App {
     /// Makes the app's outgoing requests, under its policy.
     pub egress: Arc<hearth_egress::Client>,
     pub code_cache: Arc<CodeCache>,
+    /// What an embedding program puts in the place of Hearth's own.
+    pub operations: Option<Arc<dyn Operations>>,
     pub pace: Pace,
 }
 
@@ -35,6 +38,7 @@ impl App {
             env: self.env.clone(),
             egress: self.egress.clone(),
             code_cache: self.code_cache.clone(),
+            operations: self.operations.clone(),
             pace: Pace::new(Instant::now()),
         }
     }

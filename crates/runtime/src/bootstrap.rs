@@ -123,6 +123,7 @@ static FILES: &[File] = files![
     Rare "events/extendable",
     Now "hearth",
     Now "globals",
+    Rare "bindings",
     Rare "wasm",
     Rare "commonjs",
     Now "stack",

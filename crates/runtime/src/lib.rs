@@ -8,6 +8,7 @@
 //! | what belongs to a request | `state.rs`, `requests.rs`, `bodies.rs`, `sockets.rs`, `timers.rs` |
 //! | how limits hold | `watchdog.rs` (time), `heap.rs` (memory), `ledger.rs` (of all together), `cage.rs` (the end of it), `requests.rs` (budgets by phase) |
 //! | which threads | `threads.rs`, `worker/place.rs` |
+//! | what an embedding program adds | `operations.rs`, `ops/bindings.rs` |
 //! | modules | `modules/`, `code_cache.rs` |
 
 mod app;
@@ -30,6 +31,7 @@ mod ledger;
 mod locker;
 mod modules;
 mod op_error;
+mod operations;
 mod ops;
 mod platform;
 mod presence;
@@ -57,10 +59,16 @@ pub use code_cache::{CodeCache, CodeCacheStatistics, UnpackError, pack, unpack};
 pub use isolate::{Isolate, LockedIsolate, Locking};
 pub use last_request::running_request;
 pub use ledger::{BLANK, Holdings, Rules as BudgetRules, holdings, set_budget};
+pub use operations::{
+    Binding, BindingCall, DefaultOperations, Fetched, LogLevel, LogLine, Network, OperationError, OperationFuture,
+    Operations,
+};
 pub use platform::{Platform, PlatformError, THREAD_STACK};
 pub use shared_isolate::SharedIsolate;
 pub use snapshot::Snapshot;
 pub use threads::{Lane, Threads};
+/// For those who use an isolate by V8's own API: the same version.
+pub use v8;
 pub use watchdog::{
     STUCK_GRACE, Stuck, StuckObserver, StuckTurn, set_breadcrumbs, set_stuck_grace, set_stuck_observer,
 };

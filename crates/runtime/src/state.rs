@@ -20,6 +20,7 @@ use crate::console::{Console, Level, Line};
 use crate::entry::Entry;
 use crate::modules::ModuleMap;
 use crate::op_error::OpError;
+use crate::operations::LogLine;
 use crate::rejections::Rejections;
 use crate::requests::{ById, Requests};
 use crate::sockets::Sockets;
@@ -182,6 +183,9 @@ impl State {
     pub(crate) fn log(&self, request: RequestId, level: Level, message: &str) {
         let mut console = self.console.borrow_mut();
         if let Admitted::Yes { .. } = console.admit() {
+            if let Some(operations) = &self.app.operations {
+                return operations.log(&LogLine::new(&self.app, request, level, message));
+            }
             let requests = self.requests.borrow();
             console.write(&Line { request, id: requests.text_id(request), level, message });
         }

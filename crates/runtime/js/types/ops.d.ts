@@ -44,6 +44,10 @@ declare function op_time_origin(): number; // milliseconds since the epoch
 // ---- src/ops/console.rs
 declare function op_console(request: number, level: "debug" | "log" | "info" | "warn" | "error", message: string): void;
 
+// ---- src/ops/bindings.rs
+/** `args` is a JSON array; the answer is JSON, or empty for undefined. */
+declare function op_binding_call(request: number, binding: string, method: string, args: string): Promise<string>;
+
 // ---- src/ops/clone.rs
 /** Serialises and deserialises within this context. `transfer`: array buffers, detached. Throws DOMException DataCloneError. */
 declare function op_structured_clone(value: unknown, transfer: ArrayBuffer[]): unknown;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use hearth_core::{Body, BodyError, ByteStream, Headers, Method, RequestId, SocketEnd};
-use hearth_egress::{Outgoing, RedirectMode};
+use hearth_core::{Body, BodyError, ByteStream, Headers, Method, Request, RequestId, SocketEnd};
+use hearth_egress::{Incoming, Outgoing, RedirectMode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::body::body_argument;
@@ -15,6 +15,7 @@ use super::websocket::adopt;
 use super::{Arguments, Return};
 use crate::bodies::BodyId;
 use crate::op_error::OpError;
+use crate::operations::{Fetched, Network, Operations};
 use crate::state::{OpValue, State};
 
 type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
@@ -98,10 +99,13 @@ pub(super) fn op_fetch_head<'s>(
         return Err(OpError::type_error("internal: the request was sent already"));
     };
     let gate = gate(&state, request);
-    let client = state.app.egress.clone();
+    let (client, operations) = (state.app.egress.clone(), state.app.operations.clone());
     let (op, promise) = state.start_op(scope, request, async move {
         let permit = pass(gate).await;
-        let answer = client.send(*outgoing).await.map_err(|error| OpError::type_error(error.to_string()))?;
+        let answer = match operations {
+            None => client.send(*outgoing).await.map_err(|error| OpError::type_error(error.to_string()))?,
+            Some(operations) => send_by(&*operations, *outgoing, client).await?,
+        };
         let mut response = answer.response;
         let body = match (response.body, &mut response.websocket) {
             (Body::Stream(stream), _) => Body::Stream(Box::new(Held { stream, _permit: permit })),
@@ -125,6 +129,20 @@ pub(super) fn op_fetch_head<'s>(
     state.fetches.borrow_mut().insert(fetch, FetchState::Sent { op });
     rv.set(promise.into());
     Ok(())
+}
+
+/// Sends a request as the embedding program does it.
+async fn send_by(
+    operations: &dyn Operations,
+    outgoing: Outgoing,
+    client: Arc<hearth_egress::Client>,
+) -> Result<Incoming, OpError> {
+    let Outgoing { method, url, headers, body, redirect } = outgoing;
+    let request = Request { method, headers, body, ..Request::get(url.clone()) };
+    let fetched = operations.fetch(request, Network::new(client, redirect)).await;
+    let Fetched { response, url: last, redirected } =
+        fetched.map_err(|error| OpError::type_error(error.to_string()))?;
+    Ok(Incoming { response, url: if last.is_empty() { url } else { last }, redirected })
 }
 
 /// Lets only so many through at once for each request.

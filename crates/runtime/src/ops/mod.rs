@@ -10,6 +10,7 @@ use v8::MapFnTo;
 use crate::op_error::OpError;
 use crate::state::State;
 
+mod bindings;
 mod body;
 mod clone;
 mod console;
@@ -75,6 +76,7 @@ natives! {
     State timers::{op_timer_start, op_timer_cancel, op_now, op_time_origin}
     State console::{op_console}
     State clone::{op_structured_clone}
+    State bindings::{op_binding_call}
     State body::{
         op_body_read, op_body_bytes, op_body_text, op_body_cancel, op_body_length,
         op_pipe_new, op_pipe_write, op_pipe_ready, op_pipe_close, op_pipe_fail,

@@ -386,5 +386,19 @@ fn set_environment(scope: &mut v8::PinScope<'_, '_>, state: &State, id: WorkerId
     let App { name, version, .. } = &*state.app;
     let about = [name.as_str(), version.as_str(), &id.to_string()];
     let about = about.map(|text| text_value(scope, text).map_or(undefined, Into::into));
-    set.call(scope, undefined, &[list.into(), about[0], about[1], about[2]]);
+    let bindings = bindings_value(scope, state).unwrap_or(undefined);
+    set.call(scope, undefined, &[list.into(), about[0], about[1], about[2], bindings]);
+}
+
+/// Names and their methods in turn.
+fn bindings_value<'s>(scope: &mut v8::PinScope<'s, '_>, state: &State) -> Option<v8::Local<'s, v8::Value>> {
+    let bindings = state.app.operations.as_ref()?.bindings();
+    let mut items: Vec<v8::Local<v8::Value>> = Vec::with_capacity(bindings.len() * 2);
+    for binding in &bindings {
+        let methods = binding.methods.iter().map(|method| text_value(scope, method).map(Into::into));
+        let methods = methods.collect::<Result<Vec<v8::Local<v8::Value>>, _>>().ok()?;
+        items.push(text_value(scope, &binding.name).ok()?.into());
+        items.push(v8::Array::new_with_elements(scope, &methods).into());
+    }
+    Some(v8::Array::new_with_elements(scope, &items).into())
 }

@@ -57,6 +57,7 @@ pub fn named(name: &str, code: &str, egress: Arc<Client>, code_cache: Arc<CodeCa
         env: Vec::new(),
         egress,
         code_cache,
+        operations: None,
         pace: Pace::new(std::time::Instant::now()),
     })
 }

@@ -1,0 +1,164 @@
+//! An isolate that is used for one context after the other, and such a context.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hearth_core::{ByteSize, Failure, Limits};
+use hearth_runtime::{Health, LockedIsolate, Operations};
+
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::event::{Event, Outcome};
+use crate::script::{Names, Script, app};
+
+/// An isolate for several contexts, one at a time. Clones are the same isolate. Threads enter it under V8's own lock.
+#[derive(Clone)]
+pub struct SharedIsolate {
+    engine: &'static Engine,
+    isolate: hearth_runtime::SharedIsolate,
+    /// A limit was hit in it: it is not used again.
+    spent: Arc<AtomicBool>,
+}
+
+/// A script in a new context of an isolate. Dropped, the context goes, and the isolate is there for the next.
+///
+/// ```
+/// use std::sync::Arc;
+/// use hearth_embed::{DefaultOperations, Event, ExecutionContext, Limits, SharedIsolate};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), hearth_embed::Error> {
+/// let mut isolate = SharedIsolate::new(Limits::default())?;
+/// let script = "let n = 0; export default { task: () => ++n }";
+/// for _ in 0..2 {
+///     let mut context = ExecutionContext::new(&mut isolate, script, Arc::new(DefaultOperations)).await?;
+///     let result = context.exec(Event::task("count", None)).await?.event().unwrap_or_default();
+///     assert_eq!(result.data.as_deref(), Some("1"), "each context begins anew");
+///     context.drain_waituntil().await?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub struct ExecutionContext<'a> {
+    engine: &'static Engine,
+    worker: hearth_runtime::Worker,
+    spent: Arc<AtomicBool>,
+    _isolate: PhantomData<&'a mut SharedIsolate>,
+}
+
+// === impl SharedIsolate ===
+
+impl SharedIsolate {
+    /// A new isolate, with the memory limit of `limits`.
+    pub fn new(limits: Limits) -> Result<Self, Error> {
+        Ok(Self::in_engine(Engine::get()?, limits.heap))
+    }
+
+    pub(crate) fn in_engine(engine: &'static Engine, heap: ByteSize) -> Self {
+        let isolate = hearth_runtime::SharedIsolate::new(engine.isolate(heap));
+        Self { engine, isolate, spent: Arc::default() }
+    }
+
+    /// Runs `f` with the isolate locked (V8's `Locker`) and entered, on this thread. Waits while a context of it runs.
+    pub fn with_lock<R>(&self, f: impl FnOnce(&mut LockedIsolate<'_>) -> R) -> R {
+        self.isolate.with_lock(f)
+    }
+
+    /// What it holds, as of the last look.
+    pub fn memory(&self) -> ByteSize {
+        self.isolate.memory()
+    }
+
+    /// Whether a limit was hit in it: nothing more can run in it.
+    pub fn is_spent(&self) -> bool {
+        self.spent.load(Ordering::Relaxed)
+    }
+}
+
+// === impl ExecutionContext ===
+
+impl<'a> ExecutionContext<'a> {
+    /// Evaluates `script` in a new context, under the default limits.
+    pub async fn new(
+        isolate: &'a mut SharedIsolate,
+        script: impl Into<Script>,
+        operations: Arc<dyn Operations>,
+    ) -> Result<Self, Error> {
+        Self::new_with_limits(isolate, script, operations, Limits::default()).await
+    }
+
+    /// The same under other limits of time. The limit of memory is the isolate's.
+    pub async fn new_with_limits(
+        isolate: &'a mut SharedIsolate,
+        script: impl Into<Script>,
+        operations: Arc<dyn Operations>,
+        limits: Limits,
+    ) -> Result<Self, Error> {
+        let (engine, spent) = (isolate.engine, isolate.spent.clone());
+        let names = Names { owner: "context", worker: "context", version: "1" };
+        let app = app(&names, &script.into(), &limits, operations);
+        let isolate = isolate.isolate.clone();
+        let started = engine.run(async move { hearth_runtime::Worker::start_in(isolate, app).await }).await?;
+        match started {
+            Ok(worker) => Ok(Self { engine, worker, spent, _isolate: PhantomData }),
+            Err(failure) => {
+                note(&spent, &failure);
+                Err(failure.into())
+            }
+        }
+    }
+
+    /// Handles an event. The answer is there as soon as the handler has given it: a body that is a stream, and what `waitUntil` keeps
+    /// running, go on.
+    pub async fn exec(&mut self, event: impl Into<Event>) -> Result<Outcome, Error> {
+        let outcome = exec(self.engine, &self.worker, event.into()).await;
+        if let Err(Error::Failed(failure)) = &outcome {
+            note(&self.spent, failure);
+        }
+        outcome
+    }
+
+    /// Waits until nothing is left to do: bodies are read, and `waitUntil` has come to its end, under limits of its own. After an error
+    /// the context is not used again.
+    pub async fn drain_waituntil(&mut self) -> Result<(), Error> {
+        drain(self.engine, &self.worker).await?;
+        if self.worker.health() == Health::Gone {
+            self.spent.store(true, Ordering::Relaxed);
+        }
+        judge(&self.worker)
+    }
+}
+
+impl Drop for ExecutionContext<'_> {
+    fn drop(&mut self) {
+        if self.worker.health() == Health::Gone {
+            self.spent.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// An isolate in which a limit was hit was terminated, and cannot be used again.
+fn note(spent: &AtomicBool, failure: &Failure) {
+    if matches!(failure, Failure::Limit(_) | Failure::Collateral(_) | Failure::Internal { .. }) {
+        spent.store(true, Ordering::Relaxed);
+    }
+}
+
+pub(crate) async fn exec(engine: &Engine, worker: &hearth_runtime::Worker, event: Event) -> Result<Outcome, Error> {
+    let worker = worker.clone();
+    let outcome = engine.run(async move { event.give_to(&worker).await });
+    Ok(outcome.await??)
+}
+
+pub(crate) async fn drain(engine: &Engine, worker: &hearth_runtime::Worker) -> Result<(), Error> {
+    let worker = worker.clone();
+    engine.run(async move { worker.at_rest().await }).await
+}
+
+pub(crate) fn judge(worker: &hearth_runtime::Worker) -> Result<(), Error> {
+    match worker.health() {
+        Health::Ready => Ok(()),
+        Health::Retiring | Health::Gone => Err(Error::WaitUntil),
+    }
+}

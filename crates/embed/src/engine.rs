@@ -1,0 +1,109 @@
+//! V8 and the threads that run JavaScript: one of each for the process, started once and never ended.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::task::{Context, Poll};
+
+use hearth_cell::{Budget, Cell, CellConfig, Commons};
+use hearth_core::ByteSize;
+use hearth_runtime::{Blank, Lane, Platform, Snapshot, Threads};
+use tokio::task::JoinHandle;
+
+use crate::error::Error;
+
+pub(crate) struct Engine {
+    platform: Platform,
+    snapshot: Snapshot,
+    threads: Threads,
+    pub(crate) count: usize,
+    commons: Commons,
+}
+
+static ENGINE: OnceLock<Engine> = OnceLock::new();
+
+/// Starts V8 and the threads, as many as the machine has cores. The first call does; others find them running.
+///
+/// ```
+/// hearth_embed::start()?;
+/// hearth_embed::start()?;
+/// # Ok::<(), hearth_embed::Error>(())
+/// ```
+pub fn start() -> Result<(), Error> {
+    Engine::get().map(drop)
+}
+
+impl Engine {
+    pub(crate) fn get() -> Result<&'static Self, Error> {
+        static STARTING: Mutex<()> = Mutex::new(());
+        let _one = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(engine) = ENGINE.get() {
+            return Ok(engine);
+        }
+        let platform = Platform::init()?;
+        let commons = Commons::new()?;
+        let count = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = Threads::start(count).map_err(Error::Threads)?;
+        let snapshot = hearth_snapshot::snapshot();
+        Ok(ENGINE.get_or_init(|| Self { platform, snapshot, threads, count, commons }))
+    }
+
+    pub(crate) fn commons() -> &'static Commons {
+        &ENGINE.get().expect("whoever makes an app has started the engine").commons
+    }
+
+    pub(crate) fn lane(&self) -> Lane {
+        self.threads.lane()
+    }
+
+    /// A new isolate with its context.
+    pub(crate) fn blank(&self, heap: ByteSize) -> Blank {
+        Blank::new(self.platform, &self.snapshot, heap)
+    }
+
+    pub(crate) fn isolate(&self, heap: ByteSize) -> hearth_runtime::Isolate {
+        hearth_runtime::Isolate::new(self.platform, &self.snapshot, heap)
+    }
+
+    /// A cell of `isolates` isolates at most, and `max_per_owner` of one owner.
+    pub(crate) fn cell(&self, isolates: usize, max_per_owner: Option<usize>) -> Cell {
+        let config = CellConfig {
+            threads: self.count,
+            isolates,
+            max_per_owner,
+            spares: 2.min(isolates),
+            budget: Budget::for_machine(self.count, 1, None),
+            max_fresh: isolates,
+            max_queued: None,
+        };
+        let _inside = self.threads.handle().enter();
+        Cell::start(self.platform, &self.snapshot, self.lane(), config)
+    }
+
+    pub(crate) fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
+        let _inside = self.threads.handle().enter();
+        f()
+    }
+
+    /// Runs `work` on the threads that run JavaScript. Dropped, it is cancelled.
+    pub(crate) fn run<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Running<T> {
+        Running(self.threads.handle().spawn(work))
+    }
+}
+
+/// Work on other threads, cancelled when it is dropped.
+pub(crate) struct Running<T>(JoinHandle<T>);
+
+impl<T> Future for Running<T> {
+    type Output = Result<T, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(cx).map_err(|_| Error::Panicked)
+    }
+}
+
+impl<T> Drop for Running<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

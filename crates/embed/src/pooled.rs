@@ -1,0 +1,140 @@
+//! One pool for all threads: warm workers by name, and isolates by name.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use hearth_cell::{AppRules, Cell, Execution, Life, Timings};
+use hearth_core::Limits;
+use hearth_pool::{Pool, PoolLimits, ShelfRules};
+use hearth_runtime::Operations;
+
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::event::{Event, Outcome};
+use crate::hosts::{Hosts, Name, Version};
+use crate::isolates::{Keeper, PooledIsolate, refusal};
+use crate::script::{Names, Script, app};
+
+/// Requests of one worker that may wait, and how long.
+const QUEUE: usize = 100;
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(5);
+
+static POOL: OnceLock<IsolatePool> = OnceLock::new();
+
+/// Warm workers ([`IsolatePool::execute`]) and isolates ([`IsolatePool::acquire`]), each by a name and at most as many as the pool
+/// was made for: beyond that, the least recently used one that has nothing to do goes. Clones are the same pool.
+#[derive(Clone)]
+pub struct IsolatePool {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    engine: &'static Engine,
+    limits: Limits,
+    max_size: usize,
+    cell: Cell,
+    hosts: Hosts,
+    isolates: Pool<Keeper>,
+}
+
+/// How a pool is doing. Workers and isolates are counted together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PoolStats {
+    /// As many as may be kept.
+    pub total: usize,
+    /// As many as are there.
+    pub cached: usize,
+    /// Room for more.
+    pub capacity: usize,
+    /// Executions and acquisitions that found theirs there.
+    pub hits: u64,
+    pub misses: u64,
+    /// Part of them all that were hits; 0 where there were none.
+    pub hit_rate: f64,
+}
+
+/// Makes the pool of [`execute_pooled`]. Called once, on the main thread, before others.
+pub fn init_pool(max_size: usize, limits: Limits) -> Result<(), Error> {
+    let pool = IsolatePool::new(max_size, limits)?;
+    POOL.set(pool).map_err(|_| Error::StartedTwice { what: "pool", call: "init_pool" })
+}
+
+/// Handles an event in the warm worker `worker_id` of the pool that [`init_pool`] made. See [`IsolatePool::execute`].
+pub async fn execute_pooled(
+    worker_id: &str,
+    script: impl Into<Script>,
+    operations: Arc<dyn Operations>,
+    event: impl Into<Event>,
+) -> Result<Outcome, Error> {
+    IsolatePool::global()?.execute(worker_id, script, operations, event).await
+}
+
+impl IsolatePool {
+    /// A pool of its own, of `max_size` workers and as many isolates.
+    pub fn new(max_size: usize, limits: Limits) -> Result<Self, Error> {
+        let engine = Engine::get()?;
+        let max_size = max_size.max(1);
+        let keeper = Keeper { engine, heap: limits.heap };
+        let isolates = engine.enter(|| Pool::new(keeper, PoolLimits { things: max_size, weight: u64::MAX, per_group: None }));
+        let (cell, hosts) = (engine.cell(max_size, None), Hosts::new(max_size));
+        Ok(Self { inner: Arc::new(Inner { engine, limits, max_size, cell, hosts, isolates }) })
+    }
+
+    /// The one that [`init_pool`] made.
+    pub fn global() -> Result<&'static Self, Error> {
+        POOL.get().ok_or(Error::NotStarted { what: "pool", call: "init_pool" })
+    }
+
+    /// Handles an event in the warm worker `worker_id`, which is made if it is not there. The worker, and what its script keeps, stays
+    /// for as long as the text is the same and the operations are the same `Arc`.
+    pub async fn execute(
+        &self,
+        worker_id: &str,
+        script: impl Into<Script>,
+        operations: Arc<dyn Operations>,
+        event: impl Into<Event>,
+    ) -> Result<Outcome, Error> {
+        let inner = &self.inner;
+        let name = Name { owner: worker_id.into(), worker: worker_id.into() };
+        let version = Version { number: "1".into(), script: script.into(), operations };
+        let host = inner.engine.enter(|| {
+            inner.hosts.host(name, version.clone(), || {
+                let names = Names { owner: worker_id, worker: worker_id, version: "1" };
+                let app = app(&names, &version.script, &inner.limits, version.operations.clone());
+                inner.cell.host(app, &rules(inner.engine.count))
+            })
+        });
+        let event = event.into();
+        let outcome = inner.engine.run(async move { event.serve(&host, || {}).await });
+        Ok(outcome.await??)
+    }
+
+    /// The isolate that is kept under that name, or a new one. Waits while another has it.
+    pub async fn acquire(&self, worker_id: &str) -> Result<PooledIsolate, Error> {
+        let life = Life::default();
+        let shelf = self.inner.isolates.shelf(worker_id.into(), ShelfRules { most: 1, concurrency: 1, life });
+        let lease = self.inner.engine.run(async move { shelf.acquire().await });
+        Ok(PooledIsolate::new(lease.await?.map_err(refusal)?))
+    }
+
+    /// How it is doing.
+    pub fn stats(&self) -> PoolStats {
+        let (report, isolates) = (self.inner.cell.report(), self.inner.isolates.stats());
+        let (hits, misses) = (report.hits + isolates.hits, report.misses + isolates.misses);
+        let (total, cached) = (self.inner.max_size, report.cached + isolates.cached);
+        let hit_rate = if hits == 0 { 0.0 } else { hits as f64 / (hits + misses) as f64 };
+        PoolStats { total, cached, capacity: total.saturating_sub(cached), hits, misses, hit_rate }
+    }
+}
+
+fn rules(workers: usize) -> AppRules {
+    AppRules {
+        execution: Execution::Pooled,
+        workers,
+        queue: QUEUE,
+        queue_timeout: QUEUE_TIMEOUT,
+        weight: 1,
+        life: Life::default(),
+        timings: Arc::new(Timings::default()),
+    }
+}

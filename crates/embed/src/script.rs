@@ -1,0 +1,53 @@
+//! A script as text, and the app that the runtime makes of it.
+
+use std::sync::Arc;
+
+use hearth_cell::{Commons, Parts};
+use hearth_core::module::InMemory;
+use hearth_core::{AppName, Limits, Owner, VersionName};
+use hearth_egress::EgressPolicy;
+use hearth_runtime::{App, Operations};
+
+use crate::engine::Engine;
+
+const NOTHING_ELSE: &str =
+    "a script that is given as text imports node:async_hooks alone: bundle what it needs into it";
+
+/// An ES module as text. Clones share it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script(Arc<str>);
+
+impl Script {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<T: Into<Arc<str>>> From<T> for Script {
+    fn from(text: T) -> Self {
+        Self(text.into())
+    }
+}
+
+/// Whose script it is, and under which name.
+pub(crate) struct Names<'a> {
+    pub(crate) owner: &'a str,
+    pub(crate) worker: &'a str,
+    pub(crate) version: &'a str,
+}
+
+/// An app of one module. Outgoing connections go to public addresses, where the operations do not say otherwise.
+pub(crate) fn app(names: &Names<'_>, script: &Script, limits: &Limits, operations: Arc<dyn Operations>) -> Arc<App> {
+    let commons: &Commons = Engine::commons();
+    let mut app = commons.app(Parts {
+        name: AppName::new(names.worker),
+        version: VersionName::new(names.version),
+        owner: Owner::new(names.owner),
+        loader: Arc::new(InMemory::new(("/script.js", script.as_str().to_owned()), Vec::new(), NOTHING_ELSE)),
+        limits: limits.clone(),
+        env: Vec::new(),
+        egress: EgressPolicy::public(),
+    });
+    Arc::get_mut(&mut app).expect("nobody else has it yet").operations = Some(operations);
+    app
+}
