@@ -75,7 +75,8 @@ impl IsolatePool {
         let engine = Engine::get()?;
         let max_size = max_size.max(1);
         let keeper = Keeper { engine, heap: limits.heap };
-        let isolates = engine.enter(|| Pool::new(keeper, PoolLimits { things: max_size, weight: u64::MAX, per_group: None }));
+        let isolates =
+            engine.enter(|| Pool::new(keeper, PoolLimits { things: max_size, weight: u64::MAX, per_group: None }));
         let (cell, hosts) = (engine.cell(max_size, None), Hosts::new(max_size));
         Ok(Self { inner: Arc::new(Inner { engine, limits, max_size, cell, hosts, isolates }) })
     }
