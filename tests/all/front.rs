@@ -217,6 +217,28 @@ fn only_proxies_that_are_trusted_say_who_asked() {
 }
 
 #[test]
+fn apps_do_not_see_the_dashboards_cookie() {
+    let folder = Folder::with("front-cookie", &[("hello/index.js", MIRROR)]);
+    let server = folder.serve(&[]);
+    let seen = |cookie: &str| -> Value {
+        serde_json::from_slice(&ask(&server, "GET", "/hello/", &[("cookie", cookie)]).body).unwrap()
+    };
+    assert_eq!(seen("a=1; hearth_admin=0123; b=2")["cookie"], "a=1; b=2");
+    assert_eq!(seen("hearth_admin=0123").get("cookie"), None);
+}
+
+#[test]
+fn silent_connections_do_not_keep_others_out() {
+    let folder = Folder::with("front-silent", &[("hello/index.js", &says("hello"))]);
+    let server = configured(&folder, "max_connections: 4\n");
+    let _silent: Vec<Client> = (0..4).map(|_| server.connect()).collect();
+    assert_eq!(server.connect().get("/hello/").text(), "hello");
+    let metrics = server.ask("GET", "/metrics", "").text();
+    let evicted = metrics.lines().find_map(|line| line.strip_prefix("hearth_connections_evicted_total "));
+    assert!(evicted.is_some_and(|count| count != "0"), "{metrics}");
+}
+
+#[test]
 fn clients_have_limits() {
     let folder = Folder::with("front-limits", &[("hello/index.js", &says("hello"))]);
     let server = configured(&folder, "rate_limit: 3/1h\nmax_connections_per_client: 2\n");

@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use hearth_config::{AccessLog, JailMode, OperatorConfig, Ratio};
 use hearth_control::{Configuration, ConfigurationError, ConfigurationSource};
 use hearth_core::ByteSize;
+use hearth_gateway::read_pem;
 use hearth_link::{AccessFormat, CellPlan, CertificatePlan, FrontPlan, JailPlan, ListenerPlan, Role};
 
 use crate::log;
@@ -84,8 +85,7 @@ pub fn certificates(options: &ServeOptions, operator: &OperatorConfig) -> anyhow
     }
     let flags = options.cert.iter().zip(&options.key);
     let configured = operator.tls.iter().flatten().map(|one| (&one.cert, &one.key));
-    let read =
-        |path: &PathBuf| std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
+    let read = |path: &PathBuf| read_pem(path).with_context(|| format!("cannot read {}", path.display()));
     flags
         .chain(configured)
         .map(|(cert, key)| {
@@ -142,7 +142,7 @@ pub fn plan(
             write_timeout: operator.write_timeout.unwrap_or(seconds(300)),
             drain_timeout: options.drain_timeout.or(operator.drain_timeout).unwrap_or(seconds(10)),
             max_connections: operator.max_connections.unwrap_or(10_000) as usize,
-            max_connections_per_client: operator.max_connections_per_client.map(|count| count as usize),
+            max_connections_per_client: Some(operator.max_connections_per_client.unwrap_or(1000) as usize),
             rate: operator.rate_limit,
             trusted_proxies: operator.trusted_proxies.iter().flatten().map(ToString::to_string).collect(),
             compression: operator.compression.unwrap_or(true),

@@ -6,9 +6,13 @@ use std::sync::Arc;
 use hearth_control::Journal;
 use hearth_journal::{Colours, Format};
 
+/// What is logged where nothing else is said. `h2` warns once for each connection that breaks its rules, which a client can do
+/// thousands of times a second.
+pub const DEFAULT: &str = "info,h2=error";
+
 /// Which lines are wanted.
 pub fn filter() -> String {
-    std::env::var("RUST_LOG").ok().filter(|filter| !filter.trim().is_empty()).unwrap_or_else(|| "info".to_owned())
+    std::env::var("RUST_LOG").ok().filter(|filter| !filter.trim().is_empty()).unwrap_or_else(|| DEFAULT.to_owned())
 }
 
 /// Lines go to standard error. `default` counts where `RUST_LOG` says nothing.

@@ -17,7 +17,7 @@ use crate::mcp_options::{McpFrontOptions, McpOptions};
 use crate::{configuration, log, sandboxes, signals, threads};
 
 /// What the protocol's machinery has to say is of interest to nobody who uses it.
-const QUIET: &str = ",rmcp=error";
+const QUIET: &str = ",rmcp=error,h2=error";
 
 pub fn mcp(options: McpOptions) -> anyhow::Result<()> {
     // Clients show what a server says beside the protocol: only what matters.

@@ -8,6 +8,7 @@ use anyhow::Context;
 use hearth_apps::{AppModules, app_folder};
 use hearth_cell::{AppHost, Cell, Commons, keep_breadcrumbs};
 use hearth_config::{OperatorConfig, Settings};
+use hearth_core::ADMIN_COOKIE;
 use hearth_gateway::{Config, Errors, Listener, Server};
 use hearth_runtime::{App, Platform, Stuck, Threads};
 use tokio::net::TcpListener;
@@ -18,7 +19,7 @@ use crate::settings::PoolSettings;
 use crate::{log, one_app, signals};
 
 pub fn run(options: RunOptions) -> anyhow::Result<()> {
-    log::init("info");
+    log::init(log::DEFAULT);
     let RunOptions { file, env, app: flags, pool, server } = options;
     let file = file.canonicalize().with_context(|| format!("cannot open {}", file.display()))?;
     let folder = app_folder(&file);
@@ -62,6 +63,7 @@ fn config(options: &ServerOptions, settings: &Settings) -> Config {
         head_timeout: options.head_timeout,
         body_timeout: settings.stream_timeout,
         drain_timeout: options.drain_timeout,
+        private_cookie: Some(ADMIN_COOKIE.into()),
         errors: if options.dev { Errors::Detailed } else { Errors::Brief },
         ..Config::default()
     }

@@ -66,6 +66,7 @@ pub struct OperatorConfig {
     pub tls: Option<Vec<Certificate>>,
     pub compression: Option<bool>,
     pub max_connections: Option<u32>,
+    /// Zero: no limit.
     pub max_connections_per_client: Option<u32>,
     /// Of one client, over all apps.
     pub rate_limit: Option<RateSpec>,
@@ -166,7 +167,7 @@ impl OperatorConfig {
             tls: fields.take("tls", value::several(certificate)),
             compression: fields.take("compression", value::flag),
             max_connections: fields.take("max_connections", value::count(1..=most)),
-            max_connections_per_client: fields.take("max_connections_per_client", value::count(1..=most)),
+            max_connections_per_client: fields.take("max_connections_per_client", value::count(0..=most)),
             rate_limit: fields.take("rate_limit", value::parsed("a rate, such as 100/1m")),
             head_timeout: fields.take("head_timeout", value::some_time),
             keep_alive_timeout: fields.take("keep_alive_timeout", value::some_time),

@@ -10,13 +10,16 @@ use crate::websocket::SocketEnd;
 pub struct Request {
     pub id: RequestId,
     pub method: Method,
-    /// Absolute: scheme, authority, path and query, as sent (not normalised).
+    /// Absolute: scheme, authority, path and query. The authority is normalised, the rest is as it was sent.
     pub url: String,
     pub headers: Headers,
     pub body: Body,
     /// Who sent it: the peer, or who a trusted proxy says it was. Unknown where it came from within.
     pub client: Option<IpAddr>,
 }
+
+/// The cookie of the admin API's pages. Browsers send it to every port of a host, so fronts take it out of requests for apps.
+pub const ADMIN_COOKIE: &str = "hearth_admin";
 
 #[derive(Debug)]
 pub struct Response {

@@ -25,7 +25,7 @@ pub use cidr::Cidr;
 pub use dispatch::{Dispatch, Dispatched};
 pub use failure::{Failure, LimitExceeded};
 pub use headers::Headers;
-pub use http::{Method, Request, Response};
+pub use http::{ADMIN_COOKIE, Method, Request, Response};
 pub use ids::{AppName, Owner, RequestId, VersionName};
 pub use limits::{Footprint, LimitKind, Limits};
 pub use pace::{Gait, Pace};

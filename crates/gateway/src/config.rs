@@ -1,5 +1,6 @@
 //! What an operator may set. A zero duration turns a timeout off.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use hearth_core::{ByteSize, Cidr};
@@ -18,13 +19,16 @@ pub struct Config {
     pub default_host: String,
     /// The longest request line with headers; beyond it 431. Each connection may hold that much while it waits.
     pub max_head: ByteSize,
+    /// A cookie that is taken out of requests: one that other pages of ours under this host, such as the admin API's, may have
+    /// given to browsers.
+    pub private_cookie: Option<Cow<'static, str>>,
     /// Who is believed about the client's address, and the scheme and host it asked for: `x-forwarded-for` (or
     /// `forwarded`), `x-forwarded-proto`, `x-forwarded-host`. A proxy that is listed here must set `x-forwarded-for`, or
     /// take out what clients send under that name.
     pub trusted_proxies: Vec<Cidr>,
     /// The longest request body; beyond it 413, before a byte of the excess is read. An app may want less.
     pub max_body: ByteSize,
-    /// From the first byte of a request's head to its last; then 408.
+    /// From the first byte of a request's head to its last; then 408. Also how long a new connection may be silent.
     pub head_timeout: Duration,
     /// For a TLS handshake; then the connection is dropped.
     pub handshake_timeout: Duration,
@@ -37,10 +41,13 @@ pub struct Config {
     pub write_timeout: Duration,
     /// How long requests in flight may go on after the shutdown began.
     pub drain_timeout: Duration,
-    /// Connections at once. Beyond it nothing is accepted: clients wait in the kernel's queue.
+    /// Connections at once. Beyond it nothing is accepted: clients wait in the kernel's queue, and for each the connection
+    /// is closed that has had no request for longest.
     pub max_connections: usize,
+    /// How long a connection must have had no request before it is closed for others.
+    pub evict_idle_after: Duration,
     /// Connections at once of one client (an IPv4 address, an IPv6 /64 network); one more is closed at once. Zero: no
-    /// limit. Trusted proxies have none.
+    /// limit. Trusted proxies have none. What has its clients behind one address wants more, or to be a trusted proxy.
     pub max_connections_per_client: usize,
     /// Requests at once on one HTTP/2 connection.
     pub max_streams: u32,
@@ -96,6 +103,7 @@ impl Default for Config {
             default_host: "localhost".to_owned(),
             trusted_proxies: Vec::new(),
             max_head: ByteSize::kb(16),
+            private_cookie: None,
             max_body: ByteSize::mb(10),
             head_timeout: Duration::from_secs(10),
             handshake_timeout: Duration::from_secs(10),
@@ -104,7 +112,8 @@ impl Default for Config {
             write_timeout: Duration::from_secs(300),
             drain_timeout: Duration::from_secs(10),
             max_connections: 10_000,
-            max_connections_per_client: 0,
+            evict_idle_after: Duration::from_secs(1),
+            max_connections_per_client: 1000,
             max_streams: 128,
             rate_limit: None,
             rate_limit_clients: 100_000,
@@ -120,6 +129,14 @@ impl Default for Config {
 // === impl Config ===
 
 impl Config {
+    /// How long a connection may have nothing to say, `is_fresh` while it has said nothing yet. Zero: for ever.
+    pub(crate) fn silence(&self, is_fresh: bool) -> Duration {
+        match (self.head_timeout, self.keep_alive_timeout) {
+            (head, kept) if is_fresh && !head.is_zero() && (kept.is_zero() || head < kept) => head,
+            (_, kept) => kept,
+        }
+    }
+
     /// For a server that hears from other fronts of ours alone ([`Listener::Hop`](crate::Listener)): what they do is not
     /// done again, and what they have let in is let in.
     pub fn behind_hop(self) -> Self {

@@ -5,6 +5,8 @@
 //!   | keep_alive_timeout, EOF,    | head_timeout: 408
 //!   | drain: closed in silence    | malformed, too large: 400, 431 ...
 //! ```
+//! The first request has `head_timeout` from the beginning. Where the server is full and others wait, a connection without a
+//! request is closed for them (`slots.rs`).
 //! Answers are flushed when the inbox has no further complete request, so pipelined requests that are answered at once
 //! share a write.
 //! A connection that begins with HTTP/2's preface, or whose TLS handshake chose `h2`, is [`http2`](crate::http2)'s.
@@ -27,6 +29,7 @@ use crate::drain::Phase;
 use crate::exchange::{Begun, HIGH_WATER, Line, Then, exchange, turn_away_unread};
 use crate::head::{self, Head, Rules};
 use crate::http2;
+use crate::ledger::Tally;
 use crate::opening::Openings;
 use crate::peer::{Peer, Trust};
 use crate::reject::Reject;
@@ -71,15 +74,16 @@ pub async fn serve<D: Dispatch>(shared: Arc<Shared<D>>, accepted: Accepted, peer
 }
 
 async fn live<D: Dispatch>(shared: &Arc<Shared<D>>, accepted: Accepted, peer: Peer) {
+    let waker = poll_fn(|cx| Poll::Ready(cx.waker().clone())).await;
     let tally = match accepted {
         // Its requests are counted where they came from.
-        Accepted::Hop(_) => Stats::default().connect(),
-        Accepted::Plain(_) | Accepted::Tls(_) => shared.stats.connect(),
+        Accepted::Hop(_) => Stats::default().connect(waker),
+        Accepted::Plain(_) | Accepted::Tls(_) => shared.stats.connect(waker),
     };
     let stream = match accepted {
         Accepted::Plain(tcp) => Stream::Plain(tcp),
         Accepted::Hop(unix) => Stream::Unix(unix),
-        Accepted::Tls(handshake) => match shake_hands(shared, handshake).await {
+        Accepted::Tls(handshake) => match shake_hands(shared, handshake, &tally).await {
             Some((stream, Protocol::Http1)) => stream,
             Some((stream, Protocol::Http2)) => return Box::pin(http2::serve(shared, stream, peer, tally)).await,
             None => return,
@@ -113,10 +117,10 @@ async fn live<D: Dispatch>(shared: &Arc<Shared<D>>, accepted: Accepted, peer: Pe
 }
 
 /// Nothing, where it fails, takes too long, or the server stops.
-async fn shake_hands<D>(shared: &Shared<D>, handshake: Handshake) -> Option<(Stream, Protocol)> {
+async fn shake_hands<D>(shared: &Shared<D>, handshake: Handshake, tally: &Tally) -> Option<(Stream, Protocol)> {
     let mut result = pin!(handshake.finish(shared.config.handshake_timeout));
     poll_fn(|cx| {
-        if shared.drain.phase() >= Phase::Draining {
+        if shared.drain.phase() >= Phase::Draining || tally.is_evicted() {
             return Poll::Ready(None);
         }
         result.as_mut().poll(cx)
@@ -130,7 +134,7 @@ fn begins_http2(line: &Line) -> bool {
 }
 
 async fn next_head<D>(shared: &Shared<D>, line: &mut Line) -> Awaited {
-    let wire = &mut line.wire;
+    let (wire, tally) = (&mut line.wire, &line.tally);
     let rules = Rules {
         scheme: line.peer.scheme.prefix(),
         default_host: &shared.config.default_host,
@@ -139,6 +143,7 @@ async fn next_head<D>(shared: &Shared<D>, line: &mut Line) -> Awaited {
             Trust::Hop => head::MAX_HEADERS + head::HOP_HEADERS,
             Trust::Proxy | Trust::Nobody => head::MAX_HEADERS,
         },
+        private_cookie: shared.config.private_cookie.as_deref(),
     };
     if wire.outbox.len() >= HIGH_WATER && poll_fn(|cx| wire.poll_flush(cx)).await.is_err() {
         return Awaited::End(Ending::Drop);
@@ -161,7 +166,7 @@ async fn next_head<D>(shared: &Shared<D>, line: &mut Line) -> Awaited {
             }
         }
         seen = wire.inbox.len();
-        match poll_fn(|cx| poll_more(cx, shared, wire)).await {
+        match poll_fn(|cx| poll_more(cx, shared, wire, tally)).await {
             More::Bytes => {}
             More::End(ending) => return Awaited::End(ending),
             More::TooSlow => return Awaited::Reject(Reject::HeadTimeout),
@@ -170,7 +175,7 @@ async fn next_head<D>(shared: &Shared<D>, line: &mut Line) -> Awaited {
 }
 
 /// Sends what there is, then reads.
-fn poll_more<D>(cx: &mut Context<'_>, shared: &Shared<D>, wire: &mut Wire) -> Poll<More> {
+fn poll_more<D>(cx: &mut Context<'_>, shared: &Shared<D>, wire: &mut Wire, tally: &Tally) -> Poll<More> {
     if !wire.outbox.is_empty() {
         put_off();
     }
@@ -195,6 +200,9 @@ fn poll_more<D>(cx: &mut Context<'_>, shared: &Shared<D>, wire: &mut Wire) -> Po
         Poll::Ready(Err(_)) => return Poll::Ready(More::End(Ending::Drop)),
         Poll::Pending => {}
     }
+    if tally.is_evicted() {
+        return Poll::Ready(More::End(Ending::Close));
+    }
     if !idle {
         return wire.read_timer.poll(cx, shared.config.head_timeout, Instant::now).map(|()| More::TooSlow);
     }
@@ -204,5 +212,6 @@ fn poll_more<D>(cx: &mut Context<'_>, shared: &Shared<D>, wire: &mut Wire) -> Po
         return Poll::Ready(More::End(Ending::Close));
     }
     let late = || shared.clock.recent() + TICK;
-    wire.read_timer.poll(cx, shared.config.keep_alive_timeout, late).map(|()| More::End(Ending::Close))
+    let silence = shared.config.silence(tally.is_fresh() && !wire.is_hop());
+    wire.read_timer.poll(cx, silence, late).map(|()| More::End(Ending::Close))
 }

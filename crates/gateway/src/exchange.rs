@@ -21,13 +21,13 @@ use crate::asked::{Asked, Shared};
 use crate::body_in::{Incoming, Stop};
 use crate::date::DateCache;
 use crate::head::{Head, Version};
+use crate::ledger::Tally;
 use crate::opening::Openings;
 use crate::peer::Peer;
 use crate::reject::Reject;
 use crate::repeats::Repeats;
 use crate::reply::{respond, respond_at_once, situation};
 use crate::response::{Transfer, write_head};
-use crate::stats::Tally;
 use crate::websocket::{self, Agreement};
 use crate::wire::{Ending, Wire};
 

@@ -8,12 +8,14 @@
 //!
 //! Headers that concern the connection only are taken out before the app sees them.
 
+use std::borrow::Cow;
 use std::mem::MaybeUninit;
 
 use hearth_core::{Headers, Method};
 use hearth_websocket::handshake::has_token;
 
 use crate::ascii::has_bare_line_feed;
+use crate::cookies::without;
 use crate::encoding::Accepts;
 use crate::identity::names_client;
 use crate::reject::Reject;
@@ -40,6 +42,8 @@ pub struct Rules<'a> {
     pub max_head: usize,
     /// At most [`MAX_HEADERS`] and [`HOP_HEADERS`].
     pub max_headers: usize,
+    /// A cookie that the app does not get.
+    pub private_cookie: Option<&'a str>,
 }
 
 #[derive(Debug)]
@@ -129,6 +133,10 @@ pub fn parse(bytes: &[u8], rules: &Rules<'_>) -> Result<Option<Head>, Reject> {
         let value = match (fields.note(line.name, line.value)?, target) {
             (Keep::No, _) => continue,
             (Keep::Host, Target::Absolute { authority, .. }) => authority.as_bytes(),
+            (Keep::Cookie, _) => {
+                push_cookies(&mut headers, line.value, rules.private_cookie);
+                continue;
+            }
             (Keep::Host | Keep::Yes, _) => line.value,
         };
         headers.push(line.name.as_bytes(), value);
@@ -184,6 +192,8 @@ pub enum Keep {
     No,
     /// Unless the target names another host.
     Host,
+    /// But for those that are private.
+    Cookie,
 }
 
 impl<'a> Fields<'a> {
@@ -195,6 +205,7 @@ impl<'a> Fields<'a> {
             4 if is("host") => return self.note_host(value),
             5 if is("range") => self.wants_part = true,
             6 if is("accept") => self.prefers_html = prefers_html(value),
+            6 if is("cookie") => return Ok(Keep::Cookie),
             6 if is("expect") => self.expects_continue |= value.eq_ignore_ascii_case(b"100-continue"),
             7 if is("trailer") => return Ok(Keep::No),
             7 if is("upgrade") => {
@@ -274,6 +285,14 @@ impl Version {
             Self::Http11 => "HTTP/1.1",
             Self::Http2 => "HTTP/2",
         }
+    }
+}
+
+/// A `cookie` header, if anything is left of it.
+pub fn push_cookies(headers: &mut Headers, value: &[u8], private: Option<&str>) {
+    let rest = private.map_or(Cow::Borrowed(value), |name| without(value, name));
+    if !rest.is_empty() || value.is_empty() {
+        headers.push(b"cookie", &rest);
     }
 }
 

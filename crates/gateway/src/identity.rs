@@ -19,7 +19,7 @@ use hearth_core::{Cidr, Headers};
 use crate::config::Scheme;
 use crate::head::Head;
 use crate::peer::{Peer, Trust, forwarded, is_proxy};
-use crate::target::valid_authority;
+use crate::target::{compose, valid_authority};
 
 /// Says who sent the request; puts headers and url in order. Most requests bring none of these headers, and pay for two
 /// that are copied.
@@ -98,7 +98,8 @@ fn is_kept(name: &[u8], trust: Trust) -> bool {
 fn rewrite(url: &str, scheme: Option<Scheme>, host: Option<&str>) -> String {
     let Some((old_scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let (old_host, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-    format!("{}://{}{path}", scheme.map_or(old_scheme, |scheme| scheme.name()), host.unwrap_or(old_host))
+    let old = if old_scheme == Scheme::Https.name() { Scheme::Https } else { Scheme::Http };
+    compose(scheme.unwrap_or(old).prefix(), host.unwrap_or(old_host), path)
 }
 
 // === impl Said ===

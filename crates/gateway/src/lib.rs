@@ -10,7 +10,7 @@
 //! | a place among its client's (`max_connections_per_client`) | `crowd.rs` | closed |
 //! | TLS: certificate by name, HTTP/2 or HTTP/1 | `tls.rs` | closed |
 //! | head: grammar, framing, limits, time; hop-by-hop headers go | `head.rs`, `repeats.rs`, `connection.rs`; `http2/` | 400, 408, 431, 501, 505 |
-//! | who it is: client, scheme, host; identity headers go or count | `identity.rs` | |
+//! | who it is: client, scheme, host; identity headers go or count; the admin's cookie goes | `identity.rs`, `cookies.rs` | |
 //! | `x-request-id`; `traceparent`, where it is traced; all others as they came | `asked.rs`, `request_id.rs`, `traces.rs` | |
 //! | body: the smaller of the server's and the app's limit | `body_in.rs`; `http2/upload.rs` | 408, 413 |
 //! | rate of its client (`rate_limit`) | `rates.rs` | 429 |
@@ -25,8 +25,8 @@
 //! | file | |
 //! |---|---|
 //! | `config.rs` | what an operator may set, with defaults and their costs |
-//! | `server.rs`, `tls.rs`, `crowd.rs`, `peer.rs` | listeners, the limits of connections, shutdown; who is there |
-//! | `drain.rs`, `stats.rs`, `access.rs` | how the end is told; counts and the access log |
+//! | `server.rs`, `slots.rs`, `tls.rs`, `crowd.rs`, `peer.rs` | listeners, the limits of connections, shutdown; who is there |
+//! | `drain.rs`, `stats.rs`, `ledger.rs`, `access.rs` | how the end is told; counts and the access log |
 //! | `rounds/` | plain connections that are ready together are read, served and sent together |
 //! | `connection.rs`, `exchange.rs`, `reply.rs` | HTTP/1: a connection's life; one request; its answer |
 //! | `websocket.rs` | what becomes of a connection whose client and app agree on a WebSocket |
@@ -51,6 +51,7 @@ mod compress;
 mod config;
 mod connection;
 mod continuation;
+mod cookies;
 mod crowd;
 mod date;
 mod drain;
@@ -61,6 +62,7 @@ mod head;
 mod hop;
 mod http2;
 mod identity;
+mod ledger;
 mod opening;
 mod outbox;
 mod parts;
@@ -74,6 +76,7 @@ mod rescue;
 mod response;
 mod rounds;
 mod server;
+mod slots;
 mod stats;
 mod stream;
 mod target;
@@ -92,7 +95,7 @@ pub use rates::{Rate, Rates, Verdict};
 pub use rescue::status_and_code;
 pub use server::{Idle, Listener, Server};
 pub use stats::{Answers, Stats, Summary};
-pub use tls::{Certificates, PemFile, PemPair, TlsError};
+pub use tls::{Certificates, PemFile, PemPair, TlsError, read_pem};
 pub use traces::{Trace, Traces};
 
 /// The parsers, for fuzzing: bytes in, a verdict out, no I/O and no state but their own.

@@ -123,10 +123,16 @@ impl Last {
 mod tests {
     use super::*;
 
-    const RULES: Rules<'_> =
-        Rules { scheme: "http://", default_host: "localhost", max_head: 300, max_headers: head::MAX_HEADERS };
+    const RULES: Rules<'_> = Rules {
+        scheme: "http://",
+        default_host: "localhost",
+        max_head: 300,
+        max_headers: head::MAX_HEADERS,
+        private_cookie: Some("private"),
+    };
 
     const LINES: &[&str] = &[
+        "Host: H:80\r\nCookie: a=1; private=2\r\nCookie: private=3\r\n\r\n",
         "Host: h\r\nAccept: text/html\r\nX-Request-Id: r1\r\n\r\n",
         "Host: h\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n",
         "Host: h\r\nContent-Length: 3\r\nExpect: 100-continue\r\nX-Forwarded-For: 1.1.1.1\r\n\r\nabc",

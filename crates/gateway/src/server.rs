@@ -1,7 +1,7 @@
 //! Listeners, the limits of connections, and the shutdown.
 //!
-//! A connection needs a slot before it is accepted; with none free, accepting pauses and clients wait in the kernel's
-//! queue. Each connection is a task of its own, or has a seat in the rounds (`rounds/`), so a panic in a handler ends that
+//! A connection needs a slot before it is accepted (`slots.rs`); with none free, accepting pauses and clients wait in the
+//! kernel's queue. Each connection is a task of its own, or has a seat in the rounds (`rounds/`), so a panic in a handler ends that
 //! connection alone.
 //! Shutdown: listeners close, idle connections end (or wait for one more request, where others serve those after it),
 //! requests in flight finish with `connection: close`; what is left after `drain_timeout` is dropped.
@@ -13,8 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hearth_core::Dispatch;
-use tokio::net::{TcpListener, UnixListener, UnixStream};
-use tokio::sync::Semaphore;
+use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -29,6 +28,7 @@ use crate::rates::Rates;
 use crate::request_id::Ids;
 use crate::rescue::FailureLog;
 use crate::rounds::{Circles, Doorway};
+use crate::slots::Slots;
 use crate::stats::{Stats, Summary};
 use crate::tls::{Certificates, Handshake};
 
@@ -55,7 +55,7 @@ pub enum Listener {
     /// HTTP/1, and HTTP/2 for clients that know.
     Plain(Doorway),
     /// HTTP/2 and HTTP/1 over TLS.
-    Tls(TcpListener, Arc<Certificates>),
+    Tls(Doorway, Arc<Certificates>),
     /// Fronts of ours in other processes ([`Hop`](crate::Hop)). Whoever can connect is believed.
     Hop(UnixListener),
 }
@@ -92,8 +92,7 @@ impl<D: Dispatch> Server<D> {
     /// The same, where `shutdown` says what becomes of idle connections.
     pub async fn serve_until(self, listeners: Vec<Listener>, shutdown: impl Future<Output = Idle>) -> Summary {
         let shared = self.shared;
-        let limit = shared.config.max_connections.clamp(1, u32::MAX as usize >> 1);
-        let slots = Arc::new(Semaphore::new(limit));
+        let slots = Arc::new(Slots::new(&shared.config, shared.stats.clone()));
         let crowd = Arc::new(Crowd::new(shared.config.max_connections_per_client));
         let circles = Arc::new(Circles::default());
         let mut tasks = JoinSet::new();
@@ -103,6 +102,8 @@ impl<D: Dispatch> Server<D> {
         }
         let clock = shared.clone();
         let ticker = tokio::spawn(async move { clock.clock.run().await });
+        let watched = slots.clone();
+        let surveyor = tokio::spawn(async move { watched.survey().await });
 
         let idle = shutdown.await;
         tasks.shutdown().await;
@@ -110,16 +111,15 @@ impl<D: Dispatch> Server<D> {
             Idle::Close => Phase::Draining,
             Idle::Await => Phase::Leaving,
         });
-        // All slots are free when all connections have ended.
-        let all_ended = || slots.acquire_many(limit as u32);
-        if timeout(shared.config.drain_timeout, all_ended()).await.is_err() {
-            tracing::warn!(connections = limit - slots.available_permits(), "Connections outlived the drain");
+        if timeout(shared.config.drain_timeout, slots.all_free()).await.is_err() {
+            tracing::warn!(connections = slots.taken(), "Connections outlived the drain");
             shared.drain.enter(Phase::Over);
-            if timeout(OVER_TIMEOUT, all_ended()).await.is_err() {
-                tracing::error!(connections = limit - slots.available_permits(), "Connections are stuck");
+            if timeout(OVER_TIMEOUT, slots.all_free()).await.is_err() {
+                tracing::error!(connections = slots.taken(), "Connections are stuck");
             }
         }
         ticker.abort();
+        surveyor.abort();
         circles.stop();
         let summary = shared.stats.summary();
         // Whatever is still being torn down will not be answered any more.
@@ -129,14 +129,14 @@ impl<D: Dispatch> Server<D> {
 
 /// What connections of all listeners go through.
 struct Door {
-    slots: Arc<Semaphore>,
+    slots: Arc<Slots>,
     crowd: Arc<Crowd>,
     circles: Arc<Circles>,
 }
 
 async fn accept<D: Dispatch>(listener: Listener, shared: Arc<Shared<D>>, door: Door) {
     loop {
-        let Ok(slot) = door.slots.clone().acquire_owned().await else { return };
+        let slot = door.slots.take(&listener).await;
         let (accepted, address) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
@@ -144,7 +144,7 @@ async fn accept<D: Dispatch>(listener: Listener, shared: Arc<Shared<D>>, door: D
                 continue;
             }
         };
-        let Some((peer, place)) = admit(&shared, &listener, &door.crowd, address) else { continue };
+        let Some((peer, place)) = admit(&shared, &listener, &door, address) else { continue };
         let shared = shared.clone();
         let serve = async move |accepted| {
             let _held = (slot, place);
@@ -167,7 +167,7 @@ async fn accept<D: Dispatch>(listener: Listener, shared: Arc<Shared<D>>, door: D
 fn admit<D>(
     shared: &Shared<D>,
     listener: &Listener,
-    crowd: &Arc<Crowd>,
+    door: &Door,
     address: Option<SocketAddr>,
 ) -> Option<(Peer, Place)> {
     let scheme = match listener {
@@ -180,11 +180,11 @@ fn admit<D>(
     };
     let place = match peer.trust {
         Trust::Proxy | Trust::Hop => Some(Place::uncounted()),
-        Trust::Nobody => crowd.enter(peer.address),
+        Trust::Nobody => door.crowd.enter(peer.address),
     };
     if place.is_none() {
         shared.stats.refuse_connection();
-        tracing::debug!(client = %peer.address, "Connection refused: the client has as many as it may have");
+        door.slots.tell_refused(peer.address);
     }
     Some((peer, place?))
 }
@@ -204,6 +204,19 @@ impl Listener {
         Doorway::open(listener).map(Self::Plain)
     }
 
+    /// The same over TLS.
+    pub fn tls(listener: std::net::TcpListener, certificates: Arc<Certificates>) -> io::Result<Self> {
+        Doorway::open(listener).map(|socket| Self::Tls(socket, certificates))
+    }
+
+    /// Ready when somebody waits to be accepted; at once where that cannot be known.
+    pub(crate) async fn knock(&self) -> io::Result<()> {
+        match self {
+            Self::Plain(socket) | Self::Tls(socket, _) => socket.knock().await,
+            Self::Hop(_) => Ok(()),
+        }
+    }
+
     /// The next connection. One from a hop has no address. Answers go out in one write each, and waiting for more would only
     /// delay them: hence no delay; without it all works, but slower.
     async fn accept(&self) -> io::Result<(Incoming, Option<SocketAddr>)> {
@@ -216,7 +229,7 @@ impl Listener {
             Self::Tls(socket, certificates) => {
                 let (stream, address) = socket.accept().await?;
                 let _ = stream.set_nodelay(true);
-                (Incoming::Tls(certificates.handshake(stream)), Some(address))
+                (Incoming::Tls(certificates.handshake(TcpStream::from_std(stream)?)), Some(address))
             }
             Self::Hop(socket) => (Incoming::Hop(socket.accept().await?.0), None),
         })

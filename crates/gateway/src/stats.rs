@@ -2,9 +2,14 @@
 //! that another thread writes; a reader adds the ledgers up.
 //! Invariant: a ledger has one writer at a time, so a plain load and store is enough to count.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::ledger::{Ledgers, Tally};
 
 /// What a server did so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,6 +19,8 @@ pub struct Summary {
     pub connections_open: u64,
     /// Connections that were closed at once: their client had as many as it may have.
     pub connections_refused: u64,
+    /// Idle connections that were closed to make room for others.
+    pub connections_evicted: u64,
     /// Requests that have begun and not ended.
     pub in_flight: u64,
     /// Requests that got a complete answer, of the app or in its stead.
@@ -53,34 +60,9 @@ pub struct Stats {
 struct Books {
     connections: AtomicU64,
     refused: AtomicU64,
+    evicted: AtomicU64,
     headers_dropped: AtomicU64,
     ledgers: Mutex<Ledgers>,
-}
-
-#[derive(Debug, Default)]
-struct Ledgers {
-    next: u64,
-    open: HashMap<u64, Arc<Ledger>>,
-    /// Of connections that have ended.
-    past: Ledger,
-}
-
-#[derive(Debug, Default)]
-struct Ledger {
-    begun: AtomicU64,
-    served: AtomicU64,
-    aborted: AtomicU64,
-    rejected: AtomicU64,
-    /// 2xx, 3xx, 4xx, 5xx, others.
-    classes: [AtomicU64; 5],
-}
-
-/// The right to write into one ledger: one connection's.
-#[derive(Debug)]
-pub struct Tally {
-    stats: Stats,
-    key: u64,
-    ledger: Arc<Ledger>,
 }
 
 // === impl Stats ===
@@ -90,24 +72,36 @@ impl Stats {
         let ledgers = self.lock();
         let mut summary = Summary {
             connections: self.books.connections.load(Relaxed),
-            connections_open: ledgers.open.len() as u64,
+            connections_open: ledgers.open() as u64,
             connections_refused: self.books.refused.load(Relaxed),
+            connections_evicted: self.books.evicted.load(Relaxed),
             headers_dropped: self.books.headers_dropped.load(Relaxed),
             ..Summary::default()
         };
-        ledgers.open.values().for_each(|ledger| ledger.add_to(&mut summary));
-        ledgers.past.add_to(&mut summary);
+        ledgers.add_to(&mut summary);
         summary
     }
 
-    pub(crate) fn connect(&self) -> Tally {
+    /// A connection begins, whose task is woken by `waker`.
+    pub(crate) fn connect(&self, waker: Waker) -> Tally {
         self.books.connections.fetch_add(1, Relaxed);
-        let ledger = Arc::new(Ledger::default());
-        let mut ledgers = self.lock();
-        let key = ledgers.next;
-        ledgers.next += 1;
-        ledgers.open.insert(key, ledger.clone());
-        Tally { stats: self.clone(), key, ledger }
+        let (key, ledger) = self.lock().open_one(waker, Instant::now());
+        Tally::new(self.clone(), key, ledger)
+    }
+
+    /// Notes which connections had requests since the last time; what idle times are known by.
+    pub(crate) fn survey(&self) {
+        self.lock().survey(Instant::now());
+    }
+
+    /// Asks up to `most` connections to end that have had no request for `least`: those with the longest idle times. Says how
+    /// many there were.
+    pub(crate) fn evict_idle(&self, most: usize, least: Duration) -> usize {
+        let evicted = self.lock().evict(most, least, Instant::now());
+        self.books.evicted.fetch_add(evicted.len() as u64, Relaxed);
+        let count = evicted.len();
+        evicted.into_iter().for_each(Waker::wake);
+        count
     }
 
     pub(crate) fn refuse_connection(&self) {
@@ -121,90 +115,8 @@ impl Stats {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Ledgers> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Ledgers> {
         self.books.ledgers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-// === impl Ledger ===
-
-impl Ledger {
-    fn add_to(&self, summary: &mut Summary) {
-        let count = |counter: &AtomicU64| counter.load(Relaxed);
-        let (served, aborted, rejected) = (count(&self.served), count(&self.aborted), count(&self.rejected));
-        summary.served += served;
-        summary.aborted += aborted;
-        summary.rejected += rejected;
-        summary.in_flight += count(&self.begun).saturating_sub(served + aborted + rejected);
-        let [success, redirection, client_error, server_error, other] = self.classes.each_ref().map(count);
-        summary.answers.success += success;
-        summary.answers.redirection += redirection;
-        summary.answers.client_error += client_error;
-        summary.answers.server_error += server_error;
-        summary.answers.other += other;
-    }
-
-    fn unfinished(&self) -> u64 {
-        let ended = self.served.load(Relaxed) + self.aborted.load(Relaxed) + self.rejected.load(Relaxed);
-        self.begun.load(Relaxed).saturating_sub(ended)
-    }
-
-    fn merge(&self, other: &Self) {
-        let pairs = [
-            (&self.begun, &other.begun),
-            (&self.served, &other.served),
-            (&self.aborted, &other.aborted),
-            (&self.rejected, &other.rejected),
-        ];
-        for (to, from) in pairs.into_iter().chain(self.classes.iter().zip(&other.classes)) {
-            add(to, from.load(Relaxed));
-        }
-    }
-}
-
-/// Without a locked instruction: whoever calls this is the only writer.
-fn add(counter: &AtomicU64, count: u64) {
-    counter.store(counter.load(Relaxed) + count, Relaxed);
-}
-
-// === impl Tally ===
-
-impl Tally {
-    /// No request has begun.
-    pub fn is_fresh(&self) -> bool {
-        self.ledger.begun.load(Relaxed) == 0
-    }
-
-    pub fn begin(&mut self) {
-        add(&self.ledger.begun, 1);
-    }
-
-    pub fn serve(&mut self, status: u16) {
-        add(&self.ledger.served, 1);
-        self.answer(status);
-    }
-
-    pub fn abort(&mut self) {
-        add(&self.ledger.aborted, 1);
-    }
-
-    pub fn reject(&mut self, status: u16) {
-        add(&self.ledger.rejected, 1);
-        self.answer(status);
-    }
-
-    fn answer(&mut self, status: u16) {
-        let class = usize::from(status / 100).wrapping_sub(2).min(4);
-        add(&self.ledger.classes[class], 1);
-    }
-}
-
-impl Drop for Tally {
-    fn drop(&mut self) {
-        let mut ledgers = self.stats.lock();
-        add(&self.ledger.aborted, self.ledger.unfinished());
-        ledgers.open.remove(&self.key);
-        ledgers.past.merge(&self.ledger);
     }
 }
 
@@ -215,7 +127,7 @@ mod tests {
     #[test]
     fn open_and_past_connections_count_alike() {
         let stats = Stats::default();
-        let (mut one, mut two) = (stats.connect(), stats.connect());
+        let (mut one, mut two) = (stats.connect(Waker::noop().clone()), stats.connect(Waker::noop().clone()));
         for status in [200, 204, 301, 404, 503, 999] {
             one.begin();
             one.serve(status);
@@ -231,5 +143,29 @@ mod tests {
         drop((one, two));
         let past = stats.summary();
         assert_eq!(past, Summary { connections_open: 0, in_flight: 0, aborted: 1, ..open });
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn connections_with_the_longest_idle_times_are_asked_to_end() {
+        let (stats, second) = (Stats::default(), Duration::from_secs(1));
+        let mut tallies: Vec<Tally> = (0..4).map(|_| stats.connect(Waker::noop().clone())).collect();
+        assert_eq!(stats.evict_idle(4, second), 0, "they have just come");
+        // The first has a request under way, the third had one lately.
+        tallies[0].begin();
+        tokio::time::advance(second * 10).await;
+        tallies[2].begin();
+        tallies[2].serve(200);
+        assert_eq!(stats.evict_idle(1, second), 1);
+        let evicted = |tallies: &[Tally]| tallies.iter().map(|tally| tally.vigil().is_evicted()).collect::<Vec<_>>();
+        assert_eq!(evicted(&tallies), [false, true, false, false]);
+        // Nobody is asked twice.
+        assert_eq!(stats.evict_idle(4, second), 1);
+        assert_eq!(evicted(&tallies), [false, true, false, true]);
+        tokio::time::advance(second).await;
+        tallies[0].serve(200);
+        assert_eq!(stats.evict_idle(4, second), 1);
+        assert_eq!(evicted(&tallies), [false, true, true, true]);
+        tokio::time::advance(second).await;
+        assert_eq!((stats.evict_idle(4, second), stats.summary().connections_evicted), (1, 4));
     }
 }

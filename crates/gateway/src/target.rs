@@ -11,8 +11,8 @@ use crate::reject::Reject;
 pub enum Target<'a> {
     /// `/path?query`
     Origin(&'a str),
-    /// `http://authority/path?query`; its authority counts, `Host` does not.
-    Absolute { url: &'a str, authority: &'a str },
+    /// `http://authority/path?query`; its authority counts, `Host` does not. Its scheme does not count: the listener knows.
+    Absolute { authority: &'a str, path: &'a str },
     /// `*`, for OPTIONS.
     Asterisk,
 }
@@ -29,26 +29,33 @@ impl<'a> Target<'a> {
             return if *method == Method::Options { Ok(Self::Asterisk) } else { Err(Reject::Target) };
         }
         let after = after_scheme(target).ok_or(Reject::Target)?;
-        let authority = &after[..after.find(['/', '?']).unwrap_or(after.len())];
+        let (authority, path) = after.split_at(after.find(['/', '?']).unwrap_or(after.len()));
         if !valid_authority(authority.as_bytes()) {
             return Err(Reject::Target);
         }
-        Ok(Self::Absolute { url: target, authority })
+        Ok(Self::Absolute { authority, path })
     }
 
-    /// The url, with `host` (checked by the caller) where the target names none.
+    /// The url, with `host` (checked by the caller) where the target names none. The scheme has its `://`.
     pub fn url(self, scheme: &str, host: &str) -> String {
-        let path = match self {
-            Self::Absolute { url, .. } => return url.to_owned(),
-            Self::Origin(path) => path,
-            Self::Asterisk => "",
-        };
-        let mut url = String::with_capacity(scheme.len() + host.len() + path.len());
-        url.push_str(scheme);
-        url.push_str(host);
-        url.push_str(path);
-        url
+        match self {
+            Self::Absolute { authority, path } => compose(scheme, authority, path),
+            Self::Origin(path) => compose(scheme, host, path),
+            Self::Asterisk => compose(scheme, host, ""),
+        }
     }
+}
+
+/// A url whose authority is as readers of urls write it: in lower case, without the scheme's own port.
+pub fn compose(scheme: &str, authority: &str, path: &str) -> String {
+    let port = if scheme == "https://" { ":443" } else { ":80" };
+    let bare = authority.strip_suffix(port).or_else(|| authority.strip_suffix(':')).unwrap_or(authority);
+    let mut url = String::with_capacity(scheme.len() + bare.len() + path.len());
+    url.push_str(scheme);
+    url.push_str(bare);
+    url[scheme.len()..].make_ascii_lowercase();
+    url.push_str(path);
+    url
 }
 
 /// Looser than RFC 3986, since clients send all kinds of things and no reader ends a target there; but no fragments, and
@@ -134,9 +141,14 @@ mod tests {
         assert_eq!(url("GET", "//evil/x?y=/").unwrap(), "http://h:1//evil/x?y=/");
         assert_eq!(url("GET", "/é|{}").unwrap(), "http://h:1/é|{}");
         assert_eq!(url("OPTIONS", "*").unwrap(), "http://h:1");
-        assert_eq!(url("GET", "HTTPS://other:2/x").unwrap(), "HTTPS://other:2/x");
+        assert_eq!(url("GET", "HTTPS://Other:2/X").unwrap(), "http://other:2/X");
+        assert_eq!(url("GET", "http://OTHER:80/").unwrap(), "http://other/");
+        assert_eq!(url("GET", "http://other:").unwrap(), "http://other");
         assert_eq!(url("GET", "http://other?x").unwrap(), "http://other?x");
         assert_eq!(url("GET", "/?`").unwrap(), "http://h:1/?`");
+        assert_eq!(compose("https://", "[2001:DB8::1]:443", "/A"), "https://[2001:db8::1]/A");
+        assert_eq!(compose("https://", "h:80", ""), "https://h:80");
+        assert_eq!(compose("http://", "h:8080", "?q"), "http://h:8080?q");
         for bad in ["/`", "/<", "/?\"", "/?>"] {
             assert_eq!(url("GET", bad), Err(()), "{bad}");
         }

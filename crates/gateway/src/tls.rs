@@ -6,11 +6,13 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use rustix::fs::{Mode, OFlags, open};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
@@ -21,6 +23,9 @@ use tokio_rustls::rustls::sign::CertifiedKey;
 use tokio_rustls::rustls::{Error, ServerConfig};
 
 use crate::stream::Stream;
+
+/// Hundreds of certificates.
+const MAX_PEM_BYTES: u64 = 1024 * 1024;
 
 /// A certificate that cannot be used, and why.
 #[derive(Debug, thiserror::Error)]
@@ -95,11 +100,25 @@ struct Table {
 impl PemFile {
     pub fn read(path: impl Into<PathBuf>) -> Result<Self, TlsError> {
         let path = path.into();
-        match std::fs::read(&path) {
-            Ok(text) => Ok(Self { path, text }),
+        match read_pem(&path) {
+            Ok(text) => Ok(Self { path, text: text.into_bytes() }),
             Err(source) => Err(TlsError::Read { path, source }),
         }
     }
+}
+
+/// The text of a file with certificates or a key: a regular file of up to 1 MB, so that a name for something else (a device, a
+/// pipe) is an error and not a wait.
+pub fn read_pem(path: &Path) -> io::Result<String> {
+    let invalid = |message: &str| io::Error::new(io::ErrorKind::InvalidData, message);
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let file = File::from(open(path, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(invalid("it is no regular file"));
+    }
+    let mut text = String::new();
+    file.take(MAX_PEM_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_PEM_BYTES { Err(invalid("it is larger than 1 MB")) } else { Ok(text) }
 }
 
 impl fmt::Debug for PemFile {

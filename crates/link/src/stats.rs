@@ -15,6 +15,12 @@ pub struct CellStats {
     /// Gauge.
     pub connections: u64,
     pub connections_accepted: u64,
+    /// Connections that were closed at once: their client had as many as it may have.
+    #[serde(default)]
+    pub connections_refused: u64,
+    /// Idle connections that were closed to make room for others.
+    #[serde(default)]
+    pub connections_evicted: u64,
     pub requests: u64,
     /// Requests that were refused before they reached any app.
     pub rejected: u64,
@@ -89,6 +95,8 @@ impl CellStats {
         mine.buffers += theirs.buffers;
         self.connections += other.connections;
         self.connections_accepted += other.connections_accepted;
+        self.connections_refused += other.connections_refused;
+        self.connections_evicted += other.connections_evicted;
         self.requests += other.requests;
         self.rejected += other.rejected;
         self.recent.extend_from_slice(&other.recent);

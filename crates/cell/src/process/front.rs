@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hearth_core::Cidr;
+use hearth_core::{ADMIN_COOKIE, Cidr};
 use hearth_gateway::{
     AccessLog, Certificates, Compression, Config, Errors, Listener, PemFile, PemPair, Rate, TlsError,
 };
@@ -39,6 +39,7 @@ pub(super) fn config(plan: &CellPlan, outbox: &Outbox, served: &Front) -> Result
     let config = Config {
         default_host: default_host(plan).unwrap_or_else(|| defaults.default_host.clone()),
         trusted_proxies: proxies.collect::<Result<_, _>>()?,
+        private_cookie: Some(ADMIN_COOKIE.into()),
         max_body: front.max_body,
         head_timeout: front.head_timeout,
         keep_alive_timeout: front.keep_alive_timeout,
@@ -101,17 +102,13 @@ pub(super) fn listeners(
         .zip(&plan.listeners)
         .map(|(fd, kind)| match (kind, certificates) {
             (ListenerPlan::Plain(_), _) => Ok(Listener::plain(TcpListener::from(fd))?),
-            (ListenerPlan::Tls(_), Some(certificates)) => Ok(Listener::Tls(tcp(fd)?, certificates.clone())),
+            (ListenerPlan::Tls(_), Some(certificates)) => {
+                Ok(Listener::tls(TcpListener::from(fd), certificates.clone())?)
+            }
             (ListenerPlan::Tls(_), None) => Err(TlsError::None.into()),
             (ListenerPlan::Hop(_), _) => Ok(Listener::Hop(unix(fd)?)),
         })
         .collect()
-}
-
-fn tcp(fd: OwnedFd) -> io::Result<tokio::net::TcpListener> {
-    let listener = TcpListener::from(fd);
-    listener.set_nonblocking(true)?;
-    tokio::net::TcpListener::from_std(listener)
 }
 
 fn unix(fd: OwnedFd) -> io::Result<tokio::net::UnixListener> {

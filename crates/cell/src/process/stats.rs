@@ -47,6 +47,8 @@ impl Source {
             },
             connections: front.connections_open,
             connections_accepted: front.connections,
+            connections_refused: front.connections_refused,
+            connections_evicted: front.connections_evicted,
             requests: front.served + front.aborted + front.rejected + front.in_flight,
             rejected: front.rejected,
             recent: self.registry.recent(),

@@ -17,6 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::DevError;
 use super::stage::Stage;
+use crate::log;
 use crate::serve_options::ServeOptions;
 
 /// Says who started the server, to whom that may no longer be alive.
@@ -82,7 +83,7 @@ impl Child {
             command.env_remove(name);
         }
         // What is shown is decided here.
-        command.env("RUST_LOG", "info").env(PARENT, std::process::id().to_string()).process_group(0);
+        command.env("RUST_LOG", log::DEFAULT).env(PARENT, std::process::id().to_string()).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = command.spawn().map_err(DevError::Start)?;
         relay(process.stderr.take().expect("it was piped"), sender.clone(), Heard::Log);

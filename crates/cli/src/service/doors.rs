@@ -10,6 +10,9 @@ use std::net::{SocketAddr, TcpListener};
 use hearth_jail::activation::{self, ActivationError};
 use serde::{Deserialize, Serialize};
 
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 4096;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -86,7 +89,7 @@ impl Doors {
                 doors.push(match self.take(kind, origin) {
                     Some(door) => door,
                     None => {
-                        let listener = TcpListener::bind(address).map_err(|error| DoorsError::Bind(*address, error))?;
+                        let listener = bind(*address).map_err(|error| DoorsError::Bind(*address, error))?;
                         Door { kind, origin, listener }
                     }
                 });
@@ -117,9 +120,20 @@ impl Doors {
     }
 }
 
+/// The standard library asks for a queue of 128, and a burst of clients beyond it waits a second for its second try.
+fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let listener = TcpListener::bind(address)?;
+    // The kernel takes the least of this and net.core.somaxconn.
+    rustix::net::listen(&listener, BACKLOG)?;
+    Ok(listener)
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use rustix::event::{PollFd, PollFlags, Timespec};
+    use rustix::net::{AddressFamily, SocketFlags, SocketType};
+
     use super::*;
 
     #[test]
@@ -147,5 +161,29 @@ mod tests {
         assert!(doors.has_activated(Kind::Plain) && !doors.has_activated(Kind::Tls));
         let open = doors.open(Kind::Plain, &["127.0.0.1:0".parse().unwrap()]).unwrap();
         assert_eq!(open.iter().map(|(_, bound)| *bound).collect::<Vec<_>>(), [bound]);
+    }
+
+    /// More clients than the standard library's queue has room for, of which none has to try again.
+    #[test]
+    fn a_burst_of_clients_finds_room() {
+        let limit = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
+        let burst = limit.trim().parse::<usize>().unwrap().min(300);
+        let opened = Doors::new(Vec::new()).unwrap().open(Kind::Plain, &["127.0.0.1:0".parse().unwrap()]).unwrap();
+        let clients: Vec<_> = (0..burst)
+            .map(|_| {
+                let client =
+                    rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::NONBLOCK, None);
+                let client = client.unwrap();
+                let _ = rustix::net::connect(&client, &opened[0].1);
+                client
+            })
+            .collect();
+        // Where there is no room a client tries again and again, in vain, since nothing is accepted here.
+        let patience = Timespec { tv_sec: 20, tv_nsec: 0 };
+        for client in &clients {
+            let mut polled = [PollFd::new(client, PollFlags::OUT)];
+            assert_eq!(rustix::event::poll(&mut polled, Some(&patience)).unwrap(), 1);
+            assert!(rustix::net::getpeername(client).is_ok());
+        }
     }
 }

@@ -9,9 +9,8 @@ use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use hearth_core::Headers;
+use hearth_core::{ADMIN_COOKIE as COOKIE, Headers};
 
-const COOKIE: &str = "hearth_admin";
 const SESSION: Duration = Duration::from_secs(12 * 3600);
 /// The oldest goes when there are more.
 const MOST_SESSIONS: usize = 100;

@@ -1,10 +1,12 @@
 //! The configuration, read again: at SIGHUP, by `hearth reload`, and of itself where a certificate's file changes. What is
 //! wrong changes nothing: all of it is read and checked before any of it counts. One reading after the other.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use hearth_config::changed_keys;
+use hearth_gateway::read_pem;
 use hearth_link::CertificatePlan;
 use serde_json::{Value, json};
 
@@ -133,7 +135,7 @@ fn change(before: &Configuration, new: &Configuration) -> Change {
 
 fn read_again(plan: &CertificatePlan) -> Result<CertificatePlan, ConfigurationError> {
     let read = |file: &str| {
-        std::fs::read_to_string(file).map_err(|error| ConfigurationError(format!("cannot read {file}: {error}")))
+        read_pem(Path::new(file)).map_err(|error| ConfigurationError(format!("cannot read {file}: {error}")))
     };
     let (certificate, key) = (read(&plan.file)?, read(&plan.key_file)?);
     Ok(CertificatePlan { file: plan.file.clone(), key_file: plan.key_file.clone(), certificate, key })

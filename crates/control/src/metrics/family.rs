@@ -67,6 +67,18 @@ pub(crate) fn families(stats: &CellStats, own: &Own) -> Vec<Family> {
         one("hearth_connections", Gauge, "Connections that are open.", stats.connections as f64),
         one("hearth_connections_total", Counter, "Connections that were accepted.", stats.connections_accepted as f64),
         one(
+            "hearth_connections_refused_total",
+            Counter,
+            "Connections that were closed at once: their client had as many as it may have.",
+            stats.connections_refused as f64,
+        ),
+        one(
+            "hearth_connections_evicted_total",
+            Counter,
+            "Idle connections that were closed to make room for others.",
+            stats.connections_evicted as f64,
+        ),
+        one(
             "hearth_rejected_total",
             Counter,
             "Requests that were refused before they reached an app.",

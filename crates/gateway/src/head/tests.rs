@@ -1,8 +1,13 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
 
-const RULES: Rules<'_> =
-    Rules { scheme: "http://", default_host: "localhost", max_head: 16 * 1024, max_headers: MAX_HEADERS };
+const RULES: Rules<'_> = Rules {
+    scheme: "http://",
+    default_host: "localhost",
+    max_head: 16 * 1024,
+    max_headers: MAX_HEADERS,
+    private_cookie: Some("private"),
+};
 
 fn parsed(text: &str) -> Head {
     parse(text.as_bytes(), &RULES).unwrap_or_else(|e| panic!("{text:?}: {e:?}")).unwrap()
@@ -137,9 +142,23 @@ fn request_lines() {
 }
 
 #[test]
+fn private_cookies_are_not_for_apps() {
+    let cookies = |lines: &str| {
+        let head = parsed(&format!("GET / HTTP/1.1\r\nHost: h\r\n{lines}\r\n"));
+        let text = |value: &[u8]| String::from_utf8(value.to_vec()).unwrap();
+        head.headers.get_all("cookie").map(text).collect::<Vec<_>>()
+    };
+    assert_eq!(cookies("Cookie: a=1; private=x; b=2\r\n"), ["a=1; b=2"]);
+    assert_eq!(cookies("COOKIE: private=x\r\ncookie: c=private=x\r\n"), ["c=private=x"]);
+    assert_eq!(cookies("Cookie: private=x\r\n"), [""; 0]);
+    assert_eq!(cookies("Cookie: privateer=x\r\n"), ["privateer=x"]);
+    assert_eq!(cookies("Cookie:\r\n"), [""]);
+}
+
+#[test]
 fn targets_and_hosts() {
     let absolute = parsed("GET https://other:1/x?y HTTP/1.1\r\nHost: h\r\n\r\n");
-    assert_eq!(absolute.url, "https://other:1/x?y");
+    assert_eq!(absolute.url, "http://other:1/x?y", "the scheme is the listener's");
     assert_eq!(absolute.headers.get("host"), Some(&b"other:1"[..]));
     assert_eq!(parsed("OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n").url, "http://h");
     assert_eq!(parsed("GET /x HTTP/1.0\r\n\r\n").url, "http://localhost/x");

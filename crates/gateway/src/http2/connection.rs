@@ -25,8 +25,8 @@ use crate::clock::TICK;
 use crate::drain::Phase;
 use crate::exchange::HIGH_WATER;
 use crate::http2::exchange::{Line, exchange};
+use crate::ledger::{Tally, Vigil};
 use crate::peer::Peer;
-use crate::stats::Tally;
 use crate::timer::Timer;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -57,6 +57,13 @@ enum State {
     Closing,
 }
 
+/// What is known of a connection that has nothing to do.
+struct Rest {
+    vigil: Vigil,
+    timer: Timer,
+    state: State,
+}
+
 /// Whether these first bytes of a connection are HTTP/2's.
 pub fn is_preface(bytes: &[u8]) -> bool {
     let common = bytes.len().min(PREFACE.len());
@@ -69,14 +76,15 @@ where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let Some(mut connection) = begin(shared, io).await else { return };
+    let vigil = tally.vigil();
     let line = Arc::new(Line { shared: shared.clone(), peer, tally: Mutex::new(tally) });
-    let (mut streams, mut idle, mut state) = (JoinSet::new(), Timer::default(), State::Open);
+    let (mut streams, mut rest) = (JoinSet::new(), Rest { vigil, timer: Timer::default(), state: State::Open });
     loop {
-        match poll_fn(|cx| poll_event(cx, shared, &mut connection, &mut streams, &mut idle, &mut state)).await {
+        match poll_fn(|cx| poll_event(cx, shared, &mut connection, &mut streams, &mut rest)).await {
             Event::Request(request, respond) => {
                 streams.spawn(exchange(line.clone(), *request, respond));
             }
-            Event::Idle if state == State::Open => close(&mut connection, &mut idle, &mut state),
+            Event::Idle if rest.state == State::Open => close(&mut connection, &mut rest),
             Event::Idle | Event::End => break,
         }
     }
@@ -114,20 +122,19 @@ fn poll_event<D, S>(
     shared: &Shared<D>,
     connection: &mut Connection<S, Bytes>,
     streams: &mut JoinSet<()>,
-    idle: &mut Timer,
-    state: &mut State,
+    rest: &mut Rest,
 ) -> Poll<Event>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     // Those that ended well and those that panicked: either way nothing is left to do for them.
     while let Poll::Ready(Some(_)) = streams.poll_join_next(cx) {}
-    if *state == State::Open && shared.drain.phase() != Phase::Open {
-        close(connection, idle, state);
+    if rest.state == State::Open && shared.drain.phase() != Phase::Open {
+        close(connection, rest);
     }
     match connection.poll_accept(cx) {
         Poll::Ready(Some(Ok((request, respond)))) => {
-            idle.stop();
+            rest.timer.stop();
             return Poll::Ready(Event::Request(Box::new(request), respond));
         }
         Poll::Ready(Some(Err(error))) => {
@@ -139,23 +146,26 @@ where
     }
     if !streams.is_empty() {
         // They have deadlines of their own.
-        idle.stop();
+        rest.timer.stop();
         return Poll::Pending;
     }
-    let patience = match state {
-        State::Open => shared.config.keep_alive_timeout,
+    if rest.state == State::Open && rest.vigil.is_evicted() {
+        return Poll::Ready(Event::End);
+    }
+    let patience = match rest.state {
+        State::Open => shared.config.silence(rest.vigil.is_fresh()),
         State::Closing => CLOSE_TIME,
     };
-    idle.poll(cx, patience, || shared.clock.recent() + TICK).map(|()| Event::Idle)
+    rest.timer.poll(cx, patience, || shared.clock.recent() + TICK).map(|()| Event::Idle)
 }
 
-fn close<S>(connection: &mut Connection<S, Bytes>, idle: &mut Timer, state: &mut State)
+fn close<S>(connection: &mut Connection<S, Bytes>, rest: &mut Rest)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     connection.graceful_shutdown();
-    idle.stop();
-    *state = State::Closing;
+    rest.timer.stop();
+    rest.state = State::Closing;
 }
 
 #[cfg(test)]

@@ -26,10 +26,10 @@ use crate::http2::download::{Broken, Download};
 use crate::http2::head;
 use crate::http2::socket::{self, Wish};
 use crate::http2::upload::Upload;
+use crate::ledger::Tally;
 use crate::peer::Peer;
 use crate::reject::Reject;
 use crate::response::{Situation, Transfer, transfer};
-use crate::stats::Tally;
 use crate::websocket;
 
 /// What the streams of a connection share.
@@ -54,7 +54,8 @@ pub async fn exchange<D: Dispatch>(
     let turn = Turn::begin(&line.tally);
     let (parts, recv) = request.into_parts();
     let body = if recv.is_end_stream() { head::Body::None } else { head::Body::Follows };
-    let mut head = match head::read(&parts, body, line.peer.scheme.prefix()) {
+    let private = shared.config.private_cookie.as_deref();
+    let mut head = match head::read(&parts, body, line.peer.scheme.prefix(), private) {
         Ok(head) => head,
         Err(reject) => {
             let asked = shared.ask_unread(&line.peer, Version::Http2);

@@ -8,7 +8,7 @@ use http::request::Parts;
 use http::{HeaderName, HeaderValue, StatusCode};
 
 use crate::date::DateText;
-use crate::head::{EXTRA, EXTRA_HEADERS, Fields, Framing, Head, Keep, MAX_HEADERS, Upgrade, Version};
+use crate::head::{EXTRA, EXTRA_HEADERS, Fields, Framing, Head, Keep, MAX_HEADERS, Upgrade, Version, push_cookies};
 use crate::reject::Reject;
 use crate::request_id::IdText;
 use crate::response::{AppHeaders, Transfer, length};
@@ -22,8 +22,8 @@ pub enum Body {
 }
 
 /// From what `h2` read to what the rest of the gateway knows. The scheme has its `://`; what `:scheme` says is not
-/// believed: the listener knows.
-pub fn read(parts: &Parts, body: Body, scheme: &str) -> Result<Head, Reject> {
+/// believed: the listener knows. Nor does the app get the cookie of that name.
+pub fn read(parts: &Parts, body: Body, scheme: &str, private_cookie: Option<&str>) -> Result<Head, Reject> {
     if parts.headers.len() > MAX_HEADERS {
         return Err(Reject::TooManyHeaders);
     }
@@ -54,11 +54,11 @@ pub fn read(parts: &Parts, body: Body, scheme: &str) -> Result<Head, Reject> {
         match fields.note(name.as_str(), value)? {
             Keep::No => {}
             Keep::Host if authority.is_some() => {}
-            _ if name == COOKIE => {}
+            Keep::Cookie => {}
             Keep::Host | Keep::Yes => headers.push(name.as_str().as_bytes(), value),
         }
     }
-    push_cookies(&mut headers, parts);
+    join_cookies(&mut headers, parts, private_cookie);
     let host = match (authority, fields.host) {
         (Some(authority), Some(host)) if !authority.eq_ignore_ascii_case(host) => return Err(Reject::HostDiffers),
         (Some(host), _) | (None, Some(host)) => host,
@@ -91,10 +91,10 @@ pub fn read(parts: &Parts, body: Body, scheme: &str) -> Result<Head, Reject> {
 }
 
 /// Clients may send each cookie in a header of its own, for the sake of compression; apps expect one.
-fn push_cookies(headers: &mut Headers, parts: &Parts) {
+fn join_cookies(headers: &mut Headers, parts: &Parts, private: Option<&str>) {
     let crumbs: Vec<&[u8]> = parts.headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes).collect();
     if !crumbs.is_empty() {
-        headers.push(b"cookie", &crumbs.join(&b"; "[..]));
+        push_cookies(headers, &crumbs.join(&b"; "[..]), private);
     }
 }
 

@@ -2,8 +2,13 @@
 use super::*;
 use crate::head::{MAX_HEADERS, Rules, parse};
 
-const RULES: Rules<'_> =
-    Rules { scheme: "http://", default_host: "localhost", max_head: 16 * 1024, max_headers: MAX_HEADERS };
+const RULES: Rules<'_> = Rules {
+    scheme: "http://",
+    default_host: "localhost",
+    max_head: 16 * 1024,
+    max_headers: MAX_HEADERS,
+    private_cookie: Some("private"),
+};
 
 /// The client, the url, and what the app sees of headers other than `host`.
 fn seen(peer: &str, lines: &str) -> (String, String, Vec<String>) {

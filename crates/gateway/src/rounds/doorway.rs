@@ -4,6 +4,7 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{SocketFlags, acceptfrom_with};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -23,6 +24,18 @@ impl Doorway {
         )]
         let socket = AsyncFd::with_interest(listener, Interest::READABLE)?;
         Ok(Self { socket })
+    }
+
+    /// Ready when a client waits. Tokio's word alone is not enough: it stands until somebody accepts in vain.
+    pub async fn knock(&self) -> io::Result<()> {
+        loop {
+            let mut ready = self.socket.readable().await?;
+            let mut polled = [PollFd::new(self.socket.get_ref(), PollFlags::IN)];
+            if poll(&mut polled, Some(&Timespec::default()))? > 0 {
+                return Ok(());
+            }
+            ready.clear_ready();
+        }
     }
 
     /// The next connection, which does not block.

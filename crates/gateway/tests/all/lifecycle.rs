@@ -1,6 +1,6 @@
 //! Timeouts, the limit of connections, and the shutdown.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hearth_core::Request;
@@ -66,25 +66,64 @@ async fn a_request_that_takes_long_is_not_an_idle_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn beyond_the_limit_connections_wait() {
-    let order = Arc::new(Mutex::new(Vec::new()));
-    let seen = order.clone();
-    let server = start(Config { max_connections: 1, ..Config::default() }, move |request: Request| {
-        seen.lock().unwrap().push(request.url.clone());
-        mirror(request)
+async fn beyond_the_limit_connections_wait_for_requests_under_way() {
+    let (go, (events, mut seen)) = (Arc::new(Notify::new()), mpsc::unbounded_channel());
+    let gate = go.clone();
+    // What has a request under way is not idle, however long it takes.
+    let config = Config { max_connections: 1, evict_idle_after: Duration::ZERO, ..Config::default() };
+    let server = start(config, move |request: Request| {
+        let (gate, events) = (gate.clone(), events.clone());
+        async move {
+            events.send(request.url.clone()).unwrap();
+            if request.url.ends_with("/first") {
+                gate.notified().await;
+            }
+            mirror(request).await
+        }
     })
     .await;
     let mut first = server.connect().await;
-    assert_eq!(first.ask(get("/first")).await.status, 200);
+    first.send(get("/first")).await;
+    assert_eq!(seen.recv().await.unwrap(), "http://h/first");
     let mut second = server.connect().await;
     second.send(get("/second")).await;
-    for _ in 0..100 {
-        assert_eq!(first.ask(get("/first")).await.status, 200);
-    }
-    drop(first);
+    // Long enough for several looks at what is idle.
+    assert!(tokio::time::timeout(SHORT * 10, seen.recv()).await.is_err());
+    go.notify_one();
+    assert_eq!(first.reply().await.status, 200);
     assert_eq!(second.reply().await.status, 200);
-    let order = order.lock().unwrap();
-    assert_eq!(order.iter().position(|url| url.ends_with("/second")), Some(101));
+    // The first was idle from then on, and another waited.
+    first.assert_closed().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn silent_connections_make_room_for_those_that_wait() {
+    let config = Config { max_connections: 3, evict_idle_after: SHORT, ..Config::default() };
+    let server = start(config, mirror).await;
+    let mut silent = [server.connect().await, server.connect().await];
+    let mut begun = server.connect().await;
+    begun.send("GET / HT").await;
+    let mut held = Vec::new();
+    for number in 1..=3 {
+        let mut client = server.connect().await;
+        assert_eq!(client.ask(get("/")).await.status, 200, "{number}");
+        held.push(client);
+    }
+    // Each was closed while the next waited.
+    for client in silent.iter_mut().chain([&mut begun]) {
+        client.assert_closed().await;
+    }
+    assert!(server.stats.summary().connections_evicted >= 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_connection_has_the_time_of_a_head() {
+    let server = start(Config { head_timeout: SHORT, ..Config::default() }, mirror).await;
+    let mut client = server.connect().await;
+    assert_eq!(client.ask(get("/")).await.status, 200);
+    server.connect().await.assert_closed().await;
+    // One that has asked before may rest.
+    assert_eq!(client.ask(get("/")).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]

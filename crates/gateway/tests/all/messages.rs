@@ -105,7 +105,7 @@ async fn apps_see_the_request_and_not_the_connection() {
     let reply = client.ask("GET http://other/y HTTP/1.1\r\nHost: h\r\nX-Request-Id: a b\r\n\r\n").await;
     let made = reply.header("x-request-id");
     assert_eq!(made.len(), 16);
-    assert_eq!(reply.text(), format!(r#"http://other/y {{"host": "other", {identity}, "x-request-id": "{made}"}}"#));
+    assert_eq!(reply.text(), format!(r#"https://other/y {{"host": "other", {identity}, "x-request-id": "{made}"}}"#));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -67,7 +67,7 @@ where
     F: Fn(Request) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Answer> + Send + 'static,
 {
-    start_on(config, move |socket| Listener::Tls(socket, certificates), handler).await
+    start_on(config, move |socket| Listener::tls(socket.into_std().unwrap(), certificates).unwrap(), handler).await
 }
 
 async fn start_on<F, Fut>(config: Config, kind: impl FnOnce(TcpListener) -> Listener, handler: F) -> Running

@@ -152,6 +152,8 @@ fn errors_name_the_file_and_the_reason() {
     let junk = error(chain, file("e.pem", junk));
     assert!(junk.starts_with("the private key in e.pem cannot be used"), "{junk}");
     assert!(matches!(Certificates::new(&[]), Err(TlsError::None)));
+    let device = PemFile::read("/dev/zero").unwrap_err().to_string();
+    assert_eq!(device, "cannot read /dev/zero: it is no regular file");
     let missing = PemFile::read("/nowhere/f.pem").unwrap_err().to_string();
     assert!(missing.starts_with("cannot read /nowhere/f.pem: "), "{missing}");
     assert!(!format!("{key:?}").contains("PRIVATE"));
@@ -230,4 +232,15 @@ async fn a_large_echo_arrives_unchanged_over_tls() {
     reads.read_to_end(&mut answer).await.unwrap();
     sending.await.unwrap();
     assert!(answer.ends_with(&big));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handshake_that_does_not_come_makes_room() {
+    let made = make(&["example.com"]);
+    let certificates = Arc::new(Certificates::new(std::slice::from_ref(&made.pair)).unwrap());
+    let config = Config { max_connections: 1, evict_idle_after: SHORT, ..Config::default() };
+    let server = start_tls(config, certificates, mirror).await;
+    let mut silent = server.connect().await;
+    assert!(shake(&server, &[&made], "example.com", &[]).await.is_ok());
+    silent.assert_closed().await;
 }

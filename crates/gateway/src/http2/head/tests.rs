@@ -12,7 +12,7 @@ fn parts(method: &str, uri: &str, headers: &[(&str, &str)]) -> Parts {
 }
 
 fn seen(method: &str, uri: &str, headers: &[(&str, &str)]) -> Result<Head, Reject> {
-    read(&parts(method, uri, headers), Body::None, "https://")
+    read(&parts(method, uri, headers), Body::None, "https://", Some("private"))
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn what_cannot_be_served_is_refused() {
 #[test]
 fn bodies_are_framed_by_what_is_known_of_them() {
     let framing = |headers: &[(&str, &str)]| {
-        read(&parts("POST", "http://h/", headers), Body::Follows, "http://").unwrap().framing
+        read(&parts("POST", "http://h/", headers), Body::Follows, "http://", None).unwrap().framing
     };
     assert_eq!(framing(&[("content-length", "5")]), Framing::Length(5));
     assert_eq!(framing(&[]), Framing::Chunked);
@@ -90,4 +90,14 @@ fn responses_keep_what_may_be_sent() {
     assert_eq!(names, ["content-length", "date", "set-cookie", "x-one", "x-request-id"]);
     assert_eq!((head.status().as_u16(), &head.headers()["content-length"], dropped), (201, &value(b"5"), 3));
     assert_eq!(head.headers().get_all("set-cookie").iter().count(), 2);
+}
+
+#[test]
+fn private_cookies_are_not_for_apps() {
+    let cookies = |crumbs: &[(&str, &str)]| {
+        let head = seen("GET", "http://h/", crumbs).unwrap();
+        head.headers.get("cookie").map(|value| String::from_utf8(value.to_vec()).unwrap())
+    };
+    assert_eq!(cookies(&[("cookie", "a=1"), ("cookie", "private=x"), ("cookie", "b=2")]).unwrap(), "a=1; b=2");
+    assert_eq!(cookies(&[("cookie", "private=x")]), None);
 }

@@ -147,3 +147,12 @@ async fn what_outlives_the_drain_is_dropped() {
     assert_eq!(seen.recv().await, Some("dropped"));
     assert!(response.await.is_err());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_connection_has_the_time_of_a_head() {
+    let server = start(Config { head_timeout: Duration::from_secs(2), ..Config::default() }, mirror).await;
+    let mut client = Client2::connect(&server).await;
+    assert_eq!(client.ask(request("/")).await.status, 200);
+    Client2::connect(&server).await.connection.await.unwrap().unwrap();
+    assert_eq!(client.ask(request("/")).await.status, 200);
+}
