@@ -233,7 +233,8 @@ fn silent_connections_do_not_keep_others_out() {
     let server = configured(&folder, "max_connections: 4\n");
     let _silent: Vec<Client> = (0..4).map(|_| server.connect()).collect();
     assert_eq!(server.connect().get("/hello/").text(), "hello");
-    let metrics = server.ask("GET", "/metrics", "").text();
+    let answer = server.ask("GET", "/metrics", "");
+    let metrics = answer.text();
     let evicted = metrics.lines().find_map(|line| line.strip_prefix("hearth_connections_evicted_total "));
     assert!(evicted.is_some_and(|count| count != "0"), "{metrics}");
 }

@@ -12,9 +12,10 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::canonical::{Access, open_canonical};
 use crate::identity::Identity;
 use crate::spot::Spot;
 
@@ -51,8 +52,13 @@ pub enum Place {
 impl Folder {
     pub fn open(path: &Path) -> io::Result<Self> {
         let path = path.canonicalize()?;
-        let top = rustix::fs::openat(CWD, &path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-        Ok(Self { top: Arc::new(top), path })
+        let top = open_canonical(&path, Access::Folder)?;
+        Ok(Self { top: Arc::new(top.into()), path })
+    }
+
+    /// Where it is, without links.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     pub fn walk(&self) -> Walk<'_> {

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod caching;
+mod canonical;
 mod coding;
 mod condition;
 mod date;
@@ -28,6 +29,7 @@ mod site;
 mod spot;
 mod stream;
 
+pub use canonical::{Access, is_changed, open_canonical};
 pub use pages::NOT_FOUND_PAGE;
 pub use refused::Refused;
 pub use rules::{APP_FILES, Audience, BaseTag, Fallback, Inject, SiteError, SiteRules};

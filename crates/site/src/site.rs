@@ -86,6 +86,11 @@ impl Site {
         Ok(site)
     }
 
+    /// The folder that was opened, without links.
+    pub fn folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
     /// The answer, or `None` if it is not this site's to give: only where the fallback is a worker.
     pub async fn answer(&self, ask: Ask<'_>) -> Result<Option<Response>, Refused> {
         if !matches!(ask.method, Method::Get | Method::Head) {

@@ -1,16 +1,16 @@
 //! An app's files for the app itself: everything below its folder, but for the files that hold its environment.
 //!
 //! Invariant: what is opened lies below the folder after all links are followed, and has no name of the environment's,
-//! neither as it was asked for nor as it is really called.
+//! neither as it was asked for nor as it is really called, whatever is put in its place meanwhile.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, Metadata};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use hearth_core::files::{AppFiles, FileFacts, FileRefusal, OpenedFile};
+use hearth_site::Access;
 
-use super::jail::{Jail, Refusal, is_missing};
+use super::jail::{Found, Jail, Refusal, is_missing};
 
 #[derive(Clone, Debug)]
 pub(super) struct Files {
@@ -22,31 +22,27 @@ impl Files {
         Self { jail }
     }
 
-    /// Where the file really is, and what it is.
-    fn locate(&self, path: &str) -> Result<(PathBuf, Metadata), FileRefusal> {
+    fn find(&self, path: &str, access: Access) -> Result<Found, FileRefusal> {
         let inner = Path::new(path);
         if is_environment(inner.file_name()) {
             return Err(FileRefusal::Hidden);
         }
-        let real = self.jail.locate(inner).map_err(refusal)?;
-        if is_environment(real.file_name()) {
+        let found = self.jail.find(inner, access).map_err(refusal)?;
+        if is_environment(found.real.file_name()) {
             return Err(FileRefusal::Hidden);
         }
-        let facts = fs::metadata(&real).map_err(|error| refusal(Refusal::Io(error)))?;
-        if facts.is_file() { Ok((real, facts)) } else { Err(FileRefusal::NotAFile) }
+        if found.facts.is_file() { Ok(found) } else { Err(FileRefusal::NotAFile) }
     }
 }
 
 impl AppFiles for Files {
     fn look(&self, path: &str) -> Result<FileFacts, FileRefusal> {
-        let (_, facts) = self.locate(path)?;
+        let facts = self.find(path, Access::Facts)?.facts;
         Ok(FileFacts { len: facts.len(), modified: facts.modified().ok() })
     }
 
     fn open(&self, path: &str) -> Result<OpenedFile, FileRefusal> {
-        let (real, _) = self.locate(path)?;
-        let file = File::open(real).map_err(|error| refusal(Refusal::Io(error)))?;
-        let facts = file.metadata().map_err(|error| refusal(Refusal::Io(error)))?;
+        let Found { facts, file, .. } = self.find(path, Access::Read)?;
         Ok(OpenedFile { len: facts.len(), file })
     }
 }

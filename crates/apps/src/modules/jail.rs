@@ -4,19 +4,31 @@
 //! and no other, so it cannot even name what lies above; what it can name may still be a symbolic link, so each access
 //! canonicalises the path and compares it with the folder.
 //!
-//! Invariants: nothing is opened whose canonical path is not below `root`; only regular files are opened (a FIFO would
-//! block, a device would not end); no file over [`MAX_FILE`] is read. Whoever can write to the folder while an app is
-//! being loaded can swap a file for a link between check and use; such a person can as well put the content there.
+//! Invariants: nothing is opened whose canonical path is not below `root`, and it is opened by that path without following
+//! any link, so that one that is put there after the look leads nowhere; only regular files are read (a FIFO would block, a
+//! device would not end); no file over [`MAX_FILE`] is read.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use hearth_site::{Access, is_changed, open_canonical};
 use oxc_resolver::{FileMetadata, FileSystem};
 
 /// More than any module has; less than what hurts.
 const MAX_FILE: u64 = 64 << 20;
+
+/// Looks at a path that changes while it is looked at.
+const TRIES: usize = 10;
+
+/// Something that was found in the folder, and opened.
+pub(super) struct Found {
+    /// Canonical.
+    pub real: PathBuf,
+    pub facts: Metadata,
+    pub file: File,
+}
 
 #[derive(Debug)]
 pub(super) struct Jail {
@@ -69,15 +81,26 @@ impl Jail {
         }
     }
 
+    /// Finds and opens it: what was found inside is what is opened. What is not a regular file is not opened for reading.
+    pub fn find(&self, inner: &Path, access: Access) -> Result<Found, Refusal> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let real = self.locate(inner)?;
+            match open_found(real, access) {
+                Err(error) if is_changed(&error) && tries < TRIES => {}
+                found => return found.map_err(Refusal::Io),
+            }
+        }
+    }
+
     pub fn read(&self, inner: &Path) -> Result<Vec<u8>, Refusal> {
-        let real = self.locate(inner)?;
-        let facts = fs::metadata(&real).map_err(Refusal::Io)?;
+        let Found { facts, file, .. } = self.find(inner, Access::Read)?;
         if !facts.is_file() {
             let what = if facts.is_dir() { "it is a folder" } else { "it is not a regular file" };
             return Err(Refusal::Io(io::Error::other(what)));
         }
         let mut bytes = Vec::with_capacity(facts.len().min(MAX_FILE) as usize);
-        let file = File::open(&real).map_err(Refusal::Io)?;
         file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(Refusal::Io)?;
         if bytes.len() as u64 > MAX_FILE {
             return Err(Refusal::Io(io::Error::other(format!("it has more than {} MiB", MAX_FILE >> 20))));
@@ -130,8 +153,8 @@ impl FileSystem for JailFs {
     }
 
     fn metadata(&self, path: &Path) -> io::Result<FileMetadata> {
-        let real = self.jail()?.locate(path)?;
-        fs::metadata(real).map(FileMetadata::from)
+        let found = self.jail()?.find(path, Access::Facts)?;
+        Ok(FileMetadata::from(found.facts))
     }
 
     fn symlink_metadata(&self, path: &Path) -> io::Result<FileMetadata> {
@@ -157,6 +180,17 @@ impl From<Refusal> for io::Error {
 
 pub(super) fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// Opening a device may have effects, so it is looked at first.
+fn open_found(real: PathBuf, access: Access) -> io::Result<Found> {
+    let mut file = open_canonical(&real, Access::Facts)?;
+    let mut facts = file.metadata()?;
+    if access == Access::Read && facts.is_file() {
+        file = open_canonical(&real, Access::Read)?;
+        facts = file.metadata()?;
+    }
+    Ok(Found { real, facts, file })
 }
 
 /// Text as browsers and Node read it: UTF-8, with what is not replaced, without a byte order mark.

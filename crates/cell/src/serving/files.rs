@@ -32,14 +32,15 @@ pub(super) fn page(spec: &VersionSpec, index: &Path) -> Result<Site, FilesError>
         // It would send the anchors and relative links of a page further down to the top.
         (Some(false), _) | (None, _) => BaseTag::Leave,
     };
-    Ok(Site::open(SiteRules {
+    let site = Site::open(SiteRules {
         index: index.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         fallback,
         inject: Inject { base, env: public_env(spec) },
         hidden: APP_FILES.iter().map(|name| (*name).to_owned()).collect(),
         audience: audience(&spec.settings),
         ..SiteRules::new(folder)
-    })?)
+    })?;
+    still_inside(spec, site)
 }
 
 /// The files before a worker are as they are, unless the app wants its pages to know where they are.
@@ -48,12 +49,13 @@ pub(super) fn assets(spec: &VersionSpec, folder: &Path) -> Result<Site, FilesErr
         Some(true) => Inject { base: BaseTag::Insert, env: public_env(spec) },
         Some(false) | None => Inject::default(),
     };
-    Ok(Site::open(SiteRules {
+    let site = Site::open(SiteRules {
         fallback: Fallback::Worker,
         inject,
         audience: audience(&spec.settings),
         ..SiteRules::new(inside(spec, folder)?)
-    })?)
+    })?;
+    still_inside(spec, site)
 }
 
 /// Where a folder of the app's really is.
@@ -65,6 +67,17 @@ fn inside(spec: &VersionSpec, folder: &Path) -> Result<PathBuf, FilesError> {
     };
     let (top, found) = (real(&spec.folder)?, real(&named)?);
     if found.starts_with(&top) { Ok(found) } else { Err(FilesError::LeadsOut { folder: named }) }
+}
+
+/// A link may have taken the folder's place between the look and the opening.
+fn still_inside(spec: &VersionSpec, site: Site) -> Result<Site, FilesError> {
+    let top =
+        spec.folder.canonicalize().map_err(|source| FilesError::Folder { folder: spec.folder.clone(), source })?;
+    if site.folder().starts_with(&top) {
+        Ok(site)
+    } else {
+        Err(FilesError::LeadsOut { folder: site.folder().to_owned() })
+    }
 }
 
 /// What everybody may see. A secret never is, whatever its name: those are in the version's `env` alone.

@@ -112,7 +112,7 @@ fn links_stay_inside() {
 #[test]
 fn only_regular_files_are_found() {
     let (_temp, site) = tree();
-    rustix::fs::mknodat(CWD, site.join("pipe"), FileType::Fifo, Mode::from_raw_mode(0o644), 0).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, site.join("pipe"), FileType::Fifo, Mode::from_raw_mode(0o644), 0).unwrap();
     let _listener = std::os::unix::net::UnixListener::bind(site.join("socket")).unwrap();
     symlink("pipe", site.join("to-pipe")).unwrap();
     let folder = Folder::open(&site).unwrap();
@@ -137,7 +137,7 @@ fn a_file_that_becomes_something_else_is_not_opened() {
     symlink("../secret/key.txt", site.join("top.txt")).unwrap();
     assert!(before_link.open().is_err(), "a link");
     fs::remove_file(site.join("top.txt")).unwrap();
-    rustix::fs::mknodat(CWD, site.join("top.txt"), FileType::Fifo, Mode::from_raw_mode(0o644), 0).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, site.join("top.txt"), FileType::Fifo, Mode::from_raw_mode(0o644), 0).unwrap();
     assert!(before_pipe.open().is_err(), "a pipe, which must not block either");
 }
 

@@ -82,3 +82,35 @@ fn only_regular_files() {
     assert_eq!(read(&*files(&app), "public"), Err(FileRefusal::NotAFile));
     assert_eq!(read(&*files(&app), "/"), Err(FileRefusal::NotAFile));
 }
+
+/// Somebody puts a file and a link that leads out in each other's place, again and again.
+#[test]
+fn a_link_that_is_swapped_in_leads_nowhere() {
+    let app = app();
+    let (files, folder) = (files(&app), app.path("public"));
+    let (name, spare) = (folder.join("swapped"), folder.join("spare"));
+    std::fs::write(&name, "mine").unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                symlink("../../outside/secret", &spare).unwrap();
+                std::fs::rename(&spare, &name).unwrap();
+                std::fs::write(&spare, "mine").unwrap();
+                std::fs::rename(&spare, &name).unwrap();
+            }
+        });
+        for _ in 0..20_000 {
+            match files.open("public/swapped") {
+                Ok(mut opened) => {
+                    let mut text = String::new();
+                    opened.file.read_to_string(&mut text).unwrap();
+                    assert_eq!(text, "mine");
+                }
+                Err(FileRefusal::Outside | FileRefusal::Missing | FileRefusal::Unreadable { .. }) => {}
+                Err(other) => panic!("{other:?}"),
+            }
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}
