@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::client::Client;
-use crate::folder::{Folder, ask, says};
+use crate::folder::{Folder, ask, at_host, says};
 use crate::program::Program;
 use crate::server::{Server, run};
 
@@ -214,6 +214,32 @@ fn only_proxies_that_are_trusted_say_who_asked() {
     let trusted = seen(&configured(&folder, "trusted_proxies: [127.0.0.0/8]\n"));
     assert!(trusted["x-forwarded-for"].as_str().unwrap().starts_with("192.0.2.7"), "{trusted}");
     assert!(trusted["url"].as_str().unwrap().starts_with("https://"), "{trusted}");
+}
+
+#[test]
+fn apps_by_path_say_nothing_of_their_origin() {
+    let code = r#"
+        export default {
+          fetch: () => new Response("hello", {
+            headers: [
+              ["service-worker-allowed", "/"], ["clear-site-data", "*"], ["strict-transport-security", "max-age=1"],
+              ["set-cookie", "a=1; Path=/; Domain=test"],
+            ],
+          }),
+        };
+    "#;
+    let folder = Folder::with("front-origin", &[("hello/index.js", code)]);
+    let server = folder.serve(&[]);
+    let of_origin = ["service-worker-allowed", "clear-site-data", "strict-transport-security"];
+    let by_path = ask(&server, "GET", "/hello/", &[]);
+    assert!(of_origin.iter().all(|name| by_path.header(name).is_none()));
+    assert_eq!(by_path.header("set-cookie"), Some("a=1; Path=/hello/"));
+    let by_host = at_host(&server, "hello.localhost", "/");
+    assert!(of_origin.iter().all(|name| by_host.header(name).is_some()));
+    assert_eq!(by_host.header("set-cookie"), Some("a=1; Path=/; Domain=test"));
+    let hosts_only = configured(&folder, "paths: false\n");
+    ask(&hosts_only, "GET", "/hello/", &[]).assert_error(404, "no_app", &[]);
+    assert_eq!(at_host(&hosts_only, "hello.localhost", "/").text(), "hello");
 }
 
 #[test]

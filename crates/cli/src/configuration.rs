@@ -133,6 +133,7 @@ pub fn plan(
         queue: pool.terms.queue,
         queue_timeout: pool.terms.queue_timeout,
         domains,
+        paths: operator.paths.unwrap_or(true),
         listeners,
         front: FrontPlan {
             max_body: largest_body(operator),

@@ -35,6 +35,8 @@ pub struct OperatorConfig {
     pub data: Option<PathBuf>,
     /// Apps are found at `name.DOMAIN`. No wildcards.
     pub domains: Option<Vec<HostPattern>>,
+    /// Whether apps are reached as `/name/`, too.
+    pub paths: Option<bool>,
     pub threads: Option<u16>,
     pub cells: Option<u16>,
     /// Cells that wait to take over.
@@ -144,6 +146,7 @@ impl OperatorConfig {
             admin: fields.take("admin", admin),
             data: fields.take("data", path),
             domains: fields.take("domains", value::several(domain)),
+            paths: fields.take("paths", value::flag),
             threads: fields.take("threads", value::count(1..=1024)),
             cells: fields.take("cells", value::count(1..=64)),
             standby: fields.take("standby", value::count(0..=64)),

@@ -27,6 +27,8 @@ pub struct CellPlan {
     pub queue: usize,
     pub queue_timeout: Duration,
     pub domains: Vec<String>,
+    /// Apps are reached as `/name/`, too.
+    pub paths: bool,
     /// In the order in which they were passed on.
     pub listeners: Vec<ListenerPlan>,
     pub front: FrontPlan,

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use hearth_core::AppName;
 
 use super::host::{self, Pattern};
-use super::table::{App, RouteTable, Slot};
+use super::table::{App, Paths, RouteTable, Slot};
 use crate::versions::AppVersion;
 
 /// One version of one app.
@@ -92,6 +92,7 @@ pub(super) fn build<T>(entries: Vec<Entry<T>>, domains: &[String]) -> (RouteTabl
         wildcards: HashMap::new(),
         labels: HashMap::new(),
         domains: suffixes(domains, &mut problems),
+        paths: Paths::On,
     };
     for (at, claim) in claims.iter().enumerate() {
         // Hosts go with the version that the bare name means.

@@ -22,7 +22,7 @@ mod path;
 mod table;
 
 pub use build::{Active, Entry, RouteProblem};
-pub use table::{Resolution, RouteTable};
+pub use table::{Paths, Resolution, RouteTable};
 
 #[cfg(test)]
 mod tests;

@@ -21,6 +21,15 @@ pub struct RouteTable<T> {
     pub(super) labels: HashMap<Box<str>, Slot>,
     /// With a dot before each, longest first.
     pub(super) domains: Vec<Box<str>>,
+    pub(super) paths: Paths,
+}
+
+/// Whether apps are reached by path, as `/name/`, where no host names one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Paths {
+    #[default]
+    On,
+    Off,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -69,6 +78,10 @@ impl<T> RouteTable<T> {
         build::build(entries, domains)
     }
 
+    pub fn with_paths(self, paths: Paths) -> Self {
+        Self { paths, ..self }
+    }
+
     /// `path` is the request's, as it was sent, without the query.
     pub fn resolve(&self, host: &str, path: &str) -> Resolution<'_, T> {
         if path.starts_with(RESERVED) {
@@ -76,6 +89,7 @@ impl<T> RouteTable<T> {
         }
         match Host::of(host).and_then(|host| self.by_host(host.as_str())) {
             Some(slot) => Resolution::App { value: self.value(slot), prefix: 0 },
+            None if self.paths == Paths::Off => Resolution::NoApp,
             None => self.by_path(path),
         }
     }

@@ -344,3 +344,12 @@ fn garbage_does_no_harm() {
         }
     }
 }
+
+#[test]
+fn without_paths_hosts_alone_lead_to_apps() {
+    let table = table(&["a@1.0.0"], &["localhost"]).with_paths(Paths::Off);
+    assert_eq!(ask(&table, "a.localhost", "/x"), "a@1.0.0 ");
+    for path in ["/a/", "/a", "/a@1/", "/a@9/", "/a@!/"] {
+        assert_eq!(ask(&table, "h", path), "NoApp", "{path}");
+    }
+}

@@ -24,6 +24,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use hearth_apps::routes::Paths;
 use hearth_core::ByteSize;
 use hearth_gateway::{Listener, Server};
 use hearth_link::{
@@ -39,7 +40,7 @@ use crate::budget::Budget;
 use crate::cell::{Cell, CellConfig};
 use crate::commons::{Commons, NoRoots};
 use crate::crumbs::{CrumbsError, share_breadcrumbs};
-use crate::serving::{Front, Workshop};
+use crate::serving::{Addresses, Front, Workshop};
 use crate::terms::Terms;
 
 /// How often control is told what was counted.
@@ -157,7 +158,7 @@ async fn serve(
     let mut told_to_leave = signal(SignalKind::user_defined2()).map_err(ProcessError::Signals)?;
     let CellPlan { threads, max_fresh, queue, queue_timeout, .. } = plan;
     let terms = Terms { threads, max_fresh, queue, queue_timeout };
-    let workshop = Arc::new(Workshop::new(cell.clone(), Commons::new()?, plan.domains.clone(), terms, plan.role));
+    let workshop = Arc::new(Workshop::new(cell.clone(), Commons::new()?, addresses(&plan), terms, plan.role));
     let certificates = front::certificates(&plan)?;
     let listeners = front::listeners(&plan, listeners, certificates.as_ref())?;
     let server = Server::new(front::config(&plan, &outbox, &workshop.front)?, Arc::new(workshop.front.clone()));
@@ -316,4 +317,8 @@ fn observe_stuck_turns(cell: &Cell, outbox: &Outbox) {
             }
         }));
     }));
+}
+
+fn addresses(plan: &CellPlan) -> Addresses {
+    Addresses { domains: plan.domains.clone(), paths: if plan.paths { Paths::On } else { Paths::Off } }
 }

@@ -15,6 +15,7 @@ use super::address::Address;
 use super::hop::Errand;
 use super::recent;
 use super::served::{BASE, Progress, Served};
+use super::shared_origin::Base;
 use super::table::Table;
 
 /// A main cell and a cordon get a new catalogue at about the same time: how long the one may be ahead of the other.
@@ -85,12 +86,13 @@ impl Front {
     fn run(&self, mut request: Request) -> Progress {
         let Some(errand) = Errand::take(&mut request) else { return Progress::Answered(Err(UNKNOWN)) };
         match self.find(&errand) {
-            Some(served) => served.answer(request),
+            // What is said of an origin is the main cell's business.
+            Some(served) => served.answer(request, Base::None),
             None => {
                 let front = self.clone();
                 Progress::Coming(Box::pin(async move {
                     let served = front.wait_for(&errand).await.ok_or(UNKNOWN)?;
-                    served.answer(request).answer().await
+                    served.answer(request, Base::None).answer().await
                 }))
             }
         }
@@ -119,16 +121,16 @@ impl Front {
     fn lead(&self, mut request: Request) -> Progress {
         let table = self.table.load();
         if let Some((served, base)) = recent::recall(table.number, &request.url) {
-            move_base(&mut request, base);
-            return served.answer(request);
+            let base = move_base(&mut request, base);
+            return served.answer(request, base);
         }
         let Address { host, path, start, .. } = Address::of(&request.url);
         Progress::Answered(match table.routes.resolve(host, path) {
             Resolution::App { value, prefix } => {
                 let base = start..start + prefix;
                 recent::note(table.number, &request.url, base.clone(), value);
-                move_base(&mut request, base);
-                return value.answer(request);
+                let base = move_base(&mut request, base);
+                return value.answer(request, base);
             }
             Resolution::AddSlash => Ok(add_slash(&request.url)),
             Resolution::NoApp | Resolution::NoVersion { .. } if table.comes(&request.url) => Err(Failure::Installing),
@@ -144,11 +146,14 @@ impl Front {
 }
 
 /// From the url to a header.
-fn move_base(request: &mut Request, base: Range<usize>) {
-    if !base.is_empty() {
-        request.headers.push(BASE.as_bytes(), &request.url.as_bytes()[base.clone()]);
-        request.url.drain(base);
+fn move_base(request: &mut Request, base: Range<usize>) -> Base {
+    if base.is_empty() {
+        return Base::None;
     }
+    request.headers.push(BASE.as_bytes(), &request.url.as_bytes()[base.clone()]);
+    let text = Base::new(&request.url[base.clone()]);
+    request.url.drain(base);
+    text
 }
 
 impl Dispatch for Front {

@@ -15,8 +15,9 @@ mod guard;
 mod hop;
 mod recent;
 mod served;
+mod shared_origin;
 mod table;
 
 pub use counters::Registry;
 pub use front::Front;
-pub use table::Workshop;
+pub use table::{Addresses, Workshop};

@@ -19,6 +19,7 @@ use super::address::Address;
 use super::counters::{Counters, Registry};
 use super::guard::Guard;
 use super::hop::{Elsewhere, Errand};
+use super::shared_origin::Base;
 use crate::host::{AppHost, Rest};
 
 pub struct Served {
@@ -56,8 +57,8 @@ impl Served {
         }
     }
 
-    /// Answers `request` and counts it. Most are answered when this returns, and nothing was made for them.
-    pub(super) fn answer(self: &Arc<Self>, request: Request) -> Progress {
+    /// Answers `request`, whose base was taken off, and counts it. Most are answered when this returns, and nothing was made for them.
+    pub(super) fn answer(self: &Arc<Self>, request: Request, base: Base) -> Progress {
         let began = Instant::now();
         let _in_flight = self.is_here().then(|| self.counters.begin());
         if let Some(guard) = &self.guard {
@@ -69,7 +70,10 @@ impl Served {
         }
         let rest = match &*self.content {
             Content::Worker { host, assets: None } => match host.handle(request, began) {
-                Handled::Answered(answer, now) => {
+                Handled::Answered(mut answer, now) => {
+                    if let Ok(response) = &mut answer {
+                        base.confine(response);
+                    }
                     self.count(&answer, now - began);
                     return Progress::Answered(answer);
                 }
@@ -77,15 +81,18 @@ impl Served {
             },
             Content::Worker { .. } | Content::Site(_) | Content::Elsewhere(_) => Rest::All(request),
         };
-        Progress::Coming(Box::pin(self.clone().go_on(rest, began)))
+        Progress::Coming(Box::pin(self.clone().go_on(rest, began, base)))
     }
 
-    async fn go_on(self: Arc<Self>, rest: Rest, began: Instant) -> Result<Response, Failure> {
+    async fn go_on(self: Arc<Self>, rest: Rest, began: Instant, base: Base) -> Result<Response, Failure> {
         let _in_flight = self.is_here().then(|| self.counters.begin());
-        let answer = match rest {
+        let mut answer = match rest {
             Rest::All(request) => self.respond(request).await,
             Rest::Coming(coming) => coming.response().await,
         };
+        if let Ok(response) = &mut answer {
+            base.confine(response);
+        }
         self.count(&answer, began.elapsed());
         answer
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use hearth_apps::AppModules;
-use hearth_apps::routes::{self, Entry, Resolution, RouteProblem, RouteTable};
+use hearth_apps::routes::{self, Entry, Paths, Resolution, RouteProblem, RouteTable};
 use hearth_core::{AppName, VersionName};
 use hearth_gateway::Hop;
 use hearth_link::{Active, Kind, Place, Role, Unserved, VersionSpec};
@@ -33,11 +33,19 @@ pub(super) struct Table {
     coming: RouteTable<()>,
 }
 
+/// How apps are reached, beside the hosts of their own.
+#[derive(Clone, Debug, Default)]
+pub struct Addresses {
+    /// Below which every app has a host.
+    pub domains: Vec<String>,
+    pub paths: Paths,
+}
+
 /// What all versions are served with.
 pub struct Workshop {
     pub cell: Cell,
     pub commons: Commons,
-    pub domains: Vec<String>,
+    pub addresses: Addresses,
     pub terms: Terms,
     pub registry: Arc<Registry>,
     pub front: Front,
@@ -95,11 +103,11 @@ impl Table {
 // === impl Workshop ===
 
 impl Workshop {
-    pub fn new(cell: Cell, commons: Commons, domains: Vec<String>, terms: Terms, role: Role) -> Self {
+    pub fn new(cell: Cell, commons: Commons, addresses: Addresses, terms: Terms, role: Role) -> Self {
         Self {
             cell,
             commons,
-            domains,
+            addresses,
             terms,
             registry: Arc::default(),
             front: Front::new(role),
@@ -139,13 +147,14 @@ impl Workshop {
             entries.extend(entry(&served.spec, served.clone()));
             by_version.insert(key, served);
         }
-        let (routes, faults) = RouteTable::build(entries, &self.domains);
+        let (routes, faults) = RouteTable::build(entries, &self.addresses.domains);
         // What two apps claim was told by control, which makes the same table, but without domains.
         for problem in faults.iter().filter(|problem| matches!(problem, RouteProblem::BadDomain(_))) {
             tracing::warn!("{problem}");
         }
-        let (coming, _) = RouteTable::build(coming, &self.domains);
-        self.front.swap(Table::new(routes, by_version, coming));
+        let (coming, _) = RouteTable::build(coming, &self.addresses.domains);
+        let paths = self.addresses.paths;
+        self.front.swap(Table::new(routes.with_paths(paths), by_version, coming.with_paths(paths)));
         problems
     }
 

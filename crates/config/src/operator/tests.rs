@@ -18,6 +18,7 @@ listen_tls: 0.0.0.0:443
 admin: 127.0.0.1:9090
 data: ./state
 domains: [localhost, apps.example.com]
+paths: false
 threads: 4
 cells: 2
 standby: 0
@@ -74,6 +75,7 @@ fn every_key_is_read() {
     assert_eq!(config.listen_tls.as_ref().map(Vec::len), Some(1));
     assert_eq!(config.admin, Some(Admin::At("127.0.0.1:9090".parse().unwrap())));
     assert_eq!(config.data, Some("./state".into()));
+    assert_eq!(config.paths, Some(false));
     assert_eq!(config.domains.as_ref().map(|domains| domains[1].name()), Some("apps.example.com"));
     assert_eq!((config.threads, config.cells, config.standby), (Some(4), Some(2), Some(0)));
     assert_eq!(config.stuck_grace, Some(Duration::from_millis(100)));
