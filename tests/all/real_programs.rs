@@ -194,7 +194,7 @@ fn a_sveltekit_app_rendered_by_the_server() {
     assert!(empty.status == 422 && empty.text().contains("a title is needed"), "{empty:?}");
     assert_eq!(add("http://elsewhere", "title=Steal").status, 403, "the origin is known to be another");
     let visit = send_form(&server, "/sveltekit/?/visit", "http://test", "name=Ada");
-    assert_eq!(visit.header("set-cookie"), Some("visitor=Ada; Path=/; HttpOnly; SameSite=Lax"));
+    assert_eq!(visit.header("set-cookie"), Some("visitor=Ada; Path=/sveltekit/; HttpOnly; SameSite=Lax"));
 
     // A route without a page.
     server.expect("/sveltekit/api/sum?a=2&b=3", r#"{"sum":5}"#);
