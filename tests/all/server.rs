@@ -110,7 +110,17 @@ pub fn scratch(name: &str) -> PathBuf {
 
 /// An environment with a secret in it that no app may ever see.
 pub fn command() -> Command {
-    let mut command = Command::new(BINARY);
+    command_at(Path::new(BINARY))
+}
+
+/// Another name of the program, which a test can give to another file later.
+pub fn program_at(path: &Path) -> Command {
+    std::fs::hard_link(BINARY, path).or_else(|_| std::fs::copy(BINARY, path).map(drop)).unwrap();
+    command_at(path)
+}
+
+fn command_at(program: &Path) -> Command {
+    let mut command = Command::new(program);
     command.env_remove("RUST_LOG").env("HEARTH_TEST_SECRET", "not for apps");
     // Dozens of servers run at once: only tests that are about it have a process that waits.
     command.env("HEARTH_STANDBY", "0");
@@ -123,7 +133,11 @@ impl Server {
     /// Starts the program on ports of its own, and waits until it listens. What it keeps is gone with it, unless the
     /// arguments say where to keep it.
     pub fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        let mut command = command();
+        Self::start_as(command(), arguments, environment)
+    }
+
+    /// The same of a program that is the tests' own.
+    pub fn start_as(mut command: Command, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         command.args(arguments).args(["--listen", "127.0.0.1:0"]);
         let data = (arguments[0] == "serve").then(|| Data::new(arguments));
         if let Some(data) = &data {

@@ -1,15 +1,17 @@
 //! Another program in the place of the one that runs, and what service managers expect: sockets that they open, and word of
 //! how the service is.
 
+use std::fs::Permissions;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::folder::Folder;
-use crate::server::{PATIENCE, Server, scratch};
+use crate::folder::{Folder, eventually, says};
+use crate::server::{PATIENCE, Server, program_at, scratch};
 use crate::visitors::Visitors;
 
 fn count(log: &str, text: &str) -> usize {
@@ -83,6 +85,40 @@ fn a_program_that_cannot_take_over_changes_nothing() {
     assert_eq!(server.get("/app/").text(), "hello");
     assert_eq!(server.cell(), cell);
     let _ = std::fs::remove_dir_all(data);
+}
+
+#[test]
+fn only_a_program_that_says_what_hearth_says_takes_over() {
+    let folder = Folder::with("no-hearth", &[("app/index.js", &says("hello"))]);
+    let place = scratch("no-hearth-program");
+    let program = place.join("hearth");
+    let server = Server::start_as(program_at(&program), &["serve", folder.path().to_str().unwrap()], &[]);
+    server.expect("/app/", "hello");
+    let (pid, cell) = (server.id(), server.cell());
+    let put = |text: &str| {
+        let new = place.join("new");
+        std::fs::write(&new, format!("#!/bin/sh\n{text}\n")).unwrap();
+        std::fs::set_permissions(&new, Permissions::from_mode(0o755)).unwrap();
+        std::fs::rename(&new, &program).unwrap();
+    };
+    let version = r#"[ "$1" = --version ] && echo "hearth 9.9.9" && exit 0"#;
+    for (text, told) in [
+        ("exit 0", "not `hearth` and a number"),
+        ("echo other 1.0", "other 1.0"),
+        (&*format!("{version}; exit 0"), "the configuration is good"),
+        (&*format!("{version}; echo no such flag >&2; exit 2"), "no such flag"),
+    ] {
+        put(text);
+        server.ask("POST", "/admin/upgrade", "").assert_error(409, "no_upgrade", &[told]);
+        server.expect("/app/", "hello");
+    }
+    std::fs::remove_file(&program).unwrap();
+    program_at(&program);
+    assert_eq!(server.ask_json("POST", "/admin/upgrade", "")["upgrading"], true);
+    eventually(&server, "cells of the new program serve", || server.cell() != cell);
+    server.expect("/app/", "hello");
+    assert_eq!(server.id(), pid);
+    std::fs::remove_dir_all(place).unwrap();
 }
 
 /// As systemd starts a service: a socket as descriptor 3, variables that say so, and a socket to be told at.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use hearth_config::{Admin, LogFormat, OperatorConfig};
 use hearth_control::sandboxes::{McpPlan, SandboxPlan};
-use hearth_control::{AdminConfig, Configuration, Ended, Journal, ServeConfig, Successor};
+use hearth_control::{AdminConfig, CHECKED, Configuration, Ended, Journal, ServeConfig, Successor};
 use hearth_journal::{Colours, Format};
 use hearth_link::{CertificatePlan, ListenerPlan};
 use hearth_store::AdminToken;
@@ -52,7 +52,7 @@ fn serve_with(options: ServeOptions, written: Written, journal: Journal, heritag
     let certificates = configuration::certificates(&options, &operator)?;
     if options.check {
         hearth_control::check_certificates(&certificates)?;
-        println!("the configuration is good");
+        println!("{CHECKED}");
         return Ok(());
     }
     let mut doors = Doors::new(heritage.doors)?;

@@ -54,7 +54,7 @@ pub(crate) use crashes::Crashes;
 use known::Knowledge;
 pub use known::{Known, Starting};
 pub use remembered::Remembered;
-pub use upgrade::{Successor, UpgradeError};
+pub use upgrade::{CHECKED, Successor, UpgradeError};
 
 /// Clones are the same control.
 #[derive(Clone)]

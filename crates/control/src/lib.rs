@@ -30,6 +30,6 @@ pub mod sandboxes;
 mod server;
 
 pub use configuration::{Configuration, ConfigurationError, ConfigurationSource, check_certificates};
-pub use control::{Remembered, Successor};
+pub use control::{CHECKED, Remembered, Successor};
 pub use journal::Journal;
 pub use server::{AdminConfig, Ended, Inherited, ServeConfig, ServeError, serve};

@@ -3,16 +3,23 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::{Output, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 
 use super::{Control, Ending};
 
-/// For the new program to say what it is, and what it thinks of the configuration.
-const TRIAL: Duration = Duration::from_secs(60);
+/// For the new program to say what it is, and then for what it thinks of the configuration.
+const TRIAL: Duration = Duration::from_secs(20);
+/// Of what it says; nothing more is read.
+const MOST_WORDS: u64 = 64 << 10;
+/// What `--version` begins with.
+const NAME: &str = "hearth ";
+/// What `hearth serve --check` says: that a program ends with 0 does not make it Hearth.
+pub const CHECKED: &str = "the configuration is good";
 
 /// Who takes our place.
 #[derive(Clone, Debug)]
@@ -41,29 +48,50 @@ impl Successor {
     /// Its version, if it is fit to serve what we serve.
     async fn try_out(&self) -> Result<String, UpgradeError> {
         let said = self.run([OsString::from("--version")]).await?;
-        self.run(self.arguments.iter().cloned().chain([OsString::from("--check")])).await?;
-        Ok(said.trim().to_owned())
+        let version = said.lines().next().unwrap_or_default().trim();
+        if version.strip_prefix(NAME).is_none_or(str::is_empty) {
+            return Err(self.unfit(format!("to `--version` it says {version:?}, not `hearth` and a number")));
+        }
+        let said = self.run(self.arguments.iter().cloned().chain([OsString::from("--check")])).await?;
+        if !said.lines().any(|line| line.starts_with(CHECKED)) {
+            return Err(self.unfit(format!("to `serve … --check` it does not say {CHECKED:?}")));
+        }
+        Ok(version.to_owned())
+    }
+
+    fn unfit(&self, message: String) -> UpgradeError {
+        UpgradeError::Unfit { program: self.program.display().to_string(), message }
     }
 
     async fn run(&self, arguments: impl IntoIterator<Item = OsString>) -> Result<String, UpgradeError> {
-        let program = self.program.display().to_string();
+        let program = || self.program.display().to_string();
         let mut command = Command::new(&self.program);
-        command.args(arguments).stdin(Stdio::null()).kill_on_drop(true);
-        let output = match tokio::time::timeout(TRIAL, command.output()).await {
-            Ok(Ok(output)) => output,
-            Ok(Err(error)) => return Err(UpgradeError::Start { program, error }),
-            Err(_) => return Err(UpgradeError::Silent { program }),
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        let started = |error| UpgradeError::Start { program: program(), error };
+        let mut child = command.spawn().map_err(started)?;
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let output = async { tokio::join!(words(stdout), words(stderr), child.wait()) };
+        let (stdout, stderr, status) = match tokio::time::timeout(TRIAL, output).await {
+            Ok(output) => output,
+            Err(_) => return Err(UpgradeError::Silent { program: program() }),
         };
-        let Output { status, stdout, stderr } = output;
+        let status = status.map_err(started)?;
         match status.success() {
-            true => Ok(String::from_utf8_lossy(&stdout).into_owned()),
-            false => {
-                let words = String::from_utf8_lossy(&stderr).trim().to_owned();
-                let message = if words.is_empty() { status.to_string() } else { words };
-                Err(UpgradeError::Unfit { program, message })
-            }
+            true => Ok(stdout),
+            false if stderr.trim().is_empty() => Err(self.unfit(status.to_string())),
+            false => Err(self.unfit(stderr.trim().to_owned())),
         }
     }
+}
+
+/// What a program writes, as far as anybody wants to know.
+async fn words(from: Option<impl AsyncRead + Unpin>) -> String {
+    let mut text = Vec::new();
+    if let Some(from) = from {
+        // What was read before an error is what it said.
+        let _ = from.take(MOST_WORDS).read_to_end(&mut text).await;
+    }
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 impl Control {
