@@ -83,6 +83,8 @@ pub enum Problem {
     WrongType { expected: &'static str, found: String },
     #[error("{value:?} is not known here: write {}{}", one_of(.known), suggestion(.nearest))]
     UnknownWord { value: String, known: Vec<&'static str>, nearest: Option<&'static str> },
+    #[error("{value} is too little for anything to run: write {least} or more")]
+    TooLittle { value: String, least: String },
     #[error("{value} is out of range: write a number from {least} to {most}")]
     OutOfRange { value: String, least: u64, most: u64 },
     #[error("there are {count} here, and may be {limit}")]

@@ -25,6 +25,12 @@ use crate::yaml::{Key, Node, Value};
 /// Isolates that V8's cage has room for, with some to spare.
 pub const MAX_ISOLATES: u16 = 3500;
 
+/// A cell that has just started takes half of this.
+const LEAST_CELL: ByteSize = ByteSize::mb(128);
+/// With less, no app answers anything: a slip would end all of them.
+const LEAST_WORKER: ByteSize = ByteSize::mb(8);
+const LEAST_TIME_MS: u64 = 10;
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OperatorConfig {
     pub listen: Option<Vec<SocketAddr>>,
@@ -153,7 +159,7 @@ impl OperatorConfig {
             stuck_grace: fields.take("stuck_grace", value::some_time),
             stuck_limit: fields.take("stuck_limit", value::some_time),
             heartbeat_timeout: fields.take("heartbeat_timeout", value::some_time),
-            cell_memory: fields.take("cell_memory", value::some_size),
+            cell_memory: fields.take("cell_memory", value::size_of_at_least(LEAST_CELL)),
             drain_timeout: fields.take("drain_timeout", value::duration),
             isolates: fields.take("isolates", value::count(1..=MAX_ISOLATES.into())),
             max_per_owner: fields.take("max_per_owner", value::count(1..=MAX_ISOLATES.into())),
@@ -254,9 +260,9 @@ fn ceilings(fields: &mut Fields<'_>) -> Ceilings {
     let below = fields.take("ceilings", |node| {
         let mut fields = Fields::of(node)?;
         let ceilings = Ceilings {
-            memory: fields.take("memory", value::size),
-            cpu: fields.take("cpu", value::duration),
-            timeout: fields.take("timeout", value::duration),
+            memory: fields.take("memory", value::size_or_none(LEAST_WORKER)),
+            cpu: fields.take("cpu", value::duration_or_none(LEAST_TIME_MS)),
+            timeout: fields.take("timeout", value::duration_or_none(LEAST_TIME_MS)),
             max_workers: fields.take("max_workers", value::count(0..=1024)),
             concurrency: fields.take("concurrency", value::count(0..=1_000_000)),
             ..Ceilings::default()

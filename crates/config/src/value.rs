@@ -103,6 +103,37 @@ pub(crate) fn some_size(node: &Node) -> Read<ByteSize> {
     }
 }
 
+/// A size of at least so much.
+pub(crate) fn size_of_at_least(least: ByteSize) -> impl Fn(&Node) -> Read<ByteSize> {
+    move |node| match some_size(node)? {
+        size if size < least => too_little(node, &least),
+        size => Ok(size),
+    }
+}
+
+/// The same, or zero, which turns a limit off.
+pub(crate) fn size_or_none(least: ByteSize) -> impl Fn(&Node) -> Read<ByteSize> {
+    move |node| match size(node)? {
+        ByteSize(0) => Ok(ByteSize(0)),
+        size if size < least => too_little(node, &least),
+        size => Ok(size),
+    }
+}
+
+/// A duration of at least so many milliseconds, or zero, which turns a limit off.
+pub(crate) fn duration_or_none(least_ms: u64) -> impl Fn(&Node) -> Read<Duration> {
+    move |node| match duration(node)? {
+        Duration::ZERO => Ok(Duration::ZERO),
+        time if time < Duration::from_millis(least_ms) => too_little(node, &format_args!("{least_ms}ms")),
+        time => Ok(time),
+    }
+}
+
+fn too_little<T>(node: &Node, least: &dyn std::fmt::Display) -> Read<T> {
+    let value = scalar(node).unwrap_or_default().to_owned();
+    fault(node, Problem::TooLittle { value, least: least.to_string() })
+}
+
 /// The same for durations.
 pub(crate) fn some_time(node: &Node) -> Read<Duration> {
     match duration(node)? {

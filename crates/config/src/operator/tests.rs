@@ -154,6 +154,9 @@ fn errors_name_file_line_column_and_key() {
         ("apps: {shop: }", "apps.shop: expected a map of keys and values, found nothing"),
         ("apps: {shop: {}, shop: {}}", "apps.shop: this key is written twice"),
         ("ceilings: {maxWorkers: 3}", "ceilings.maxWorkers: unknown key: did you mean max_workers?"),
+        ("ceilings: { memory: 1 }", "1 is too little for anything to run: write 8mb or more"),
+        ("ceilings: { cpu: 1ms }", "1ms is too little for anything to run: write 10ms or more"),
+        ("cell_memory: 1b", "1b is too little for anything to run: write 128mb or more"),
         ("ceilings: []", "ceilings: expected a map of keys and values, found a list"),
     ] {
         let found = wrong(text);

@@ -2,7 +2,7 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `door.rs` | who is let in |
+//! | `door.rs`, `attempts.rs` | who is let in, and who has tried too often |
 //! | `answer.rs` | answers, and the one place where errors become them |
 //! | `follow.rs` | logs and events as they come |
 //! | `path.rs` | paths and queries |
@@ -10,16 +10,20 @@
 //! | `pages.rs`, `../../dashboard/` | what there is, for people |
 
 mod answer;
+mod attempts;
 mod door;
 mod follow;
 mod pages;
 pub mod path;
 
+use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
 use hearth_core::{Body, BodyError, ByteSize, Dispatch, Dispatched, Failure, Method, Request, Response};
 use hearth_sandbox::FILE_LIMIT;
 
+use self::attempts::Attempts;
 use self::door::{Door, Entrance};
 use self::path::Query;
 use crate::action::{Action, Follow};
@@ -36,11 +40,12 @@ const OPENAPI: &str = include_str!("../../openapi.json");
 pub struct Admin {
     control: Control,
     door: Door,
+    attempts: Attempts,
 }
 
 impl Admin {
     pub fn new(control: Control, token: &str) -> Self {
-        Self { control, door: Door::new(token.to_owned()) }
+        Self { control, door: Door::new(token.to_owned()), attempts: Attempts::default() }
     }
 
     async fn answer(&self, mut request: Request) -> Response {
@@ -69,9 +74,15 @@ impl Admin {
             }
             _ => {}
         }
+        if request.headers.bearer().is_some() {
+            self.hold_up(request.client).await;
+        }
         match self.door.entrance(&request.headers) {
             Entrance::Open => {}
             Entrance::Closed => {
+                if request.headers.bearer().is_some() {
+                    self.note_wrong(request.client);
+                }
                 let mut response =
                     answer::error(401, "unauthorized", "send the admin token as Authorization: Bearer TOKEN");
                 response.headers.push(b"www-authenticate", b"Bearer");
@@ -184,6 +195,7 @@ impl Admin {
             Ok(token) => token,
             Err(response) => return response,
         };
+        self.hold_up(request.client).await;
         match self.door.log_in(&headers, &token) {
             Ok(cookie) => {
                 let mut response = answer::json(200, &serde_json::json!({ "in": true }));
@@ -191,7 +203,24 @@ impl Admin {
                 response
             }
             Err(Entrance::Foreign) => foreign(),
-            Err(_) => answer::error(401, "unauthorized", "that is not the admin token; DATA/admin.token has it"),
+            Err(_) => {
+                self.note_wrong(request.client);
+                answer::error(401, "unauthorized", "that is not the admin token; DATA/admin.token has it")
+            }
+        }
+    }
+
+    /// A client that guesses tokens waits before the next one is looked at.
+    async fn hold_up(&self, client: Option<IpAddr>) {
+        if self.attempts.is_suspect(client, Instant::now()) {
+            tokio::time::sleep(attempts::DELAY).await;
+        }
+    }
+
+    fn note_wrong(&self, client: Option<IpAddr>) {
+        if let Some(before) = self.attempts.note(client, Instant::now()) {
+            let client = client.map(tracing::field::display);
+            tracing::warn!(client, minute_before = before, "Admin API: wrong token");
         }
     }
 }
