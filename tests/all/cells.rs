@@ -244,6 +244,8 @@ fn a_cell_that_grows_is_replaced() {
         server.cell() != cell
     });
     assert!(server.wait_log("The cell is replaced").contains("reason=memory"));
+    let line = server.wait_log("A cell has become too large");
+    assert!(line.contains("heaviest=\"culprit "), "who takes the most is named: {line}");
     assert_eq!(visitors.go(&server), 0, "the log:\n{}", server.log());
 }
 

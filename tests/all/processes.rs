@@ -101,6 +101,8 @@ fn nothing_of_the_operators_is_in_a_cell() {
     assert!(!of(server.cell(), "cmdline").contains("--admin-token"));
     let group = |process| of(process, "stat").rsplit_once(')').unwrap().1.split_whitespace().nth(2).unwrap().to_owned();
     assert_ne!(group(server.cell()), group(server.id()), "Ctrl-C is control's alone");
+    let oom = |process| of(process, "oom_score_adj").trim().parse::<i32>().unwrap();
+    assert!(oom(server.cell()) > oom(server.id()), "control is the last that the kernel ends");
 }
 
 #[test]
@@ -160,6 +162,6 @@ fn a_cell_that_hangs_does_not_keep_the_server_from_ending() {
     server.signal("-TERM");
     let (status, log) = server.wait();
     assert_eq!(status.code(), Some(0), "{log}");
-    assert!(log.contains("The cell did not come to its end"), "{log}");
+    assert!(log.contains("The cell is stopped and does not come to its end"), "{log}");
     eventually(&server, "the cell is gone", || !runs(cell));
 }

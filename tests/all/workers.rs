@@ -184,3 +184,19 @@ fn an_app_reaches_what_its_egress_allows() {
         assert!(reply.text().starts_with(text), "{app}: {}", reply.text());
     }
 }
+
+#[test]
+fn tasks_are_counted_like_requests() {
+    let app = "export default {
+        fetch: () => new Response('fine'),
+        task({ payload }) { if (payload === 'fail') throw new Error('as it was told'); },
+    };";
+    let folder = Folder::with("workers-tasks", &[("app/index.js", app)]);
+    let server = folder.serve(&["--threads", "1"]);
+    let task = |payload: &str| server.ask_json("POST", "/admin/apps/app/task", payload)["success"].clone();
+    assert_eq!((task("1"), task("\"fail\""), task("2")), (true.into(), false.into(), true.into()));
+    server.expect("/app/", "fine");
+    let workers = server.ask_json("GET", "/admin/workers", "");
+    let sum = |key: &str| workers.as_array().unwrap().iter().map(|one| one[key].as_u64().unwrap()).sum::<u64>();
+    assert_eq!((sum("requestCount"), sum("errorCount")), (4, 1), "{workers}");
+}

@@ -49,7 +49,10 @@ fn main() -> ExitCode {
     }
     match arguments.command {
         Command::Cell => name_process("hearth-cell"),
-        Command::Spawner => name_process("hearth-spawner"),
+        Command::Spawner => {
+            name_process("hearth-spawner");
+            hearth_jail::memory::go_before_parent();
+        }
         Command::Serve(_) => name_process("hearth"),
         _ => {}
     }

@@ -5,7 +5,7 @@
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hearth_jail::privileges;
+use hearth_jail::{memory, privileges};
 use hearth_link::passing;
 
 use super::ProcessError;
@@ -20,6 +20,7 @@ impl Starting {
     /// To be called first of all, on the main thread, which lives as long as the process.
     pub(super) fn begin() -> Result<Self, ProcessError> {
         privileges::end_with_parent().map_err(ProcessError::Parent)?;
+        memory::go_before_parent();
         let report = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             report(panic);

@@ -12,6 +12,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
 use hearth_jail::breadcrumbs::{self, Trail};
 use hearth_link::{FrameError, FromCell, PassError, ToCell, frame, passing};
@@ -19,6 +20,8 @@ use tokio::io::{AsyncReadExt, BufReader, ReadHalf, WriteHalf};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use super::words::LastWords;
 
@@ -72,6 +75,8 @@ pub(super) struct Process {
     pid: u32,
     outbox: mpsc::UnboundedSender<ToCell>,
     words: LastWords,
+    /// Ends when all that it wrote is heard.
+    listening: Option<JoinHandle<()>>,
     page: File,
     /// For who goes on with it when this program does not.
     socket: OwnedFd,
@@ -113,11 +118,9 @@ impl Starter {
         tokio::spawn(write(to, messages));
         tokio::spawn(read(from, id, self.heard.clone()));
         let words = LastWords::default();
-        if let Some(stderr) = child.stderr.take() {
-            tokio::spawn(words.clone().listen(stderr));
-        }
+        let listening = child.stderr.take().map(|stderr| tokio::spawn(words.clone().listen(stderr)));
         let pid = child.id().unwrap_or_default();
-        Ok((id, Process { child, pid, outbox, words, page, socket }))
+        Ok((id, Process { child, pid, outbox, words, listening, page, socket }))
     }
 }
 
@@ -152,7 +155,12 @@ impl Process {
         let _ = self.outbox.send(message);
     }
 
-    pub(super) fn last_words(&self) -> Vec<String> {
+    /// Of a process that has ended. What it wrote last may still be on its way, in a pipe that ends with it, unless it left
+    /// it to another process.
+    pub(super) async fn last_words(&mut self, patience: Duration) -> Vec<String> {
+        if let Some(listening) = self.listening.take() {
+            let _ = timeout(patience, listening).await;
+        }
         self.words.all()
     }
 

@@ -12,7 +12,7 @@ pub(crate) struct Account {
     nanoseconds: AtomicU64,
 }
 
-/// HTTP requests of one worker.
+/// HTTP requests, scheduled events and tasks of one worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerCounts {
     pub requests: u64,

@@ -29,7 +29,7 @@ impl Live {
         {
             let mut requests = self.state.requests.borrow_mut();
             let Some(entry) = requests.get(request) else { return Ok(()) };
-            if let Reply::Fetch(_) | Reply::Kept(None) = entry.reply {
+            if let Reply::Fetch(_) | Reply::Event(_) | Reply::Kept(None) = entry.reply {
                 self.state.note_answer(entry.arrived, Answered::Badly);
             }
             // Its code hears of it under fresh limits: those that it had are used up.

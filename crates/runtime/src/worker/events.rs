@@ -15,6 +15,8 @@ use crate::op_error::OpError;
 use crate::ops::text_value;
 use crate::requests::{Head, Reply};
 
+type EventReply = oneshot::Sender<Result<EventResult, Failure>>;
+
 impl Live {
     pub(super) fn fetch(
         &mut self,
@@ -79,19 +81,25 @@ impl Live {
         Answer::Now(Err(Failure::Internal { message: "the request was dropped".into() }))
     }
 
+    /// Events are counted like requests.
+    fn begin_event(&mut self, id: RequestId, reply: EventReply, deadline: Option<Instant>) {
+        self.state.requests.borrow_mut().begin(id, Reply::Event(reply), deadline).arrived = Some(Instant::now());
+        self.state.link.account().begin();
+    }
+
     pub(super) fn scheduled(
         &mut self,
         isolate: &mut LockedIsolate<'_>,
         id: RequestId,
         event: Scheduled,
         deadline: Option<Instant>,
-        reply: oneshot::Sender<Result<EventResult, Failure>>,
+        reply: EventReply,
     ) -> Result<(), Box<Death>> {
         if !self.handlers.has(Handlers::SCHEDULED) {
             drop(reply.send(Err(Failure::NoHandler { event: "scheduled" })));
             return Ok(());
         }
-        self.state.requests.borrow_mut().begin(id, Reply::Event(reply), deadline);
+        self.begin_event(id, reply, deadline);
         self.turn(isolate, id, |scope, state| -> Result<(), OpError> {
             let dispatch = v8::Local::new(scope, &state.entry().dispatch_scheduled);
             let undefined = v8::undefined(scope).into();
@@ -113,13 +121,13 @@ impl Live {
         id: RequestId,
         event: Task,
         deadline: Option<Instant>,
-        reply: oneshot::Sender<Result<EventResult, Failure>>,
+        reply: EventReply,
     ) -> Result<(), Box<Death>> {
         if !self.handlers.has(Handlers::TASK) {
             drop(reply.send(Err(Failure::NoHandler { event: "task" })));
             return Ok(());
         }
-        self.state.requests.borrow_mut().begin(id, Reply::Event(reply), deadline);
+        self.begin_event(id, reply, deadline);
         self.turn(isolate, id, |scope, state| -> Result<(), OpError> {
             let dispatch = v8::Local::new(scope, &state.entry().dispatch_task);
             let undefined: v8::Local<v8::Value> = v8::undefined(scope).into();

@@ -66,7 +66,7 @@ pub(crate) fn fail(state: &State, request: RequestId, failure: Failure) {
     let Some(entry) = requests.get(request) else { return };
     let reply = std::mem::replace(&mut entry.reply, Reply::Done);
     state.note_progress(request);
-    if let Reply::Fetch(_) | Reply::Kept(None) = reply {
+    if let Reply::Fetch(_) | Reply::Event(_) | Reply::Kept(None) = reply {
         state.note_answer(entry.arrived, Answered::Badly);
     }
     drain(state, entry);
@@ -81,6 +81,7 @@ pub(crate) fn finish_event(state: &State, request: RequestId, result: EventResul
     let Some(entry) = requests.get(request) else { return };
     let Reply::Event(reply) = std::mem::replace(&mut entry.reply, Reply::Done) else { return };
     state.note_progress(request);
+    state.note_answer(entry.arrived, if result.success { Answered::Well } else { Answered::Badly });
     drain(state, entry);
     state.link.set_active(requests.active());
     drop(requests);

@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use hearth_core::Owner;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, timeout};
 
 use super::{Supervisor, Then};
 use crate::cells::cordon::Why;
@@ -16,7 +16,7 @@ use crate::cells::member::{End, Member};
 use crate::cells::process::CellId;
 use crate::cells::steps::Stage;
 
-/// For its last words to arrive after its end.
+/// For its last words to arrive after its end, where the pipe does not end with it.
 const WORDS: Duration = Duration::from_millis(50);
 
 /// A process that is no more.
@@ -106,11 +106,8 @@ impl Supervisor {
                     process.wait().await
                 }
             };
-            if let End::Lost { .. } = end {
-                // What it wrote last may still be on its way, in another pipe.
-                sleep(WORDS).await;
-            }
-            let (pid, last_words) = (process.pid(), process.last_words());
+            let patience = if let End::Lost { .. } = end { WORDS } else { Duration::ZERO };
+            let (pid, last_words) = (process.pid(), process.last_words(patience).await);
             // Nobody supervises any more, so nobody wants to know.
             let _ = burials.send(Buried { id, pid, status, last_words, end });
         });
