@@ -4,6 +4,7 @@
 //! request -> recent.rs, table.rs: which version -> served.rs: rate, auth, static files, worker | site -> response
 //!                                                  `-- its owner has a cell of its own: hop.rs -> that cell
 //! ```
+//! What an app that was reached by path says of its origin is taken out of the response (shared_origin.rs).
 //! The table is made whole and swapped whole; a request keeps what it began with. A version that is no longer in the table
 //! goes when the last request that has it has its answer.
 
