@@ -50,6 +50,7 @@ mod limits;
 mod load;
 mod manifests;
 mod mcp;
+mod mcp_conformance;
 mod mcp_resume;
 mod metrics;
 mod modules;

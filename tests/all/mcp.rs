@@ -82,13 +82,19 @@ fn the_typescript_client_works_over_http() {
 
 #[test]
 fn the_python_client_works_over_stdio() {
-    succeeds(python_client(&words(&stdio("mcp-py-stdio"))), String::new);
+    for version in ["2025-11-25", "2026-07-28"] {
+        let arguments = stdio(&format!("mcp-py-stdio-{version}"));
+        succeeds(python_client(&[&[version], &words(&arguments)[..]].concat()), String::new);
+    }
 }
 
 #[test]
 fn the_python_client_works_over_http() {
     let server = Http::start("mcp-py-http", &[]);
-    succeeds(python_client(&["http", &server.url(), TOKEN]), || server.program.log());
+    // Without sessions first: what is made so belongs to whoever has the token.
+    for version in ["2026-07-28", "2025-11-25"] {
+        succeeds(python_client(&[version, "http", &server.url(), TOKEN]), || server.program.log());
+    }
 }
 
 /// A client that says what the test wants.
@@ -104,12 +110,17 @@ impl Talk {
         let data = scratch(&format!("{name}-data"));
         let mut command = Command::new(BINARY);
         command.args(["mcp", "--stdio", "--data", data.to_str().unwrap()]).env("RUST_LOG", "debug");
+        Self::with(command, &data)
+    }
+
+    /// The log goes to this folder.
+    fn with(mut command: Command, data: &Path) -> Self {
         let errors = std::fs::File::create(data.join("log")).unwrap();
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors).spawn().unwrap();
         let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
         let mut talk = Self { child, input, output, next: 0 };
         let client = json!({ "name": "test", "version": "1" });
-        // A newer client asks this first, and must hear that it is not known.
+        // Without what a newer client says with it.
         assert!(talk.ask("server/discover", json!({}))["error"]["code"].is_i64());
         let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
         assert_eq!(talk.ask("initialize", params)["result"]["protocolVersion"], "2025-11-25");
@@ -211,6 +222,22 @@ fn the_end_of_the_input_ends_the_program_and_its_sandboxes() {
     talk.input = None;
     assert!(talk.wait().success());
     all_gone(&processes);
+}
+
+#[test]
+fn nothing_is_left_in_the_folder_of_a_client() {
+    let (folder, home) = (scratch("mcp-client-folder"), scratch("mcp-client-home"));
+    let mut command = Command::new(BINARY);
+    command.args(["mcp", "--stdio"]).current_dir(&folder).env("HOME", &home);
+    command.env_remove("XDG_CACHE_HOME").env_remove("HEARTH_DATA");
+    let mut talk = Talk::with(command, &home);
+    let made = talk.tool("create_sandbox", json!({ "allowed_hosts": ["pypi.org", "files.pythonhosted.org"] }));
+    let sandbox = &made["sandbox_id"];
+    let ran = talk.tool("run_command", json!({ "sandbox_id": sandbox, "command": "echo $PIP_INDEX_URL" }));
+    assert!(ran["stdout"].as_str().is_some_and(|url| url.contains("pypi")), "packages would be kept: {ran}");
+    talk.input = None;
+    assert!(talk.wait().success());
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
 }
 
 #[test]
@@ -340,6 +367,23 @@ fn as_part_of_a_server_the_operator_sees_all_sandboxes() {
     let ours = command(&["create"]).trim().to_owned();
     assert_eq!(command(&["exec", "--language", "bash", &ours, "echo from bash"]), "from bash\n");
     assert!(command(&["ls"]).contains(&ours));
+    let at_server = ["sandbox", "--admin", &admin, "--admin-token", crate::server::TOKEN];
+    let failed = run(&[&at_server[..], &["exec", &ours, "echo oh >&2; exit 3"]].concat());
+    assert_eq!((failed.status.code(), failed.stderr.as_str()), (Some(3), "oh\n"), "its exit code is ours");
+    let late = run(&[&at_server[..], &["exec", "--timeout", "1s", &ours, "sleep 1000"]].concat());
+    assert!(late.status.code() == Some(124) && late.stderr.contains("--timeout"), "{}", late.stderr);
+    let (here, back) = (folder.join("bytes"), folder.join("back"));
+    std::fs::write(&here, &bytes).unwrap();
+    command(&["cp", here.to_str().unwrap(), &format!("{ours}:/work/in/")]);
+    command(&["cp", &format!("{ours}:/work/in/bytes"), back.to_str().unwrap()]);
+    assert_eq!(std::fs::read(&back).unwrap(), bytes);
+    let lines = "x=21; cd /tmp\necho $((x * 2)) $PWD\nexit 4\n";
+    let mut shell = Command::new(BINARY);
+    shell.args([&at_server[..], &["shell", &ours]].concat()).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut shell = shell.spawn().unwrap();
+    shell.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let shell = shell.wait_with_output().unwrap();
+    assert_eq!((String::from_utf8_lossy(&shell.stdout).as_ref(), shell.status.code()), ("42 /tmp\n", Some(4)));
     command(&["rm", &ours]);
     assert!(!command(&["ls"]).contains(&ours));
     assert!(command(&["stats"]).contains("health      ok"));
@@ -359,5 +403,6 @@ fn a_server_without_sandboxes_says_how_to_get_some() {
     let server = Server::start(&["serve", folder.to_str().unwrap()], &[]);
     let refused = server.ask("GET", "/admin/sandboxes", "");
     assert_eq!(refused.status, 409);
-    assert!(refused.text().contains("hearth.yaml"), "{}", refused.text());
+    let text = refused.text();
+    assert!(text.contains("hearth.yaml") && text.contains("--mcp"), "{text}");
 }

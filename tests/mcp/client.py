@@ -1,4 +1,5 @@
-"""The official Python client against the real server. Arguments: `stdio PROGRAM [ARGUMENT…]` or `http URL TOKEN`.
+"""The official Python client against the real server. Arguments: `stdio PROGRAM [ARGUMENT…]` or `http URL TOKEN`, after
+`2026-07-28`, without sessions, or `2025-11-25`, with a handshake.
 
 Ends with 0 if everything is as it should be. The same acts as in client.mjs.
 """
@@ -15,7 +16,8 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-KIND, *WHERE = sys.argv[1:]
+VERSION, KIND, *WHERE = sys.argv[1:]
+MODE = "legacy" if VERSION == "2025-11-25" else "auto"
 
 
 class Visitor:
@@ -51,7 +53,7 @@ class Visitor:
 @asynccontextmanager
 async def connected():
     async with server() as server_:
-        async with Client(server_, read_timeout_seconds=120) as client:
+        async with Client(server_, mode=MODE, read_timeout_seconds=120) as client:
             yield Visitor(client, (await client.list_tools()).tools)
 
 
@@ -76,8 +78,8 @@ async def tools(v):
     assert ("create_file_link" in names) == (KIND == "http")
     for tool in v.tools:
         assert tool.input_schema["type"] == "object" and tool.input_schema["additionalProperties"] is False, tool
-        assert tool.output_schema and tool.annotations.title and len(tool.description) > 20, tool
-    assert v.client.protocol_version == "2025-11-25", v.client.protocol_version
+        assert tool.title and len(tool.description) > 20, tool
+    assert v.client.protocol_version == VERSION, v.client.protocol_version
 
 
 async def sandboxes(v):
@@ -99,8 +101,10 @@ async def commands(v):
     killed = await v.run("kill -9 $$")
     assert (killed["exit_code"], killed["signal"]) == (137, "SIGKILL"), killed
     assert (await v.run("cat; echo $WORD; pwd", stdin="in\n", env={"WORD": "😀"}, cwd="/tmp"))["stdout"] == "in\n😀\n/tmp\n"
-    flood = await v.run("yes")
-    assert flood["truncated"] and len(flood["stdout"]) <= 1024 * 1024
+    flood = await v.run("echo first; yes | head -c 3000000; echo last")
+    assert flood["truncated"] and flood["exit_code"] == 0 and len(flood["stdout"]) <= 1024 * 1024 + 100, flood["exit_code"]
+    assert flood["stdout"].startswith("first\n") and flood["stdout"].endswith("last\n")
+    assert flood["omitted_bytes"] == 3_000_011 - 1024 * 1024, flood["omitted_bytes"]
     one, two = await asyncio.gather(v.run("sleep 0.2; echo one"), v.run("echo two"))
     assert (one["stdout"], two["stdout"]) == ("one\n", "two\n")
 
@@ -125,6 +129,25 @@ async def code(v):
     assert (several["stdout"], several["exit_code"], len(several["snippets"])) == ("1\n2\n", 3, 3), several
     await v.code("python", "kept = 41", session="notes")
     assert (await v.code("python", "print(kept + 1)", session="notes"))["stdout"] == "42\n"
+    shown = """
+class Table:
+    def __repr__(self): return "a table"
+    def _repr_html_(self): return "<table></table>"
+    def _repr_png_(self): return b"\\x89PNG"
+Table()"""
+    arguments = {"sandbox_id": v.sandbox_id, "language": "python", "code": shown, "session": "notes"}
+    result = await v.call("execute_code", arguments)
+    text, image = result.content
+    assert (text.text, image.type, image.mime_type) == ("a table\n", "image", "image/png"), result.content
+    assert base64.b64decode(image.data) == b"\x89PNG"
+    forms = result.structured_content["shown"]
+    assert [(form["mime_type"], form.get("text")) for form in forms] == [
+        ("text/html", "<table></table>"), ("image/png", None)
+    ], forms
+    assert "shown" not in await v.code("python", "kept", session="notes")
+    slow = await v.code("python", "while True: pass", session="notes", timeout_ms=1000)
+    assert slow["timed_out"] and "session_lost" not in slow, slow
+    assert (await v.code("python", "kept", session="notes"))["stdout"] == "41\n"
 
 
 async def files(v):
@@ -186,6 +209,12 @@ async def destruction(v):
 
 
 async def strangers(v):
+    if KIND == "http" and VERSION == "2026-07-28":
+        # There are no sessions: whoever has the token has what is made with it.
+        async with connected() as other:
+            assert [one["sandbox_id"] for one in (await other.ok("list_sandboxes"))["sandboxes"]] == [v.sandbox_id]
+        assert (await v.run("echo still"))["stdout"] == "still\n"
+        return
     async with connected() as other:
         assert (await other.ok("list_sandboxes"))["sandboxes"] == []
         await other.refused("not_found", "run_command", {"sandbox_id": v.sandbox_id, "command": "true"})

@@ -16,11 +16,13 @@ const output = new Writable({
     if (chunk.toString().startsWith('Uncaught')) setImmediate(answer, 1);
   },
 });
-const prompt = repl.start({ prompt: '', input: new PassThrough(), output, useGlobal: true, terminal: false });
+const prompt = repl.start({ prompt: '', input: new PassThrough(), output, useGlobal: true, terminal: false, breakEvalOnSigint: true });
 
 let waiting = [];
 let rest = Buffer.alloc(0);
 let isRunning = false;
+// Which run it is: what one that was interrupted says later is about no other.
+let turn = 0;
 
 // Where the code of TypeScript came from, by the name under which it was run.
 const maps = new Map();
@@ -56,11 +58,13 @@ function next() {
   const variables = waiting.slice(3, 3 + Number(count));
   waiting = waiting.slice(3 + Number(count));
   isRunning = true;
+  const own = ++turn;
   for (const pair of variables) {
     const end = pair.indexOf('=');
     process.env[pair.slice(0, end)] = pair.slice(end + 1);
   }
   const done = (error) => {
+    if (own !== turn || !isRunning) return;
     // The prompt would ask for more where a text is not whole.
     const told = error && (error.err?.stack ?? error.stack ?? error);
     if (error) console.error(typeof told === 'string' ? inSource(told) : told);
@@ -70,12 +74,28 @@ function next() {
     if (folder) process.chdir(folder);
     const [code, name] = load(source);
     if (code === undefined) return answer(1);
-    prompt.eval(code, prompt.context, name, done);
+    evaluate(code, name, done);
   } catch (error) {
     done(error);
   }
 }
 
+// What waits is ended here; what computes, by the prompt itself (`breakEvalOnSigint`), which must be alone with the signal then.
+function interrupted() {
+  if (!isRunning) return;
+  console.error('interrupted by SIGINT');
+  answer(130);
+}
+
+function evaluate(code, name, done) {
+  process.removeListener('SIGINT', interrupted);
+  try {
+    prompt.eval(code, prompt.context, name, done);
+  } finally {
+    if (!process.listeners('SIGINT').includes(interrupted)) process.on('SIGINT', interrupted);
+  }
+}
+process.on('SIGINT', interrupted);
 control.on('data', (data) => {
   rest = Buffer.concat([rest, data]);
   for (let end; (end = rest.indexOf(0)) >= 0; rest = rest.subarray(end + 1)) waiting.push(rest.toString('utf8', 0, end));

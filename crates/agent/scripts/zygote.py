@@ -9,9 +9,9 @@
 #             what follows is the program's own input
 #   session   starts in the request's folder, with its variables. Further requests come over its socket, each of which is
 #             answered by a status and a newline
-import array, atexit, base64, collections, contextlib, copy, csv, datetime, functools, gc, hashlib, io, itertools, json
+import array, ast, atexit, base64, collections, contextlib, copy, csv, datetime, functools, gc, hashlib, io, itertools, json
 import linecache, math, operator, os, pathlib, random, re, select, signal, site, socket, string, struct, subprocess, sys
-import tempfile, textwrap, threading, time, traceback, types, typing, urllib.parse
+import tempfile, textwrap, threading, time, traceback, types, typing, urllib.parse, warnings
 
 
 def read_exactly(read, count):
@@ -116,6 +116,14 @@ def session():
                 return bytes(value)
             value += byte
 
+    running = False
+
+    # An interrupt ends what runs, and not the session.
+    def interrupt(*_):
+        if running:
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
     while True:
         path, cwd, count = text(), text(), int(text())
         environment = [tuple(text().split(b"=", 1)) for _ in range(count)]
@@ -123,21 +131,117 @@ def session():
         try:
             enter(cwd, environment)
             sys.argv = [os.fsdecode(path)]
-            code = load(path)
-            # So that a trace of a function that is called later still shows its lines.
-            linecache.getlines(os.fsdecode(path))
-            exec(code, sys.modules["__main__"].__dict__)
+            running = True
+            try:
+                notebook.run(os.fsdecode(path))
+            finally:
+                running = False
         except SystemExit as exit:
             status = exit.code if isinstance(exit.code, int) else 0 if exit.code is None else 1
             if status and not isinstance(exit.code, int):
                 print(exit.code, file=sys.stderr)
         except BaseException:
             status = 1
+            running = False
             hide_own_frames(*sys.exc_info())
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):
                 stream.flush()
         control.sendall(b"%d\n" % (status & 255))
+
+
+class Notebook:
+    """What is shown of a session's runs, as a notebook does: the value of the last expression, what `display` is given, and
+    figures. Text goes to stdout; other forms go into files, named in the order in which they came, by what they are:
+
+        FOLDER/0001.png, FOLDER/0001.html, …
+    """
+
+    FORMS = [
+        ("_repr_png_", "png"),
+        ("_repr_jpeg_", "jpg"),
+        ("_repr_svg_", "svg"),
+        ("_repr_html_", "html"),
+        ("_repr_markdown_", "md"),
+        ("_repr_latex_", "tex"),
+        ("_repr_json_", "json"),
+    ]
+    LARGEST = 8 << 20
+
+    def __init__(self, folder):
+        self.folder, self.count = folder, 0
+        # Figures that were shown in this run already.
+        self.drawn = set()
+        # No window can be opened here.
+        os.environ.setdefault("MPLBACKEND", "Agg")
+
+    def run(self, path):
+        main = sys.modules["__main__"].__dict__
+        with open(path, "rb") as file:
+            source = file.read()
+        # So that a trace of a function that is called later still shows its lines.
+        linecache.getlines(path)
+        tree = compile(source, path, "exec", ast.PyCF_ONLY_AST)
+        last = tree.body[-1] if tree.body else None
+        is_shown = isinstance(last, ast.Expr) and not source.rstrip().endswith(b";")
+        if is_shown:
+            tree.body.pop()
+        exec(compile(tree, path, "exec"), main)
+        if is_shown:
+            value = eval(compile(ast.Expression(last.value), path, "eval"), main)
+            if value is not None:
+                main["_"] = value
+                self.display(value)
+        self.figures()
+        self.drawn.clear()
+
+    def display(self, *values):
+        for value in values:
+            self.count += 1
+            print(repr(value), flush=True)
+            for method, extension in self.FORMS:
+                # Classes have methods for their instances.
+                form = None if isinstance(value, type) else getattr(value, method, None)
+                if callable(form):
+                    with contextlib.suppress(Exception):
+                        self.keep(form(), extension)
+            if type(value).__module__.startswith("matplotlib.") and hasattr(value, "savefig"):
+                self.figure(value)
+
+    def figure(self, figure):
+        data = io.BytesIO()
+        if id(figure) in self.drawn:
+            return
+        self.drawn.add(id(figure))
+        figure.savefig(data, format="png", bbox_inches="tight")
+        self.keep(data.getvalue(), "png")
+
+    def figures(self):
+        """Those that are open, which are closed."""
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        if pyplot is None or not hasattr(pyplot, "get_fignums"):
+            return
+        for number in pyplot.get_fignums():
+            self.count += 1
+            self.figure(pyplot.figure(number))
+        pyplot.close("all")
+
+    def keep(self, data, extension):
+        if isinstance(data, tuple):
+            # With what describes it.
+            data = data[0]
+        if data is None:
+            return
+        if extension == "json":
+            data = json.dumps(data)
+        if isinstance(data, str):
+            data = base64.b64decode(data) if extension in ("png", "jpg") else data.encode()
+        if len(data) > self.LARGEST:
+            print(f"[{len(data)} bytes of {extension} are too many to show]", file=sys.stderr)
+            return
+        os.makedirs(self.folder, exist_ok=True)
+        with open(os.path.join(self.folder, f"{self.count:04}.{extension}"), "wb") as file:
+            file.write(data)
 
 
 def wait():
@@ -163,7 +267,11 @@ kind, request = serve()
 sys.modules["__main__"] = main
 if kind == b"session":
     _, cwd, environment = fields(request)
-    enter(cwd, environment)
+    name = dict(environment).pop(b"HEARTH_SESSION", b"")
+    notebook = Notebook(os.path.join("/tmp/.hearth/shown", os.fsdecode(name)))
+    main.display = notebook.display
+    enter(cwd, [pair for pair in environment if pair[0] != b"HEARTH_SESSION"])
+    warnings.filterwarnings("ignore", message=".*non-interactive.*cannot be shown.*")
     session()
 path, cwd, environment = wait()
 # Copies of a virtual machine have copies of what waited in it, which must not draw the same numbers.

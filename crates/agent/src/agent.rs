@@ -291,27 +291,32 @@ impl Agent {
         let running = self.bodies.values().filter_map(|body| body.run.as_ref());
         let watch = self.memory.as_ref().and_then(MemoryWatch::next);
         let rest = self.tunnel.as_ref().and_then(Tunnel::rests_until);
-        running
-            .filter(|run| !run.timed_out)
-            .map(|run| run.deadline)
-            .chain(self.refill_at)
-            .chain(rest)
-            .chain(watch)
-            .min()
+        let due = running.filter_map(|run| match run.kill_at {
+            Some(at) => Some(at),
+            None => (!run.timed_out).then_some(run.deadline),
+        });
+        due.chain(self.refill_at).chain(rest).chain(watch).min()
     }
 
     fn enforce_deadlines(&mut self) {
         let now = Instant::now();
-        let late: Vec<_> = self
-            .bodies
-            .iter_mut()
-            .filter_map(|(key, body)| {
-                let run = body.run.as_mut().filter(|run| !run.timed_out && run.deadline <= now)?;
-                run.timed_out = true;
-                Some(*key)
-            })
-            .collect();
-        late.into_iter().for_each(|key| self.kill(key));
+        let (mut late, mut stubborn) = (Vec::new(), Vec::new());
+        for (key, body) in &mut self.bodies {
+            let Some(run) = &mut body.run else { continue };
+            match run.kill_at {
+                Some(at) if at <= now => {
+                    run.kill_at = None;
+                    stubborn.push(*key);
+                }
+                None if !run.timed_out && run.deadline <= now => {
+                    run.timed_out = true;
+                    late.push(*key);
+                }
+                _ => {}
+            }
+        }
+        late.into_iter().for_each(|key| self.stop(key));
+        stubborn.into_iter().for_each(|key| self.kill(key));
     }
 }
 

@@ -42,6 +42,8 @@ pub struct Body {
     /// A line of `control` that is not whole yet.
     pub said: Vec<u8>,
     pub run: Option<Run>,
+    /// Runs when what was cancelled has ended; of a session only.
+    pub next: Option<(Run, Vec<u8>)>,
 }
 
 /// The ends of a body's streams that its process gets.
@@ -80,6 +82,7 @@ impl Body {
             control: None,
             said: Vec::new(),
             run: None,
+            next: None,
         };
         Ok((body, Ends { stdin: their_stdin, stdout: their_stdout, stderr: their_stderr }))
     }

@@ -92,6 +92,7 @@ impl Drop for Agent {
     }
 }
 
+const INTERRUPTED: End = End::Killed { signal: Signal(2) };
 const KILLED: End = End::Killed { signal: Signal(9) };
 
 #[test]
@@ -122,7 +123,7 @@ fn who_reads_no_input_does_not_hold_its_client_up() {
     agent.ask(&Request::Stdin { id: CallId(1), bytes: Blob(vec![b'x'; 1000]) });
     assert_eq!(agent.answer(), Answer::Taken { id: CallId(1), bytes: 1000 });
     agent.ask(&Request::Cancel { id: CallId(1) });
-    assert_eq!(agent.end(1).1, KILLED);
+    assert_eq!(agent.end(1).1, INTERRUPTED);
 }
 
 #[test]
@@ -132,7 +133,9 @@ fn a_signal_reaches_the_program_and_a_cancel_ends_it() {
     assert!(matches!(agent.answer(), Answer::Output { .. }));
     agent.ask(&Request::Signal { id: CallId(1), signal: Signal(15) });
     assert_eq!(agent.end(1), (b"caught\n".to_vec(), End::Code { code: 3 }));
-    agent.shell(2, "trap '' TERM; sleep 1000", Stdin::Empty {});
+    // An interrupt comes first; what ignores it is killed.
+    agent.shell(2, "trap '' TERM INT; echo ready; exec sleep 1000", Stdin::Empty {});
+    assert!(matches!(agent.answer(), Answer::Output { .. }));
     agent.ask(&Request::Cancel { id: CallId(2) });
     assert_eq!(agent.end(2).1, KILLED);
     // Of what is over, nothing is said.

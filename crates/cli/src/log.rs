@@ -6,9 +6,11 @@ use std::sync::Arc;
 use hearth_control::Journal;
 use hearth_journal::{Colours, Format};
 
-/// What is logged where nothing else is said. `h2` warns once for each connection that breaks its rules, which a client can do
-/// thousands of times a second.
-pub const DEFAULT: &str = "info,h2=error";
+/// Parts that say things of interest to nobody who runs a server: `h2` warns once for each connection that breaks its rules, which
+/// a client can do thousands of times a second; `rmcp` tells of each client in the words of its own structs.
+pub const QUIET: &str = ",rmcp=error,h2=error";
+/// What is logged where nothing else is said.
+pub const DEFAULT: &str = "info,rmcp=error,h2=error";
 
 /// Which lines are wanted.
 pub fn filter() -> String {

@@ -2,29 +2,35 @@
 //! written to the output, and the end of the input is the end of the program; over HTTP it serves until it is told to stop.
 //! Either way all sandboxes are gone when it ends.
 
+use std::ffi::OsString;
 use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use hearth_config::OperatorConfig;
-use hearth_mcp::{FrontConfig, McpListener, serve_stdio};
-use hearth_sandbox::Sandboxes;
+use hearth_mcp::{FrontConfig, McpListener, Served, serve_stdio};
+use hearth_sandbox::{Pooling, Sandboxes};
 use hearth_store::AdminToken;
 
 use crate::hangup::Terminal;
 use crate::mcp_options::{McpFrontOptions, McpOptions};
 use crate::{configuration, log, sandboxes, signals, threads};
 
-/// What the protocol's machinery has to say is of interest to nobody who uses it.
-const QUIET: &str = ",rmcp=error,h2=error";
-
 pub fn mcp(options: McpOptions) -> anyhow::Result<()> {
     // Clients show what a server says beside the protocol: only what matters.
-    log::init(&format!("{}{QUIET}", if options.stdio { "warn" } else { "info" }));
+    log::init(&format!("{}{}", if options.stdio { "warn" } else { "info" }, log::QUIET));
     let operator = configured(&options)?;
-    let config = sandboxes::config(&options.sandboxes, operator.sandboxes.as_ref(), &options.data)?;
-    let listener = options.http.map(|address| listen(address, &options)).transpose()?;
+    let data = data(&options);
+    let mut config = sandboxes::config(&options.sandboxes, operator.sandboxes.as_ref(), &data.folder)?;
+    if data.is_of_client {
+        // A client's folder is not ours to leave anything in.
+        config.pool.packages.folder = None;
+    }
+    if options.conformance {
+        config.pool.pooling = Pooling::Off;
+    }
+    let listener = options.http.map(|address| listen(address, &options, &data.folder)).transpose()?;
     let runtime = threads::start()?;
     let served = runtime.block_on(async {
         // Before anybody is told that we are there: who is told may want us to stop.
@@ -48,13 +54,43 @@ pub fn mcp(options: McpOptions) -> anyhow::Result<()> {
     served
 }
 
+/// Where state is kept.
+struct Data {
+    folder: PathBuf,
+    /// It would be in the folder of the client that started us, which has no home.
+    is_of_client: bool,
+}
+
+/// A client starts its servers in whatever folder it works in: what is kept for the next time goes to the user's cache.
+fn data(options: &McpOptions) -> Data {
+    let here = || PathBuf::from(crate::serve::DATA);
+    match &options.data {
+        Some(folder) => Data { folder: folder.clone(), is_of_client: false },
+        None if !options.stdio => Data { folder: here(), is_of_client: false },
+        None => match user_cache(|name| std::env::var_os(name)) {
+            Some(folder) => Data { folder, is_of_client: false },
+            None => Data { folder: here(), is_of_client: true },
+        },
+    }
+}
+
+/// As the XDG base directory specification has it.
+fn user_cache(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let folder = |name| variable(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
+    Some(cache.join("hearth"))
+}
+
 fn configured(options: &McpOptions) -> anyhow::Result<OperatorConfig> {
     let (path, text) = configuration::text(options.config.as_deref())?;
     OperatorConfig::parse(&text, &path).map_err(|errors| anyhow::anyhow!("{errors}"))
 }
 
-fn listen(address: SocketAddr, options: &McpOptions) -> anyhow::Result<(TcpListener, FrontConfig)> {
-    let front = front(&options.front, &options.data)?;
+fn listen(address: SocketAddr, options: &McpOptions, data: &Path) -> anyhow::Result<(TcpListener, FrontConfig)> {
+    let front = match options.conformance {
+        true => FrontConfig { served: Served::Conformance, ..FrontConfig::default() },
+        false => front(&options.front, data)?,
+    };
     let listener = TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))?;
     Ok((listener, front))
 }
@@ -92,5 +128,24 @@ fn token(options: &McpFrontOptions, data: &Path) -> anyhow::Result<String> {
             tracing::info!("The token for MCP is in {}", data.join(hearth_store::MCP_TOKEN_FILE).display());
             Ok(made.token.reveal().to_owned())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cache_is_the_users() {
+        let cache = |home: &str, xdg: &str| {
+            user_cache(|name| {
+                let value = if name == "HOME" { home } else { xdg };
+                Some(OsString::from(value)).filter(|value| !value.is_empty())
+            })
+        };
+        assert_eq!(cache("/home/a", ""), Some("/home/a/.cache/hearth".into()));
+        assert_eq!(cache("/home/a", "/cache"), Some("/cache/hearth".into()));
+        assert_eq!(cache("/home/a", "relative"), Some("/home/a/.cache/hearth".into()), "such values are to be ignored");
+        assert_eq!(cache("", ""), None);
     }
 }

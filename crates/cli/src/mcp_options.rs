@@ -18,9 +18,13 @@ pub struct McpOptions {
     /// Serve any number of clients over HTTP, at /mcp.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub http: Option<SocketAddr>,
-    /// Where state is kept: the token that was made, for example.
-    #[arg(long, env = "HEARTH_DATA", default_value = crate::serve::DATA, value_name = "DIR")]
-    pub data: PathBuf,
+    /// Serve what the protocol's conformance suite expects instead of sandboxes.
+    #[arg(long, hide = true, requires = "http")]
+    pub conformance: bool,
+    /// Where state is kept: packages that were fetched, the token that was made [default: .hearth; with --stdio
+    /// ~/.cache/hearth].
+    #[arg(long, env = "HEARTH_DATA", value_name = "DIR")]
+    pub data: Option<PathBuf>,
     /// The configuration, of which `sandboxes` counts [default: hearth.yaml, where it is there].
     #[arg(long, env = "HEARTH_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,

@@ -136,7 +136,9 @@ pub enum ActionError {
     Starting(#[from] Starting),
     #[error(transparent)]
     Sandbox(#[from] ToolError),
-    #[error("this server keeps no sandboxes: add `sandboxes:` or `mcp:` to hearth.yaml, and start it again")]
+    #[error(
+        "this server keeps no sandboxes: start it with --mcp ADDRESS:PORT, or with `mcp:` or `sandboxes:` in hearth.yaml"
+    )]
     NoSandboxes,
 }
 

@@ -38,10 +38,8 @@ pub(crate) fn timeout(field: &str, milliseconds: Option<u64>) -> Result<Option<D
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Encoding {
-    /// Text, as it is.
     #[default]
     Utf8,
-    /// Any bytes, in base64 with padding.
     Base64,
 }
 

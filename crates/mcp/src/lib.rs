@@ -8,10 +8,12 @@
 //! | what they may say | `arguments.rs`, `schema.rs` |
 //! | whose sandboxes are whose | `session.rs` |
 //! | the same for the operator | `operator.rs` |
-//! | how messages come and go | `server.rs`, `stdio.rs`, `http/`, `tidy.rs` |
+//! | what the official conformance suite is served | `conformance.rs` |
+//! | how messages come and go | `server.rs`, `stdio.rs`, `http/` |
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod conformance;
 mod error;
 mod http;
 mod links;
@@ -22,13 +24,13 @@ mod resources;
 mod schema;
 mod server;
 mod session;
+mod shown;
 mod stdio;
-mod tidy;
 mod tools;
 mod view;
 
 pub use error::ToolError;
-pub use http::{FrontConfig, McpListener};
+pub use http::{FrontConfig, McpListener, Served};
 pub use operator::Operator;
 pub use output::RunResult;
 pub use stdio::serve_stdio;

@@ -1,8 +1,10 @@
 //! What came of a command or of code, as agents and programs are told.
 
-use hearth_sandbox::{ExecEnd, ExecResult};
+use hearth_sandbox::{ExecEnd, ExecResult, Hint};
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use crate::shown::{Form, Image};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RunResult {
@@ -15,11 +17,34 @@ pub struct RunResult {
     pub stdout: String,
     /// What it wrote to standard error.
     pub stderr: String,
-    /// It wrote more than is kept (1 MiB of each stream), and was ended for it.
+    /// It wrote more than is kept (1 MiB of each stream): the beginning and the end are there.
     pub truncated: bool,
-    /// It was still running at its deadline, and was ended with all its processes.
+    /// How many bytes are left out in between; only where some are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub omitted_bytes: Option<u64>,
+    /// It was still running at its deadline: it was interrupted, and killed if it went on.
     pub timed_out: bool,
+    /// The session's interpreter ended with it, and its variables are lost; only where that is so.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub session_lost: bool,
     pub duration_ms: u64,
+    /// What the sandbox did not give it, and what helps; only where there is something.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<HintView>,
+    /// What a python session showed beside text, such as figures and tables; only where it did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shown: Vec<Form>,
+    /// For the content of the result.
+    #[serde(skip)]
+    pub(crate) images: Vec<Image>,
+}
+
+/// Why something went wrong that the sandbox's limits are behind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct HintView {
+    /// out_of_memory, disk_full or network_refused; does not change.
+    pub code: &'static str,
+    pub message: String,
 }
 
 /// Of code: the same, and each snippet's own result where there were several.
@@ -32,16 +57,63 @@ pub(crate) struct CodeResult {
     pub(crate) snippets: Option<Vec<RunResult>>,
 }
 
+/// What a command writes, as it comes.
+#[derive(Default)]
+pub(crate) struct Written {
+    pub(crate) stdout: Kept,
+    pub(crate) stderr: Kept,
+    pub(crate) session_lost: bool,
+}
+
+/// Of one stream, with a mark where some of it is left out.
+#[derive(Default)]
+pub(crate) struct Kept {
+    bytes: Vec<u8>,
+    omitted: u64,
+    /// What comes next may begin within a character.
+    is_cut: bool,
+}
+
+// === impl Kept ===
+
+impl Kept {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        let mut bytes = bytes;
+        if std::mem::take(&mut self.is_cut) {
+            let within = bytes.iter().take(3).take_while(|byte| (0x80..0xC0).contains(*byte)).count();
+            bytes = &bytes[within..];
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    pub(crate) fn omit(&mut self, bytes: u64) {
+        self.bytes.truncate(whole_characters(&self.bytes).len());
+        self.bytes.extend_from_slice(format!("\n[… {bytes} bytes left out …]\n").as_bytes());
+        self.omitted += bytes;
+        self.is_cut = true;
+    }
+}
+
 // === impl RunResult ===
 
 impl RunResult {
     pub fn new(result: &ExecResult) -> Self {
         let ExecResult { exit_code, signal, truncated, timed_out, duration, .. } = *result;
         let end = ExecEnd { exit_code, signal, truncated, timed_out, duration };
-        Self::ended(&end, &result.stdout, &result.stderr)
+        let hints = result.hints.iter().map(HintView::new).collect();
+        Self { hints, ..Self::ended(&end, &result.stdout, &result.stderr) }
     }
 
-    pub(crate) fn ended(end: &ExecEnd, stdout: &[u8], stderr: &[u8]) -> Self {
+    /// Of a command whose output came in pieces.
+    pub(crate) fn collected(end: &ExecEnd, written: &Written) -> Self {
+        let mut result = Self::ended(end, &written.stdout.bytes, &written.stderr.bytes);
+        let omitted = written.stdout.omitted + written.stderr.omitted;
+        result.omitted_bytes = (omitted > 0).then_some(omitted);
+        result.session_lost = written.session_lost;
+        result
+    }
+
+    fn ended(end: &ExecEnd, stdout: &[u8], stderr: &[u8]) -> Self {
         let shown = |bytes| {
             let bytes = if end.truncated { whole_characters(bytes) } else { bytes };
             String::from_utf8_lossy(bytes).into_owned()
@@ -52,13 +124,18 @@ impl RunResult {
             stdout: shown(stdout),
             stderr: shown(stderr),
             truncated: end.truncated,
+            omitted_bytes: None,
+            session_lost: false,
             timed_out: end.timed_out,
             duration_ms: u64::try_from(end.duration.as_millis()).unwrap_or(u64::MAX),
+            hints: Vec::new(),
+            shown: Vec::new(),
+            images: Vec::new(),
         }
     }
 
     pub(crate) fn succeeded(&self) -> bool {
-        self.exit_code == 0 && !self.timed_out && !self.truncated
+        self.exit_code == 0 && !self.timed_out
     }
 
     /// As an agent reads it best: what was written, and what is worth knowing about the end.
@@ -77,8 +154,16 @@ impl RunResult {
         if self.timed_out {
             line(&mut told, &format!("[it was still running after {} ms and was ended]", self.duration_ms));
         }
-        if self.truncated {
-            line(&mut told, "[it wrote more than is kept and was ended]");
+        if self.session_lost {
+            line(&mut told, "[the session ended with it: its variables are lost, and the next call begins a new one]");
+        }
+        for hint in &self.hints {
+            line(&mut told, &format!("[{}]", hint.message));
+        }
+        match self.omitted_bytes {
+            Some(bytes) => line(&mut told, &format!("[{bytes} bytes in the middle of its output are left out]")),
+            None if self.truncated => line(&mut told, "[it wrote more than is kept and was ended]"),
+            None => {}
         }
         match &self.signal {
             Some(signal) => line(&mut told, &format!("[ended by {signal}]")),
@@ -87,6 +172,14 @@ impl RunResult {
             None => {}
         }
         told
+    }
+}
+
+// === impl HintView ===
+
+impl HintView {
+    pub(crate) fn new(hint: &Hint) -> Self {
+        Self { code: hint.code(), message: hint.to_string() }
     }
 }
 
@@ -102,8 +195,13 @@ impl CodeResult {
             whole.exit_code = one.exit_code;
             whole.signal.clone_from(&one.signal);
             whole.truncated |= one.truncated;
+            whole.omitted_bytes =
+                one.omitted_bytes.map(|bytes| bytes + whole.omitted_bytes.unwrap_or(0)).or(whole.omitted_bytes);
+            whole.session_lost |= one.session_lost;
             whole.timed_out |= one.timed_out;
             whole.duration_ms += one.duration_ms;
+            whole.hints.extend_from_slice(&one.hints);
+            whole.images.extend_from_slice(&one.images);
         }
         Self { whole, snippets: Some(snippets) }
     }
@@ -187,6 +285,24 @@ mod tests {
         }
         assert_eq!(whole_characters(b"a\xFF"), b"a\xFF");
         assert_eq!(whole_characters(whole.as_bytes()), whole.as_bytes());
+    }
+
+    #[test]
+    fn what_is_left_out_is_marked_and_splits_no_character() {
+        let mut kept = Kept::default();
+        let (euro, smile) = ("€".as_bytes(), "😀".as_bytes());
+        kept.push(b"head");
+        kept.push(&euro[..2]);
+        kept.omit(7);
+        kept.push(&smile[2..]);
+        kept.push(b"tail");
+        let written = Written { stdout: kept, ..Written::default() };
+        let end =
+            ExecEnd { exit_code: Some(0), signal: None, truncated: true, timed_out: false, duration: Duration::ZERO };
+        let result = RunResult::collected(&end, &written);
+        assert_eq!(result.stdout, "head\n[… 7 bytes left out …]\ntail");
+        assert_eq!((result.truncated, result.omitted_bytes, result.succeeded()), (true, Some(7), true));
+        assert!(result.told().ends_with("[7 bytes in the middle of its output are left out]"), "{}", result.told());
     }
 
     #[test]

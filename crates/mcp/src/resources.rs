@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hearth_core::percent::{self, decode};
 use hearth_sandbox::{ErrorCode, FileKind, PAGE_LIMIT, SandboxError, SandboxId};
+use hearth_site::Media;
 use rmcp::model::{ErrorData, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::json;
 
@@ -43,7 +44,9 @@ pub(crate) async fn list(session: &Session, cursor: Option<String>) -> Result<Li
         let files = page.entries.iter().filter(|entry| entry.kind == FileKind::File);
         let resources = files.map(|file| {
             let path = format!("{LISTED}/{}", file.name);
-            Resource::new(address(sandbox.id(), &path), file.name.clone()).with_size(file.size.bytes())
+            Resource::new(address(sandbox.id(), &path), file.name.clone())
+                .with_size(file.size.bytes())
+                .with_mime_type(Media::of(&file.name).as_str())
         });
         let mut result = ListResourcesResult::with_all_items(resources.collect());
         result.next_cursor = match page.next {
@@ -68,9 +71,10 @@ pub(crate) async fn read(session: &Session, uri: &str) -> Result<ReadResourceRes
     let content = sandbox.read_file(&path).await.map_err(refused)?;
     let contents = match std::str::from_utf8(&content) {
         Ok(text) => ResourceContents::text(text, uri),
-        Err(_) => ResourceContents::blob(STANDARD.encode(&content), uri).with_mime_type("application/octet-stream"),
+        Err(_) => ResourceContents::blob(STANDARD.encode(&content), uri),
     };
-    Ok(ReadResourceResult::new(vec![contents]))
+    let media = Media::of(path.rsplit('/').next().unwrap_or_default());
+    Ok(ReadResourceResult::new(vec![contents.with_mime_type(media.as_str())]))
 }
 
 fn address(id: SandboxId, path: &str) -> String {

@@ -1,4 +1,4 @@
-//! JSON schemas of what tools take and give, made from the types that read and write it, so that they cannot differ.
+//! JSON schemas of what tools take, made from the types that read it, so that they cannot differ.
 //!
 //! They are kept plain, because models and clients of all kinds read them: no references, no alternatives with `null` for what
 //! may be left out, no formats that only Rust knows.
@@ -13,27 +13,6 @@ use serde_json::{Value, json};
 /// Of arguments.
 pub(crate) fn input<T: JsonSchema>() -> Arc<JsonObject> {
     Arc::new(object::<T>())
-}
-
-/// Of a result: either what the tool gives, or `error`. A client that checks errors too finds them as they should be.
-pub(crate) fn output<T: JsonSchema>() -> Arc<JsonObject> {
-    let mut schema = object::<T>();
-    schema.remove("additionalProperties");
-    let required = schema.remove("required").unwrap_or_else(|| json!([]));
-    let error = json!({
-        "type": "object",
-        "description": "Why it failed; only where it did.",
-        "properties": {
-            "code": { "type": "string", "description": "not_found, limit, timeout, agent_lost, invalid_argument, …" },
-            "message": { "type": "string" }
-        },
-        "required": ["code", "message"]
-    });
-    if let Some(properties) = schema.entry("properties").or_insert_with(|| json!({})).as_object_mut() {
-        properties.insert("error".to_owned(), error);
-    }
-    schema.insert("anyOf".to_owned(), json!([{ "required": required }, { "required": ["error"] }]));
-    Arc::new(schema)
 }
 
 fn object<T: JsonSchema>() -> JsonObject {
@@ -139,12 +118,5 @@ mod tests {
             assert!(!text.contains(word), "{word} in {text}");
         }
         assert!(text.contains("base64"), "{text}");
-    }
-
-    #[test]
-    fn a_result_or_an_error_is_as_its_schema_says() {
-        let schema = output::<Arguments>();
-        assert_eq!(schema["anyOf"], json!([{ "required": ["code", "title"] }, { "required": ["error"] }]));
-        assert!(!schema.contains_key("required"));
     }
 }

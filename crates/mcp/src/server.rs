@@ -5,25 +5,28 @@ use std::sync::Arc;
 use rmcp::RoleServer;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorCode, ErrorData,
-    Implementation, InitializeResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResult, ServerCapabilities,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorCode,
+    ErrorData, Implementation, InitializeResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
 };
 use rmcp::service::RequestContext;
 
 use crate::output::whole_characters;
 use crate::progress::Progress;
+use crate::resources;
 use crate::session::Session;
 use crate::tools::{self, Call, Done};
-use crate::{resources, tidy};
 
 const INSTRUCTIONS: &str = "Sandboxes to run code and commands in. Make one with create_sandbox, use its sandbox_id in the \
 other tools, and destroy it when you are done; it ends with this session in any case. Files are below /work and stay there as \
 long as the sandbox does. There is no network unless create_sandbox says otherwise. A command that fails is not an error of \
-the tool: look at exit_code, timed_out and truncated. Use start_job for what should go on while you do something else.";
+the tool: look at exit_code, timed_out and truncated (of long output the beginning and the end are kept). Use start_job for what should go on while you do something else.";
 
 /// Of the text of an answer whose reader has the same in another form.
 const LONGEST_TEXT: usize = 64 * 1024;
+
+/// For how long a client may keep the list of tools: it does not change while the program runs.
+const TOOLS_TTL_MS: u64 = 60 * 60 * 1000;
 
 /// Methods that exist: a request for one of them that was not understood has wrong parameters.
 const METHODS: &[&str] =
@@ -44,7 +47,7 @@ impl ServerHandler for McpServer {
         let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().build();
         let server = Implementation::new("hearth", env!("CARGO_PKG_VERSION")).with_title("Hearth sandboxes");
         let mut info = InitializeResult::new(capabilities).with_server_info(server).with_instructions(INSTRUCTIONS);
-        info.protocol_version = tidy::NEWEST;
+        info.protocol_version = ProtocolVersion::LATEST_WITH_INITIALIZE;
         info
     }
 
@@ -53,14 +56,14 @@ impl ServerHandler for McpServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::list(&self.session)))
+        Ok(ListToolsResult::with_all_items(tools::list(&self.session)).with_ttl_ms(TOOLS_TTL_MS))
     }
 
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, ErrorData> {
+    ) -> Result<CallToolResponse, ErrorData> {
         let reader = Reader::of(&context);
         let call = Call {
             session: self.session.clone(),
@@ -70,14 +73,17 @@ impl ServerHandler for McpServer {
         };
         // A tool that fails says why in its answer; only one that does not exist is an error of the protocol.
         let done = tools::call(&request.name, call).await;
-        Ok(match done.map_err(|none| ErrorData::invalid_params(none.to_string(), None))? {
-            Ok(Done { structured, text }) => {
-                let mut result = CallToolResult::success(vec![ContentBlock::text(reader.shown(text))]);
+        let result = match done.map_err(|none| ErrorData::invalid_params(none.to_string(), None))? {
+            Ok(Done { structured, text, images }) => {
+                let images = images.into_iter().map(|image| ContentBlock::image(image.base64, image.mime_type));
+                let content = std::iter::once(ContentBlock::text(reader.shown(text))).chain(images).collect();
+                let mut result = CallToolResult::success(content);
                 result.structured_content = Some(structured);
                 result
             }
             Err(error) => error.into_result(),
-        })
+        };
+        Ok(result.into())
     }
 
     async fn list_resources(
@@ -100,8 +106,8 @@ impl ServerHandler for McpServer {
         &self,
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
-    ) -> Result<ReadResourceResult, ErrorData> {
-        resources::read(&self.session, &request.uri).await
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        resources::read(&self.session, &request.uri).await.map(Into::into)
     }
 
     async fn on_custom_request(

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hearth_sandbox::Sandboxes;
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetMeta, ProtocolVersion, ServerJsonRpcMessage};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::{Transport, TransportAdapterIdentity};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -14,7 +14,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::server::McpServer;
 use crate::session::Session;
-use crate::tidy;
+
+/// How clients without a handshake name what they speak.
+const STATELESS: ProtocolVersion = ProtocolVersion::V_2026_07_28;
 
 /// Serves one client until its input ends or `stop` is ready. Its sandboxes are gone when this returns.
 pub async fn serve_stdio<R, W>(sandboxes: Sandboxes, input: R, output: W, stop: impl Future<Output = ()>)
@@ -69,23 +71,32 @@ where
                 return None;
             };
             if self.begun == Begun::No {
-                if let Some(refusal) = tidy::before_initialize(&message) {
-                    // A client that does not read ends its input too.
-                    let _ = self.inner.send(refusal).await;
-                    continue;
-                }
-                // There is nobody yet whom a notification could tell anything.
-                let JsonRpcMessage::Request(request) = &message else { continue };
-                if let ClientRequest::InitializeRequest(_) = request.request {
+                // A notification before the first request would end the conversation.
+                let ClientJsonRpcMessage::Request(request) = &message else { continue };
+                if begins(&request.request) {
                     self.begun = Begun::Yes;
                 }
             }
-            return Some(tidy::incoming(message));
+            return Some(message);
         }
     }
 
     async fn close(&mut self) -> io::Result<()> {
         self.inner.close().await
+    }
+}
+
+/// Whether a request begins a conversation: by a handshake, or by bringing with itself what one would agree upon. To others the
+/// machinery answers with an error, and waits for the next.
+fn begins(request: &ClientRequest) -> bool {
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::DiscoverRequest(_) | ClientRequest::PingRequest(_) => false,
+        other => {
+            let meta = other.get_meta();
+            let is_known = |version: ProtocolVersion| ProtocolVersion::KNOWN_VERSIONS.contains(&version);
+            meta.missing_required_keys(&STATELESS).is_empty() && meta.protocol_version().is_some_and(is_known)
+        }
     }
 }
 

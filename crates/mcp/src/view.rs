@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use hearth_sandbox::{Caller, FileInfo, FileKind, JobInfo, JobState, NetworkPolicy, SandboxInfo, SandboxState};
+use hearth_sandbox::{FileInfo, FileKind, JobInfo, JobState, NetworkPolicy, SandboxInfo, SandboxState};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -85,10 +85,7 @@ impl SandboxView {
             languages: info.languages.iter().map(ToString::to_string).collect(),
             created_at: info.created_at.to_string(),
             expires_at: info.expires_at.to_string(),
-            owner: match &info.owner {
-                Caller::Admin => "operator".to_owned(),
-                Caller::Session(session) => session.to_string(),
-            },
+            owner: info.owner.to_string(),
             jobs: info.jobs,
             age_ms: milliseconds(info.age),
             idle_ms: milliseconds(info.idle),

@@ -1,13 +1,14 @@
 //! What can be run in a sandbox, and what comes of it.
 //!
-//! A command ends by itself, at its deadline, when its output passes the limit, when it is cancelled, or with its sandbox; in
-//! each case with its whole process tree. The result says how: `exit_code` or `signal`, `timed_out`, `truncated`.
+//! A command ends by itself, at its deadline, when it is cancelled, or with its sandbox. What is ended is interrupted first
+//! (SIGINT), and killed with its whole process tree if it goes on. The result says how: `exit_code` or `signal`, `timed_out`.
+//! Of output beyond the limit the first and the last half of the limit are kept (`truncated`); the command goes on.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
-use hearth_agent::Language;
+use hearth_agent::{Language, Stream};
 use hearth_core::ByteSize;
 
 use crate::hint::Hint;
@@ -18,7 +19,7 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 /// The latest deadline that a command can have.
 pub const MAX_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
-/// What is kept of each of a command's two streams.
+/// What is kept of each of a command's two streams: the first half and the last.
 pub const OUTPUT_LIMIT: ByteSize = ByteSize::mb(1);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +63,7 @@ pub struct ExecResult {
     pub signal: Option<i32>,
     pub stdout: Bytes,
     pub stderr: Bytes,
-    /// It wrote more than is kept, and was ended for it.
+    /// It wrote more than is kept.
     pub truncated: bool,
     pub timed_out: bool,
     pub duration: Duration,
@@ -85,6 +86,10 @@ pub struct ExecEnd {
 pub enum ExecEvent {
     Stdout(Bytes),
     Stderr(Bytes),
+    /// So many bytes of a stream are left out here: what follows of it is its end.
+    Omitted(Stream, u64),
+    /// The session's interpreter is gone, and its variables with it.
+    SessionLost,
     Ended(ExecEnd),
 }
 

@@ -60,6 +60,15 @@ impl Caller {
     }
 }
 
+impl fmt::Display for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Session(session) => session.fmt(f),
+            Self::Admin => f.write_str("operator"),
+        }
+    }
+}
+
 impl From<SessionId> for Caller {
     fn from(session: SessionId) -> Self {
         Self::Session(session)

@@ -59,7 +59,7 @@ pub use exec::{
     Code, Command, DEFAULT_TIMEOUT, ExecEnd, ExecEvent, ExecRequest, ExecResult, MAX_TIMEOUT, OUTPUT_LIMIT,
 };
 pub use files::{FILE_LIMIT, FileInfo, FileKind, PAGE_LIMIT, Page, Remove, WriteFile};
-pub use hearth_agent::{Language, NoSuchLanguage, Signal};
+pub use hearth_agent::{Language, NoSuchLanguage, Signal, Stream};
 pub use heritage::Bequest;
 pub use hint::{Hint, Reachable};
 pub use id::{Caller, JobId, SandboxId, SessionId};

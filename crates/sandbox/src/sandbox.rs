@@ -327,6 +327,7 @@ impl ExecStream {
             match self.next().await? {
                 ExecEvent::Stdout(bytes) => stdout.extend_from_slice(&bytes),
                 ExecEvent::Stderr(bytes) => stderr.extend_from_slice(&bytes),
+                ExecEvent::Omitted(..) | ExecEvent::SessionLost => {}
                 ExecEvent::Ended(end) => {
                     let result = end.with_output(stdout.into(), stderr.into());
                     return Ok(ExecResult { hints: self.hints(), ..result });

@@ -141,7 +141,7 @@ impl Sandboxes {
         self.shared.config.ceilings.check(&config)?;
         let place = self.shared.registry.reserve(caller)?;
         let sandbox = place.fill(self.shared.pool.acquire(&config).await?)?;
-        tracing::info!(sandbox = %sandbox.id(), owner = ?caller, "Created a sandbox");
+        tracing::info!(sandbox = %sandbox.id(), owner = %caller, "Created a sandbox");
         Ok(sandbox)
     }
 

@@ -30,6 +30,7 @@ mod spot;
 mod stream;
 
 pub use canonical::{Access, is_changed, open_canonical};
+pub use media::Media;
 pub use pages::NOT_FOUND_PAGE;
 pub use refused::Refused;
 pub use rules::{APP_FILES, Audience, BaseTag, Fallback, Inject, SiteError, SiteRules};

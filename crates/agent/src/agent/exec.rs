@@ -104,7 +104,7 @@ impl Agent {
         let cwd = exec.cwd.as_deref().unwrap_or(HOME_FOLDER);
         match (Program { argv, env: &env, cwd, fds: &ends.standard() }).spawn() {
             Ok(pid) => body.pid = Some(pid),
-            Err(not) => return self.not_spawned(&run, not, argv),
+            Err(not) => return self.not_spawned(&mut run, not, argv),
         }
         run.stdin.begin(exec.stdin, &[]);
         body.run = Some(run);
@@ -112,7 +112,7 @@ impl Agent {
     }
 
     /// What a shell would say, and with its status. Anything but a missing program is a failure of the request.
-    fn not_spawned(&mut self, run: &Run, not: NotSpawned, argv: &[String]) -> Result<(), Failure> {
+    fn not_spawned(&mut self, run: &mut Run, not: NotSpawned, argv: &[String]) -> Result<(), Failure> {
         let name = argv.first().map_or("", String::as_str);
         let (code, said) = match not {
             NotSpawned::NotFound => (127, format!("{name}: command not found\n")),
@@ -127,7 +127,7 @@ impl Agent {
             NotSpawned::Zero => return Err(zero()),
         };
         self.connection.send(&Answer::Output { id: run.id, stream: Stream::Stderr, bytes: said.into_bytes().into() });
-        self.connection.send(&run.exit(End::Code { code }));
+        run.exit(End::Code { code }).iter().for_each(|word| self.connection.send(word));
         Ok(())
     }
 

@@ -4,7 +4,7 @@
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use hearth_agent::{End, Failure, FailureKind, Language};
+use hearth_agent::{Answer, End, Failure, FailureKind, Language};
 use nix::errno::Errno;
 use nix::unistd::{read, write};
 
@@ -30,6 +30,11 @@ impl Agent {
             None => self.start_session(language, name)?,
         };
         let Some(body) = self.bodies.get_mut(&key) else { return Err(invalid("the session has just ended")) };
+        if body.run.as_ref().is_some_and(|run| run.kill_at.is_some() && !run.timed_out) && body.next.is_none() {
+            // What it runs was cancelled, and ends in a moment.
+            body.next = Some((run, text.to_vec()));
+            return Ok(());
+        }
         if body.run.is_some() {
             let message = format!("session {name:?} of {language} runs something already");
             return Err(Failure { kind: FailureKind::Busy, message });
@@ -59,6 +64,8 @@ impl Agent {
         let failed = |message: &str| Failure { kind: FailureKind::Other, message: message.to_owned() };
         match language {
             Language::Python => {
+                let mut env = env;
+                env.push(("HEARTH_SESSION".to_owned(), name.to_owned()));
                 let text = request(Path::new(""), HOME_FOLDER, &env).ok_or_else(zero)?;
                 let asked = self.fork(key, Fork::Session(&text), &ends, theirs.as_fd());
                 asked.map_err(|_| failed("python cannot be started"))?;
@@ -120,9 +127,16 @@ impl Agent {
             // Its end is under way, and says more.
             return;
         }
-        if let Some(run) = body.run.take() {
-            let exit = run.exit(End::Code { code });
-            self.connection.send(&exit);
+        let next = body.next.take();
+        let Kind::Session { language, name } = body.kind.clone() else { return };
+        if let Some(mut run) = body.run.take() {
+            run.exit(End::Code { code }).iter().for_each(|word| self.connection.send(word));
+        }
+        if let Some((run, text)) = next {
+            let id = run.id;
+            if let Err(failure) = self.run_in_session(run, language, &name, &text) {
+                self.connection.send(&Answer::Failed { id, failure });
+            }
         }
     }
 

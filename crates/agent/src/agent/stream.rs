@@ -4,9 +4,12 @@ use hearth_agent::{Answer, CallId, STDIN_WINDOW, Signal, Stream};
 use nix::errno::Errno;
 use nix::unistd::{read, write};
 
-use super::Agent;
+use super::{Agent, PIECE};
 use crate::body::BodyKey;
 use crate::poll::{Interest, Token};
+
+/// A program may let its pipes hold as much (`/proc/sys/fs/pipe-max-size`).
+const LARGEST_PIPE: usize = 1 << 20;
 
 impl Agent {
     pub(super) fn stdin(&mut self, id: CallId, bytes: &[u8]) {
@@ -43,7 +46,7 @@ impl Agent {
         if let Some(failure) = self.writes.cancel(id) {
             self.connection.send(&Answer::Failed { id, failure });
         } else if let Some((key, _)) = self.running(id) {
-            self.kill(key);
+            self.stop(key);
         }
     }
 
@@ -107,25 +110,21 @@ impl Agent {
         };
         // What a session prints between its runs is nobody's.
         let Some(run) = body.run.as_mut() else { return true };
-        let was_truncated = run.truncated;
-        let allowed = run.allow(stream, count);
-        if allowed > 0 {
-            let bytes = self.piece[..allowed].to_vec().into();
+        let passed = run.pass(stream, &self.piece[..count]);
+        if !passed.is_empty() {
+            let bytes = passed.to_vec().into();
             self.connection.send(&Answer::Output { id: run.id, stream, bytes });
-        }
-        if run.truncated && !was_truncated {
-            self.kill(key);
         }
         true
     }
 
-    /// Passes on what is in the pipes already.
+    /// Passes on what is in the pipes already. What goes on writing is not waited for.
     pub(super) fn drain(&mut self, key: BodyKey) {
         for stream in [Stream::Stdout, Stream::Stderr] {
-            let is_truncated = |agent: &Self| {
-                agent.bodies.get(&key).and_then(|body| body.run.as_ref()).is_none_or(|run| run.truncated)
-            };
-            while !is_truncated(self) && self.read_output(key, stream) {}
+            let mut left = LARGEST_PIPE / PIECE;
+            while left > 0 && self.read_output(key, stream) {
+                left -= 1;
+            }
         }
     }
 }

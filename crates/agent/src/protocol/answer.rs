@@ -20,6 +20,10 @@ wire_enum! {
         11 => Taken { id: CallId, bytes: u32 },
         /// The last word on an exec.
         12 => Exit { id: CallId, end: End, timed_out: bool, truncated: bool, duration: Duration },
+        /// So many bytes of a stream are left out between what came of it and what comes now: the last of it, just before `Exit`.
+        13 => Omitted { id: CallId, stream: Stream, bytes: u64 },
+        /// The session's interpreter ended with this run, and its variables with it. `Exit` follows.
+        14 => SessionLost { id: CallId },
         /// A piece of a file; `end` if there is nothing after it. `size` is that of the whole file now.
         20 => Data { id: CallId, bytes: Blob, end: bool, size: u64 },
         21 => Entries { id: CallId, entries: Vec<Entry>, more: bool },
@@ -79,6 +83,8 @@ impl Answer {
             | Self::Output { id, .. }
             | Self::Taken { id, .. }
             | Self::Exit { id, .. }
+            | Self::Omitted { id, .. }
+            | Self::SessionLost { id }
             | Self::Data { id, .. }
             | Self::Entries { id, .. }
             | Self::Found { id, .. }

@@ -16,9 +16,9 @@ wire_struct! {
         /// Where it starts; `/work` if not said.
         pub cwd: Option<String>,
         pub stdin: Stdin,
-        /// After it the whole process tree is killed.
+        /// After it the program is interrupted (SIGINT), and its whole process tree killed if it goes on.
         pub timeout: Duration,
-        /// Bytes for each of stdout and stderr. When one is full the process tree is killed.
+        /// Bytes for each of stdout and stderr: the first half and the last half are passed on, the rest is left out.
         pub output_limit: u64,
     }
 }

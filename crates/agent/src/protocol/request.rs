@@ -55,7 +55,8 @@ wire_enum! {
         12 => CloseStdin { id: CallId },
         /// To the program and its process group. Not answered.
         13 => Signal { id: CallId, signal: Signal },
-        /// Kills the program's process tree, its `Exit` follows; ends a `Write`, whose `Failed` follows. Not answered otherwise.
+        /// Kills the program's process tree, its `Exit` follows; what a session runs is interrupted first, so that the
+        /// session may go on; ends a `Write`, whose `Failed` follows. Not answered otherwise.
         14 => Cancel { id: CallId },
         /// Ends the interpreter that keeps a session's variables. `Done`, also if there was none.
         15 => EndSession { id: CallId, language: Language, session: String },

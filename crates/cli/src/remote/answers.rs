@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::error::RemoteError;
+
 #[derive(Debug, Deserialize)]
 pub(super) struct Catalogue {
     pub(super) apps: Vec<App>,
@@ -262,6 +264,9 @@ pub(super) struct Sandbox {
     pub(super) memory_used: Option<u64>,
 }
 
+/// What `timeout` ends with.
+const TIMED_OUT: u8 = 124;
+
 /// Of a command in a sandbox.
 #[derive(Debug, Deserialize)]
 pub(super) struct RunResult {
@@ -270,17 +275,22 @@ pub(super) struct RunResult {
     pub(super) stdout: String,
     pub(super) stderr: String,
     pub(super) timed_out: bool,
-    pub(super) truncated: bool,
+    #[serde(default)]
+    pub(super) session_lost: bool,
 }
 
 impl RunResult {
-    /// In a few words.
-    pub(super) fn ending(&self) -> String {
+    /// As the command's own shell would end: with its exit code, which says all there is to say.
+    pub(super) fn ending(&self) -> Result<(), RemoteError> {
+        let code = u8::try_from(self.exit_code).unwrap_or(1);
         match &self.signal {
-            _ if self.timed_out => "it was still running at its deadline, and was ended".to_owned(),
-            _ if self.truncated => "it wrote more than is kept, and was ended".to_owned(),
-            Some(signal) => format!("it was ended by {signal}"),
-            None => format!("it ended with exit code {}", self.exit_code),
+            _ if self.timed_out => {
+                let why = "it was still running at its deadline, and was ended: give it longer with --timeout";
+                Err(RemoteError::Command { code: TIMED_OUT, why: Some(why.to_owned()) })
+            }
+            Some(signal) => Err(RemoteError::Command { code, why: Some(format!("it was ended by {signal}")) }),
+            None if code != 0 => Err(RemoteError::Command { code, why: None }),
+            None => Ok(()),
         }
     }
 }

@@ -9,11 +9,10 @@ use super::address::AdminAddress;
 use crate::manifest::ManifestError;
 use crate::terminal::PromptError;
 
-/// How a command ended.
+/// How a command failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    Done = 0,
     Failed = 1,
     /// Also what clap ends with.
     Usage = 2,
@@ -71,9 +70,11 @@ pub enum RemoteError {
 
     #[error("the task failed: {0}")]
     Task(String),
-    /// Of a command in a sandbox.
-    #[error("{0}")]
-    Command(String),
+    /// Of a command in a sandbox: its exit code is ours.
+    #[error("{}", why.as_deref().unwrap_or_default())]
+    Command { code: u8, why: Option<String> },
+    #[error("{text:?} and {other:?} do not name one file here and one in a sandbox: the latter is ID:PATH")]
+    NoCopy { text: String, other: String },
     #[error("this needs --yes, since nobody is there to be asked")]
     Unasked,
     #[error("nothing was done")]
@@ -92,6 +93,14 @@ pub enum RemoteError {
 }
 
 impl RemoteError {
+    /// What the program ends with.
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::Command { code, .. } => *code,
+            other => other.exit() as u8,
+        }
+    }
+
     pub fn exit(&self) -> Exit {
         match self {
             Self::Unreachable { .. } => Exit::Unreachable,
@@ -102,7 +111,11 @@ impl RemoteError {
                 400..=499 => Exit::Invalid,
                 _ => Exit::Failed,
             },
-            Self::Unasked | Self::NoName { .. } | Self::NoVersion { .. } | Self::NoArchive { .. } => Exit::Usage,
+            Self::Unasked
+            | Self::NoCopy { .. }
+            | Self::NoName { .. }
+            | Self::NoVersion { .. }
+            | Self::NoArchive { .. } => Exit::Usage,
             Self::Unserved { .. } => Exit::Invalid,
             Self::Lost { .. }
             | Self::Foreign { .. }
@@ -111,7 +124,7 @@ impl RemoteError {
             | Self::Pack(_)
             | Self::File { .. }
             | Self::Task(_)
-            | Self::Command(_)
+            | Self::Command { .. }
             | Self::Declined
             | Self::Prompt(_)
             | Self::Input(_)

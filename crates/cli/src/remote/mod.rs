@@ -9,7 +9,7 @@
 //! | `error.rs` | what can go wrong, and the exit code of each |
 //! | `output.rs`, `progress.rs` | what is written: for people, or JSON |
 //! | `answers.rs` | the API's answers |
-//! | `apps.rs`, `cells.rs`, `deploy.rs`, `keys.rs`, `logs.rs`, `sandboxes.rs`, `state.rs`, `task.rs` | the commands |
+//! | `apps.rs`, `cells.rs`, `deploy.rs`, `keys.rs`, `logs.rs`, `sandboxes.rs`, `sandbox_copy.rs`, `sandbox_shell.rs`, `state.rs`, `task.rs` | the commands |
 
 mod address;
 mod answers;
@@ -23,6 +23,8 @@ mod logs;
 mod options;
 mod output;
 mod progress;
+mod sandbox_copy;
+mod sandbox_shell;
 mod sandboxes;
 mod server;
 mod state;
@@ -31,7 +33,7 @@ mod wire;
 
 use std::process::ExitCode;
 
-pub use error::{Exit, RemoteError};
+pub use error::RemoteError;
 pub use options::RemoteCommand;
 
 use options::{CordonCommand, RemoteOptions, SecretsCommand, To, TokensCommand};
@@ -48,16 +50,18 @@ struct Session {
 
 /// Asks, and says what came of it.
 pub fn run(command: RemoteCommand) -> ExitCode {
-    let exit = match carry_out(command) {
-        Ok(()) => Exit::Done,
+    match carry_out(command) {
+        Ok(()) => ExitCode::SUCCESS,
         // Who read our output has had enough of it: `hearth logs | head`.
-        Err(RemoteError::Unread) => Exit::Done,
+        Err(RemoteError::Unread) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("hearth: {}", escape_lines(&error.to_string()));
-            error.exit()
+            let told = error.to_string();
+            if !told.is_empty() {
+                eprintln!("hearth: {}", escape_lines(&told));
+            }
+            ExitCode::from(error.code())
         }
-    };
-    ExitCode::from(exit as u8)
+    }
 }
 
 fn carry_out(command: RemoteCommand) -> Result<(), RemoteError> {

@@ -248,6 +248,10 @@ pub enum SandboxCommand {
     Create(SandboxCreateOptions),
     /// Run a command or code in a sandbox.
     Exec(SandboxExecOptions),
+    /// Enter commands in a sandbox, line by line; `cd` and variables stay. There is no terminal in it.
+    Shell { id: String },
+    /// Copy a file into a sandbox or out of it: `cp FILE ID:PATH`, `cp ID:PATH FILE`; - is standard input or output.
+    Cp { from: String, to: String },
     /// List all sandboxes, those of agents too.
     Ls,
     /// Destroy sandboxes.

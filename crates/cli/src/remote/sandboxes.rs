@@ -8,18 +8,20 @@ use hearth_control::action::Action;
 use hearth_control::sandboxes::SandboxAction;
 use serde_json::{Map, Value, json};
 
-use super::Session;
 use super::answers::{RunResult, Sandbox, SandboxList, SandboxStats};
 use super::error::RemoteError;
 use super::options::{SandboxCommand, SandboxCreateOptions, SandboxExecOptions};
 use super::output::Format;
 use super::task::input;
+use super::{Session, sandbox_copy, sandbox_shell};
 use crate::terminal::{Align, Style, Table, Tint, escape, size, time};
 
 pub(super) fn sandbox(session: &Session, command: SandboxCommand) -> Result<(), RemoteError> {
     match command {
         SandboxCommand::Create(options) => create(session, options),
         SandboxCommand::Exec(options) => exec(session, options),
+        SandboxCommand::Shell { id } => sandbox_shell::shell(session, &id),
+        SandboxCommand::Cp { from, to } => sandbox_copy::copy(session, &from, &to),
         SandboxCommand::Ls => list(session),
         SandboxCommand::Rm { ids } => remove(session, ids),
         SandboxCommand::Stats => stats(session),
@@ -61,7 +63,7 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Its output is ours, and so is its exit code, where that can be told.
+/// Its output is ours, and so is its exit code.
 fn exec(session: &Session, options: SandboxExecOptions) -> Result<(), RemoteError> {
     let SandboxExecOptions { id, language, timeout, stdin, command } = options;
     let mut arguments = json!({});
@@ -87,7 +89,7 @@ fn exec(session: &Session, options: SandboxExecOptions) -> Result<(), RemoteErro
         stdout().write_all(result.stdout.as_bytes()).map_err(RemoteError::Output)?;
         stderr().write_all(result.stderr.as_bytes()).map_err(RemoteError::Output)?;
     }
-    if result.exit_code == 0 && !result.timed_out { Ok(()) } else { Err(RemoteError::Command(result.ending())) }
+    result.ending()
 }
 
 fn list(session: &Session) -> Result<(), RemoteError> {

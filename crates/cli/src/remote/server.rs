@@ -65,6 +65,13 @@ impl Server {
         self.collect(self.open(action)?)
     }
 
+    /// Content that need not be text.
+    pub(super) fn bytes(&self, action: &Action) -> Result<Vec<u8>, RemoteError> {
+        let mut bytes = Vec::new();
+        self.open(action)?.take(LONGEST_ANSWER).read_to_end(&mut bytes).map_err(|error| self.lost(error))?;
+        Ok(bytes)
+    }
+
     /// Events, for as long as there are any.
     pub(super) fn follow(&self, action: &Action) -> Result<Events<BufReader<Stream>>, RemoteError> {
         Ok(Events::new(BufReader::new(self.open(action)?)))

@@ -137,9 +137,10 @@ impl SandboxHost {
                 ("delete_file", with(id, json!({ "path": path, "recursive": reach == Reach::Tree })))
             }
             SandboxAction::Jobs { id } => ("list_jobs", one(id)),
-            SandboxAction::PollJob { id, job, wait_ms } => {
-                ("poll_job", with(id, json!({ "job_id": job, "wait_ms": wait_ms })))
-            }
+            SandboxAction::PollJob { id, job, wait_ms } => (
+                "poll_job",
+                with(id, json!({ "job_id": job, "wait_ms": wait_ms, "stdout_offset": 0, "stderr_offset": 0 })),
+            ),
             SandboxAction::SignalJob { id, job, signal } => {
                 ("signal_job", with(id, json!({ "job_id": job, "signal": signal })))
             }

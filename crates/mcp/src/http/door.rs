@@ -7,7 +7,8 @@ use std::net::IpAddr;
 use hearth_core::Headers;
 
 pub(super) struct Door {
-    token: String,
+    /// `None` where nothing can be done that needs one.
+    token: Option<String>,
     hosts: Vec<String>,
 }
 
@@ -24,7 +25,7 @@ pub(super) enum Entrance {
 
 impl Door {
     /// `hosts` are the names under which the server may be reached, beside numbers and localhost.
-    pub(super) fn new(token: String, hosts: Vec<String>) -> Self {
+    pub(super) fn new(token: Option<String>, hosts: Vec<String>) -> Self {
         Self { token, hosts }
     }
 
@@ -33,8 +34,9 @@ impl Door {
             Entrance::Open => {}
             other => return other,
         }
-        match headers.bearer() {
-            Some(given) if !self.token.is_empty() && same(given, self.token.as_bytes()) => Entrance::Open,
+        match (&self.token, headers.bearer()) {
+            (None, _) => Entrance::Open,
+            (Some(token), Some(given)) if !token.is_empty() && same(given, token.as_bytes()) => Entrance::Open,
             _ => Entrance::Closed,
         }
     }
@@ -77,7 +79,7 @@ mod tests {
         for (name, value) in list {
             headers.push(name.as_bytes(), value.as_bytes());
         }
-        Door::new("secret".to_owned(), vec!["mcp.example".to_owned()]).entrance(&headers)
+        Door::new(Some("secret".to_owned()), vec!["mcp.example".to_owned()]).entrance(&headers)
     }
 
     const TOKEN: (&str, &str) = ("authorization", "Bearer secret");

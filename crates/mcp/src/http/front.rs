@@ -10,12 +10,24 @@ use tokio::task::JoinSet;
 
 use super::door::{Door, Entrance};
 use super::reply;
+use super::stateless::Stateless;
 use super::table::Table;
 use super::talk::Talk;
 use super::transfer::Transfer;
 use crate::links::LinkBase;
+use crate::session::Session;
+
+/// What is behind the front.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Served {
+    #[default]
+    Sandboxes,
+    /// What the protocol's conformance suite wants, which sends no token. Nothing can be run.
+    Conformance,
+}
 
 pub struct FrontConfig {
+    pub served: Served,
     pub token: String,
     /// Names under which the server may be reached, beside numbers and localhost.
     pub hosts: Vec<String>,
@@ -40,7 +52,15 @@ impl Default for FrontConfig {
     /// Without a token nobody gets in.
     fn default() -> Self {
         let (session_idle, drain_timeout) = (Duration::from_secs(30 * 60), Duration::from_secs(10));
-        Self { token: String::new(), hosts: Vec::new(), url: None, session_idle, max_sessions: 256, drain_timeout }
+        Self {
+            served: Served::default(),
+            token: String::new(),
+            hosts: Vec::new(),
+            url: None,
+            session_idle,
+            max_sessions: 256,
+            drain_timeout,
+        }
     }
 }
 
@@ -50,12 +70,13 @@ impl McpFront {
 
     /// Must be called within a runtime: sessions that are idle are ended in the background.
     pub(super) fn new(config: FrontConfig, address: SocketAddr, sandboxes: Sandboxes) -> Self {
-        let FrontConfig { token, hosts, url, session_idle, max_sessions, .. } = config;
+        let FrontConfig { served, token, hosts, url, session_idle, max_sessions, .. } = config;
         let base = url.unwrap_or_else(|| format!("http://{address}"));
-        let table = Table::new(max_sessions, session_idle);
+        let (table, links) = (Table::new(max_sessions, session_idle), LinkBase::new(base));
+        let stateless = Stateless::new(served, Session::shared(sandboxes.clone(), Some(links.clone())));
         Self {
-            door: Door::new(token, hosts),
-            talk: Talk { table, sandboxes: sandboxes.clone(), links: LinkBase::new(base) },
+            door: Door::new((served == Served::Sandboxes).then_some(token), hosts),
+            talk: Talk { served, table, stateless, sandboxes: sandboxes.clone(), links },
             transfer: Transfer::new(sandboxes.clone()),
             sandboxes,
         }
@@ -76,6 +97,7 @@ impl McpFront {
         for line in self.talk.table.close() {
             endings.spawn(async move { line.end().await });
         }
+        self.talk.stateless.end().await;
         while endings.join_next().await.is_some() {}
     }
 
@@ -90,10 +112,19 @@ impl McpFront {
         match (path.as_str(), &request.method) {
             ("/health", Method::Get | Method::Head) => return self.health(),
             ("/health", _) => return reply::method_not_allowed("GET"),
+            // Clients that are refused look here for an authorization server. There is none: the token is the operator's.
+            (path, _) if path.starts_with("/.well-known/") => {
+                return reply::error(
+                    404,
+                    "not_found",
+                    "there is no OAuth here: send the token as Authorization: Bearer TOKEN",
+                );
+            }
             _ => {}
         }
         match self.door.entrance(&request.headers) {
             Entrance::Open => {}
+            Entrance::Closed => return unauthorized(&request.headers),
             other => return refused(other),
         }
         match (path.as_str(), &request.method) {
@@ -139,12 +170,23 @@ fn refused(entrance: Entrance) -> Response {
             reply::error(403, "foreign_host", "this name may be anybody's: use a number or localhost")
         }
         Entrance::ForeignOrigin => reply::error(403, "foreign_origin", "pages of other sites may not come here"),
-        Entrance::Closed | Entrance::Open => {
-            let mut response = reply::error(401, "unauthorized", "send the token as Authorization: Bearer TOKEN");
-            response.headers.push(b"www-authenticate", b"Bearer");
-            response
-        }
+        Entrance::Closed | Entrance::Open => unauthorized(&Headers::new()),
     }
+}
+
+/// As RFC 6750 has it: what is wrong with a token is told only where there was one.
+fn unauthorized(headers: &Headers) -> Response {
+    let (challenge, why): (&[u8], _) = match headers.bearer() {
+        None => (b"Bearer realm=\"hearth\"", "send the token as Authorization: Bearer TOKEN"),
+        Some(_) => {
+            let challenge =
+                b"Bearer realm=\"hearth\", error=\"invalid_token\", error_description=\"this is not the token\"";
+            (challenge, "this is not the token: it is in DATA/mcp.token, unless --mcp-token gave another")
+        }
+    };
+    let mut response = reply::error(401, "unauthorized", why);
+    response.headers.push(b"www-authenticate", challenge);
+    response
 }
 
 /// The path of an absolute url.

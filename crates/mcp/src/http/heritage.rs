@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-use hearth_sandbox::Caller;
-use rmcp::model::ClientInfo;
+use hearth_sandbox::{Caller, Seen};
+use rmcp::model::ClientConfig;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -20,9 +20,12 @@ use crate::session::Session;
 struct KeptSession {
     secret: String,
     id: String,
-    client: ClientInfo,
+    client: ClientConfig,
     events: Names,
     idle: Duration,
+    /// Of each job, how much of its output was given.
+    #[serde(default)]
+    polled: Vec<(String, u64, u64)>,
 }
 
 impl Talk {
@@ -53,8 +56,13 @@ impl Talk {
             }),
         };
         let count = all.len();
-        for KeptSession { secret, id, client, events, idle } in all {
+        for KeptSession { secret, id, client, events, idle, polled } in all {
             let session = Session::resume(self.sandboxes.clone(), Some(self.links.clone()), secret.clone(), id);
+            for (job, stdout, stderr) in polled {
+                if let Ok(job) = job.parse() {
+                    session.set_polled(job, Seen { stdout, stderr });
+                }
+            }
             let opened = self.table.add(secret, || Line::resume(session.into(), client, Outbox::after(events), idle));
             if let Err(error) = opened {
                 tracing::warn!(%error, "A session did not survive the upgrade");
@@ -72,5 +80,11 @@ fn kept_of(line: &Line) -> Option<KeptSession> {
         client: line.client()?.clone(),
         events: line.outbox().names(),
         idle: line.idle().unwrap_or_default(),
+        polled: line
+            .session()
+            .all_polled()
+            .iter()
+            .map(|(job, seen)| (job.to_string(), seen.stdout, seen.stderr))
+            .collect(),
     })
 }

@@ -5,13 +5,16 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientInfo, ClientJsonRpcMessage, ClientNotification};
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{ClientConfig, ClientJsonRpcMessage, ClientNotification};
 use rmcp::service::{RunningService, serve_directly};
 use rmcp::transport::TransportAdapterIdentity;
 use tokio::sync::mpsc::{Sender, channel};
 
+use super::front::Served;
 use super::outbox::Outbox;
 use super::wire::Wire;
+use crate::conformance::Conformance;
 use crate::server::McpServer;
 use crate::session::Session;
 
@@ -25,7 +28,7 @@ pub(super) struct Line {
     inbox: Mutex<Option<Sender<ClientJsonRpcMessage>>>,
     use_: Mutex<Use>,
     /// Who its client is and what was agreed upon, from when it has begun.
-    client: OnceLock<Arc<ClientInfo>>,
+    client: OnceLock<Arc<ClientConfig>>,
 }
 
 /// Whether anything of a session is open: a request, a stream of events.
@@ -42,21 +45,28 @@ pub(super) struct Presence(Arc<Line>);
 pub(super) struct Ended;
 
 impl Line {
-    pub(super) fn open(session: Arc<Session>) -> Arc<Self> {
+    pub(super) fn open(what: Served, session: Arc<Session>) -> Arc<Self> {
         let (line, wire) = Self::new(session, Outbox::default(), Duration::ZERO);
-        let (server, served) = (McpServer::new(line.session.clone()), line.clone());
-        tokio::spawn(async move {
-            match rmcp::serve_server::<_, _, _, TransportAdapterIdentity>(server, wire).await {
-                Ok(running) => served.serve(running).await,
-                Err(error) => tracing::debug!(%error, "A session did not begin"),
-            }
-            served.outbox.close();
-        });
+        match what {
+            Served::Sandboxes => line.begin(McpServer::new(line.session.clone()), wire),
+            Served::Conformance => line.begin(Conformance::default(), wire),
+        }
         line
     }
 
+    fn begin(self: &Arc<Self>, server: impl ServerHandler, wire: Wire) {
+        let line = self.clone();
+        tokio::spawn(async move {
+            match rmcp::serve_server::<_, _, _, TransportAdapterIdentity>(server, wire).await {
+                Ok(running) => line.serve(running).await,
+                Err(error) => tracing::debug!(%error, "A session did not begin"),
+            }
+            line.outbox.close();
+        });
+    }
+
     /// One that has begun in the program before. Nothing of it was open for so long.
-    pub(super) fn resume(session: Arc<Session>, client: ClientInfo, outbox: Outbox, idle: Duration) -> Arc<Self> {
+    pub(super) fn resume(session: Arc<Session>, client: ClientConfig, outbox: Outbox, idle: Duration) -> Arc<Self> {
         let (line, wire) = Self::new(session, outbox, idle);
         let (server, served) = (McpServer::new(line.session.clone()), line.clone());
         tokio::spawn(async move {
@@ -82,7 +92,7 @@ impl Line {
         (Arc::new(line), wire)
     }
 
-    async fn serve(&self, running: RunningService<RoleServer, McpServer>) {
+    async fn serve(&self, running: RunningService<RoleServer, impl ServerHandler>) {
         if let Some(client) = running.peer().peer_info() {
             // It begins once.
             let _ = self.client.set(client);
@@ -95,7 +105,7 @@ impl Line {
     }
 
     /// `None` before it has begun.
-    pub(super) fn client(&self) -> Option<&ClientInfo> {
+    pub(super) fn client(&self) -> Option<&ClientConfig> {
         self.client.get().map(|client| &**client)
     }
 
@@ -120,12 +130,11 @@ impl Line {
 
     pub(super) async fn say(&self, message: ClientJsonRpcMessage) -> Result<(), Ended> {
         let inbox = self.inbox().clone().ok_or(Ended)?;
-        if let ClientJsonRpcMessage::Notification(notification) = &message {
-            if let ClientNotification::CancelledNotification(cancelled) = &notification.notification {
-                if let Some(id) = &cancelled.params.request_id {
-                    self.outbox.cancel(id);
-                }
-            }
+        if let ClientJsonRpcMessage::Notification(notification) = &message
+            && let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+            && let Some(id) = &cancelled.params.request_id
+        {
+            self.outbox.cancel(id);
         }
         inbox.send(message).await.map_err(|_| Ended)
     }

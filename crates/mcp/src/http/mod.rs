@@ -8,6 +8,7 @@
 //! | `door.rs` | token, `Host`, `Origin` |
 //! | `table.rs`, `line.rs` | the sessions; one session, its use and its end |
 //! | `talk.rs` | a session's messages: `POST`, `GET`, `DELETE` |
+//! | `stateless.rs` | messages of the protocol without sessions |
 //! | `wire.rs`, `outbox.rs` | between the requests and the protocol's machinery, in and out |
 //! | `track.rs` | what is said on one stream, kept for a while |
 //! | `events.rs` | a response that goes on: server-sent events |
@@ -23,6 +24,7 @@ mod line;
 mod listener;
 mod outbox;
 mod reply;
+mod stateless;
 mod table;
 mod talk;
 #[cfg(test)]
@@ -32,5 +34,5 @@ mod track;
 mod transfer;
 mod wire;
 
-pub use front::FrontConfig;
+pub use front::{FrontConfig, Served};
 pub use listener::McpListener;

@@ -12,7 +12,9 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hearth_core::ByteSize;
-use rmcp::model::{GetMeta, JsonRpcRequest, ProgressToken, RequestId, ServerJsonRpcMessage, ServerNotification};
+use rmcp::model::{
+    GetMeta, JsonRpcRequest, ProgressToken, RequestId, RequestMetaObject, ServerJsonRpcMessage, ServerNotification,
+};
 use serde::{Deserialize, Serialize};
 
 use super::track::{EventId, Reader, Since, Track};
@@ -59,7 +61,10 @@ pub(super) struct Taken;
 
 impl Outbox {
     /// What will be said to this request: progress, then its answer, then nothing more.
-    pub(super) fn expect<R: GetMeta>(&self, request: &JsonRpcRequest<R>) -> Result<Reader, Taken> {
+    pub(super) fn expect<R: GetMeta<Metadata = RequestMetaObject>>(
+        &self,
+        request: &JsonRpcRequest<R>,
+    ) -> Result<Reader, Taken> {
         let token = request.request.get_meta().get_progress_token();
         let mut routes = self.lock();
         if routes.cancelled.contains(&request.id) {

@@ -9,22 +9,25 @@ use hearth_core::{Body, BodyError, Headers, Response};
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, JsonRpcRequest, ProtocolVersion, RequestId};
 
 use super::events::{Opening, events};
+use super::front::Served;
 use super::line::Line;
 use super::reply::{self, EVENTS, JSON};
+use super::stateless::{self, Stateless};
 use super::table::Table;
 use crate::session::Session;
-use crate::tidy;
 
 /// How long an answer may take and still be the response's whole body. Some clients take large answers only so, not as events.
 const SOON: Duration = Duration::from_secs(10);
 const SESSION: &str = "mcp-session-id";
-const VERSION: &str = "mcp-protocol-version";
+pub(super) const VERSION: &str = "mcp-protocol-version";
 const LAST_EVENT: &str = "last-event-id";
 /// The first protocol whose clients know events without a message.
 const EMPTY_EVENTS: ProtocolVersion = ProtocolVersion::V_2025_11_25;
 
 pub(super) struct Talk {
+    pub(super) served: Served,
     pub(super) table: Arc<Table>,
+    pub(super) stateless: Stateless,
     pub(super) sandboxes: hearth_sandbox::Sandboxes,
     pub(super) links: crate::links::LinkBase,
 }
@@ -55,8 +58,12 @@ impl Talk {
             }
             Err(error) => return reply::error(400, "invalid_argument", &error.to_string()),
         };
+        if stateless::is_named(headers) {
+            return self.stateless.answer(headers, text).await;
+        }
         let message = match read(&text) {
-            Ok(message) => tidy::incoming(message),
+            Ok(message) if stateless::is_meant(&message) => return self.stateless.answer(headers, text).await,
+            Ok(message) => message,
             Err(response) => return response,
         };
         let line = match self.line(headers) {
@@ -88,6 +95,9 @@ impl Talk {
     }
 
     pub(super) fn get(&self, headers: &Headers) -> Response {
+        if stateless::is_named(headers) {
+            return reply::method_not_allowed("POST");
+        }
         if !Accepts::of(headers).events {
             return reply::error(406, "not_acceptable", "accept text/event-stream");
         }
@@ -100,6 +110,9 @@ impl Talk {
 
     /// Ready when the session's sandboxes are gone.
     pub(super) async fn delete(&self, headers: &Headers) -> Response {
+        if stateless::is_named(headers) {
+            return reply::method_not_allowed("POST");
+        }
         match self.line(headers) {
             Ok(Some(_)) => {}
             Ok(None) => return reply::refused(400, None, ErrorData::invalid_request(NO_SESSION, None)),
@@ -136,7 +149,7 @@ impl Talk {
     async fn begin(&self, request: JsonRpcRequest<ClientRequest>, accepts: Accepts) -> Response {
         let session = Arc::new(Session::new(self.sandboxes.clone(), Some(self.links.clone())));
         let id = session.secret().to_owned();
-        let line = match self.table.add(id.clone(), || Line::open(session)) {
+        let line = match self.table.add(id.clone(), || Line::open(self.served, session)) {
             Ok(line) => line,
             Err(why) => return reply::error(503, "limit", &why.to_string()),
         };

@@ -378,3 +378,122 @@ async fn a_stream_goes_on_after_its_connection_broke() {
     }
     drop(listener);
 }
+
+/// A message of the protocol without sessions, and its answer.
+async fn stateless(world: &World, method: &str, mut params: Value) -> Got {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let bearer = format!("Bearer {TOKEN}");
+    let tool = params["name"].as_str().map(str::to_owned);
+    let mut headers = vec![
+        ("authorization", bearer.as_str()),
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", method),
+    ];
+    headers.extend(tool.as_deref().map(|name| ("mcp-name", name)));
+    world.send(request(Method::Post, "/mcp", &headers, message(method, 1, params).to_string())).await
+}
+
+#[tokio::test]
+async fn without_sessions_what_is_made_belongs_to_the_token() {
+    let world = world().await;
+    let found = stateless(&world, "server/discover", json!({})).await;
+    assert_eq!((found.status, &found.session), (200, &None));
+    let versions = found.json()["result"]["supportedVersions"].clone();
+    assert_eq!(versions.as_array().unwrap().last(), Some(&json!("2026-07-28")), "{versions}");
+    let made = stateless(&world, "tools/call", json!({ "name": "create_sandbox", "arguments": {} })).await;
+    assert_eq!(made.status, 200, "{}", String::from_utf8_lossy(&made.body));
+    let sandbox = made.json()["result"]["structuredContent"]["sandbox_id"].clone();
+    let run = json!({ "name": "run_command", "arguments": { "sandbox_id": sandbox, "command": "echo hi" } });
+    let ran = stateless(&world, "tools/call", run.clone()).await;
+    assert_eq!(ran.json()["result"]["structuredContent"]["stdout"], "hi\n");
+    // Those with a session have nothing to do with it.
+    let session = world.begin().await;
+    let none = world.tool(&session, 2, "list_sandboxes", json!({})).await;
+    assert_eq!(none["sandboxes"], json!([]));
+    // There is nothing to listen to and nothing to end.
+    for method in [Method::Get, Method::Delete] {
+        let bearer = format!("Bearer {TOKEN}");
+        let headers = [("authorization", bearer.as_str()), ("mcp-protocol-version", "2026-07-28")];
+        assert_eq!(world.send(request(method, "/mcp", &headers, "")).await.status, 405);
+    }
+    assert_eq!(world.driver.live().len(), 1);
+    world.front.end().await;
+    assert_eq!(world.driver.live().len(), 0);
+}
+
+#[tokio::test]
+async fn what_is_wrong_without_a_session_has_the_protocols_own_codes() {
+    let world = world().await;
+    let unknown = stateless(&world, "no/such", json!({})).await;
+    assert_eq!((unknown.status, &unknown.json()["error"]["code"]), (404, &json!(-32601)));
+    let nothing = stateless(&world, "tools/call", json!({ "name": "no_such_tool" })).await;
+    assert_eq!((nothing.status, &nothing.json()["error"]["code"]), (200, &json!(-32602)));
+    let bearer = format!("Bearer {TOKEN}");
+    let headers = [
+        ("authorization", bearer.as_str()),
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/list"),
+    ];
+    let bare = message("tools/list", 1, json!({}));
+    let got = world.send(request(Method::Post, "/mcp", &headers, bare.to_string())).await;
+    assert_eq!(got.status, 400, "{}", String::from_utf8_lossy(&got.body));
+}
+
+#[tokio::test]
+async fn a_refusal_says_what_is_missing_and_that_there_is_no_oauth() {
+    let world = world().await;
+    let challenge = async |headers: &[(&str, &str)]| {
+        let refused = world.front.dispatch(request(Method::Post, "/mcp", headers, "")).answer().await.unwrap();
+        assert_eq!(refused.status, 401);
+        String::from_utf8(refused.headers.get("www-authenticate").unwrap().to_vec()).unwrap()
+    };
+    assert_eq!(challenge(&[]).await, "Bearer realm=\"hearth\"");
+    let wrong = challenge(&[("authorization", "Bearer wrong")]).await;
+    assert!(wrong.contains("error=\"invalid_token\""), "{wrong}");
+    for path in ["/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-authorization-server"] {
+        assert_eq!(world.send(request(Method::Get, path, &[], "")).await.status, 404, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_poll_gives_what_is_new_since_the_last_one_of_this_client() {
+    let world = world().await;
+    let session = world.begin().await;
+    let sandbox = world.sandbox(&session).await;
+    let start = json!({ "sandbox_id": sandbox, "command": "echo hi" });
+    let job = world.tool(&session, 1, "start_job", start).await["job_id"].clone();
+    let poll = json!({ "sandbox_id": sandbox, "job_id": job, "wait_ms": 60_000 });
+    let first = world.tool(&session, 2, "poll_job", poll.clone()).await;
+    assert_eq!((&first["stdout"], &first["stdout_offset"]), (&json!("hi\n"), &json!(3)));
+    let second = world.tool(&session, 3, "poll_job", poll.clone()).await;
+    assert_eq!((&second["stdout"], &second["stdout_offset"]), (&json!(""), &json!(3)));
+    let mut earlier = poll;
+    earlier["stdout_offset"] = json!(1);
+    assert_eq!(world.tool(&session, 4, "poll_job", earlier).await["stdout"], "i\n");
+}
+
+#[tokio::test]
+async fn a_sandbox_can_be_changed_later() {
+    let world = world().await;
+    let session = world.begin().await;
+    let sandbox = world.sandbox(&session).await;
+    let before = world.tool(&session, 1, "get_sandbox", json!({ "sandbox_id": sandbox })).await;
+    let change = json!({ "sandbox_id": sandbox, "ttl_ms": 60_000, "allowed_hosts": ["pypi.org"] });
+    let after = world.tool(&session, 2, "update_sandbox", change).await;
+    assert_eq!((&before["network"], &after["network"]), (&json!("none"), &json!("pypi.org")));
+    assert!(after["expires_at"].as_str() < before["expires_at"].as_str(), "{after}");
+    let closed = json!({ "sandbox_id": sandbox, "allowed_hosts": [] });
+    let closed = world.tool(&session, 3, "update_sandbox", closed).await;
+    assert_eq!((&closed["network"], &closed["expires_at"]), (&json!("none"), &after["expires_at"]));
+    let wrong = json!({ "sandbox_id": sandbox, "ttl_ms": 1_000_000_000_000_u64 });
+    let refused = world.tool(&session, 4, "update_sandbox", wrong).await;
+    assert!(refused["error"]["message"].as_str().unwrap().starts_with("ttl_ms"), "{refused}");
+}

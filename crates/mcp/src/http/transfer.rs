@@ -4,6 +4,8 @@
 use hearth_core::{Body, BodyError, Headers, Method, Request, Response};
 use hearth_sandbox::{Direction, ErrorCode, SandboxError, Sandboxes, WriteFile};
 
+use hearth_site::Media;
+
 use super::reply;
 
 pub(super) struct Transfer {
@@ -28,7 +30,7 @@ impl Transfer {
         let (sandbox, file) = self.sandboxes.follow(token, Direction::Download)?;
         let content = sandbox.read_file(&file.path).await?;
         let mut headers = Headers::with_capacity(5, 160);
-        headers.push(b"content-type", b"application/octet-stream");
+        headers.push(b"content-type", Media::of(name(&file.path)).as_str().as_bytes());
         // Nothing of a sandbox's is ever shown as a page of ours.
         headers.push(b"content-disposition", b"attachment");
         headers.push(b"x-content-type-options", b"nosniff");
@@ -52,6 +54,10 @@ impl Transfer {
         sandbox.write_file(WriteFile { path: file.path, content, mode: None }).await?;
         Ok(reply::empty(204))
     }
+}
+
+fn name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 fn failed(error: &SandboxError) -> Response {

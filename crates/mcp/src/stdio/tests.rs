@@ -69,13 +69,32 @@ impl World {
 async fn what_comes_too_early_is_answered_and_the_session_begins_all_the_same() {
     let mut world = world().await;
     world.say(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
-    assert_eq!(world.ask(7, "server/discover", json!({})).await["error"]["code"], -32601);
-    assert_eq!(world.ask(8, "tools/list", json!({})).await["error"]["code"], -32601);
+    assert_eq!(world.ask(7, "server/discover", json!({})).await["error"]["code"], -32602);
+    assert_eq!(world.ask(8, "tools/list", json!({})).await["error"]["code"], -32602);
     world.begin().await;
     let listed = world.ask(9, "tools/list", json!({})).await;
     let names: Vec<&str> =
         listed["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert!(names.contains(&"run_command") && !names.contains(&"create_file_link"), "{names:?}");
+}
+
+#[tokio::test]
+async fn a_client_without_a_handshake_is_served_too() {
+    let mut world = world().await;
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let found = world.ask(1, "server/discover", json!({ "_meta": meta })).await;
+    let versions = found["result"]["supportedVersions"].as_array().unwrap();
+    assert!(versions.contains(&json!("2026-07-28")) && versions.contains(&json!("2025-11-25")), "{found}");
+    let made = world.ask(2, "tools/call", json!({ "name": "create_sandbox", "_meta": meta })).await;
+    assert!(made["result"]["structuredContent"]["sandbox_id"].is_string(), "{made}");
+    let listed = world.ask(3, "tools/list", json!({ "_meta": meta })).await;
+    assert!(listed["result"]["ttlMs"].is_u64() && listed["result"]["tools"].is_array(), "{listed}");
+    world.input.shutdown().await.unwrap();
+    world.ended().await;
 }
 
 #[tokio::test]

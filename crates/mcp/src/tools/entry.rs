@@ -17,6 +17,7 @@ use crate::error::ToolError;
 use crate::progress::Progress;
 use crate::schema;
 use crate::session::Session;
+use crate::shown::Image;
 
 /// One call of a tool.
 pub(crate) struct Call {
@@ -31,6 +32,7 @@ pub(crate) struct Call {
 pub(crate) struct Done {
     pub(crate) structured: Value,
     pub(crate) text: String,
+    pub(crate) images: Vec<Image>,
 }
 
 /// There is no tool of this name.
@@ -108,7 +110,8 @@ impl Call {
 // === impl Entry ===
 
 impl Entry {
-    /// A tool that is carried out by `run`; what it takes and gives is in the types.
+    /// A tool that is carried out by `run`; what it takes is in the types. What it gives has no published
+    /// schema: every client would read that of every tool before its first call.
     pub(super) fn new<A, R, F>(
         name: &'static str,
         title: &'static str,
@@ -118,13 +121,11 @@ impl Entry {
     ) -> Self
     where
         A: DeserializeOwned + JsonSchema + Send + 'static,
-        R: Serialize + JsonSchema + 'static,
+        R: Serialize + 'static,
         F: Future<Output = Result<Given<R>, ToolError>> + Send + 'static,
     {
-        let tool = Tool::new(name, description, schema::input::<A>())
-            .with_title(title)
-            .with_raw_output_schema(schema::output::<R>())
-            .with_annotations(effect.annotations(title));
+        let tool =
+            Tool::new(name, description, schema::input::<A>()).with_title(title).with_annotations(effect.annotations());
         let run = move |mut call: Call| -> Answer {
             Box::pin(async move {
                 let arguments = arguments::read::<A>(call.arguments.take())?;
@@ -148,38 +149,46 @@ impl Entry {
 pub(super) struct Given<R> {
     result: R,
     text: Option<String>,
+    images: Vec<Image>,
 }
 
 impl<R: Serialize> Given<R> {
     pub(super) fn told(result: R, text: String) -> Self {
-        Self { result, text: Some(text) }
+        Self { result, text: Some(text), images: Vec::new() }
+    }
+
+    pub(super) fn with_images(mut self, images: Vec<Image>) -> Self {
+        self.images = images;
+        self
     }
 
     fn done(self) -> Result<Done, ToolError> {
         let structured = serde_json::to_value(&self.result)
             .map_err(|error| ToolError::argument("result", format!("it cannot be written as JSON: {error}")))?;
         let text = self.text.unwrap_or_else(|| structured.to_string());
-        Ok(Done { structured, text })
+        Ok(Done { structured, text, images: self.images })
     }
 }
 
 impl<R> From<R> for Given<R> {
     fn from(result: R) -> Self {
-        Self { result, text: None }
+        Self { result, text: None, images: Vec::new() }
     }
 }
 
 // === impl Effect ===
 
 impl Effect {
-    fn annotations(self, title: &str) -> ToolAnnotations {
-        let hints = ToolAnnotations::with_title(title);
+    /// Only what differs from what the protocol takes for granted: the list is to be short.
+    fn annotations(self) -> ToolAnnotations {
+        let hints = ToolAnnotations::new();
         match self {
-            Self::Reads => hints.read_only(true).idempotent(true).open_world(false),
-            Self::Adds => hints.read_only(false).destructive(false).idempotent(false).open_world(false),
-            Self::Sets => hints.read_only(false).destructive(true).idempotent(true).open_world(false),
-            Self::Removes => hints.read_only(false).destructive(true).idempotent(true).open_world(false),
-            Self::Runs => hints.read_only(false).destructive(true).idempotent(false).open_world(true),
+            Self::Reads => hints.read_only(true).open_world(false),
+            Self::Adds => hints.destructive(false).open_world(false),
+            Self::Sets => hints.idempotent(true).open_world(false),
+            Self::Removes => hints.destructive(true).idempotent(true).open_world(false),
+            // Anything, which is what a client takes for granted.
+            Self::Runs => hints,
         }
     }
 }
@@ -188,6 +197,9 @@ impl Effect {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use serde_json::json;
+
+    /// Every client's model reads the list before it does anything.
+    const LONGEST_LIST: usize = 12_000;
 
     use super::*;
 
@@ -199,6 +211,13 @@ mod tests {
             assert!(property.as_object_mut().unwrap().remove("description").is_some(), "{property} is explained");
         }
         schema
+    }
+
+    #[test]
+    fn the_list_of_tools_is_short() {
+        let tools: Vec<&Tool> = ENTRIES.iter().map(|entry| &entry.tool).collect();
+        let length = serde_json::to_string(&tools).unwrap().len();
+        assert!(length < LONGEST_LIST, "{length} bytes");
     }
 
     #[test]

@@ -17,44 +17,43 @@ pub(super) fn entries() -> Vec<Entry> {
         Entry::new(
             "read_file",
             "Read a file",
-            "Reads a file of a sandbox, up to 50 MB. Text is returned as it is; for other files use encoding \"base64\".",
+            "Reads a file, up to 50 MB; what is no text with encoding \"base64\".",
             Effect::Reads,
             read_file,
         ),
         Entry::new(
             "write_file",
             "Write a file",
-            "Writes a file of a sandbox, up to 50 MB: the whole content, in place of what was there. Folders above it are \
-             made. The content of binary files is given in base64, with encoding \"base64\".",
+            "Writes a whole file, up to 50 MB, and the folders above it.",
             Effect::Sets,
             write_file,
         ),
         Entry::new(
             "list_directory",
             "List a folder",
-            "Lists a folder of a sandbox, sorted by name, 1000 entries at a time.",
+            "Lists a folder, sorted by name, 1000 entries at a time.",
             Effect::Reads,
             list_directory,
         ),
         Entry::new(
             "delete_file",
             "Delete a file",
-            "Deletes a file or an empty folder of a sandbox; with `recursive`, a folder and all that is in it.",
+            "Deletes a file or an empty folder; with `recursive`, all that is in it too.",
             Effect::Removes,
             delete_file,
         ),
         Entry::new(
             "move_file",
             "Move a file",
-            "Moves or renames a file or folder of a sandbox. A file that is there already is replaced.",
+            "Moves or renames a file or folder, in place of a file that is there.",
             Effect::Sets,
             move_file,
         ),
         Entry::new(
             "create_file_link",
             "Make a link to a file",
-            "Makes a short-lived address for one file of a sandbox, so that it goes in or out without passing through the \
-             conversation: GET it to download the file, PUT the content to upload it. Whoever has the address can use it.",
+            "Makes a short-lived address for one file, which anybody who has it can GET (download) or PUT (upload), so that \
+             the content does not pass through the conversation.",
             Effect::Adds,
             create_file_link,
         )
@@ -65,11 +64,11 @@ pub(super) fn entries() -> Vec<Entry> {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReadFile {
-    /// Which sandbox, as create_sandbox returned it.
+    /// From create_sandbox.
     sandbox_id: String,
-    /// Absolute, or from /work.
+    /// Absolute, or below /work.
     path: String,
-    /// How the content is returned; as text if left out.
+    /// Default utf8.
     encoding: Option<Encoding>,
 }
 
@@ -85,15 +84,15 @@ struct FileContent {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WriteFileArguments {
-    /// Which sandbox, as create_sandbox returned it.
+    /// From create_sandbox.
     sandbox_id: String,
-    /// Absolute, or from /work.
+    /// Absolute, or below /work.
     path: String,
     /// All of the new content.
     content: String,
-    /// How the content is given; as text if left out.
+    /// Of `content`; default utf8.
     encoding: Option<Encoding>,
-    /// Permissions in octal, such as "755"; those of the old file, or 644, if left out.
+    /// Octal permissions; default as before, or 644.
     #[schemars(regex(pattern = "^0?[0-7]{3}$"))]
     mode: Option<String>,
 }
@@ -108,11 +107,11 @@ struct Written {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ListDirectory {
-    /// Which sandbox, as create_sandbox returned it.
+    /// From create_sandbox.
     sandbox_id: String,
-    /// Absolute, or from /work.
+    /// Absolute, or below /work.
     path: String,
-    /// The `next_cursor` of the page before; the first page if left out.
+    /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
@@ -128,11 +127,11 @@ struct Directory {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct DeleteFile {
-    /// Which sandbox, as create_sandbox returned it.
+    /// From create_sandbox.
     sandbox_id: String,
-    /// Absolute, or from /work.
+    /// Absolute, or below /work.
     path: String,
-    /// Also what is in a folder; false if left out.
+    /// Default false.
     recursive: Option<bool>,
 }
 
@@ -145,11 +144,11 @@ struct Deleted {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct MoveFile {
-    /// Which sandbox, as create_sandbox returned it.
+    /// From create_sandbox.
     sandbox_id: String,
-    /// What is moved: absolute, or from /work.
+    /// Absolute, or below /work.
     from: String,
-    /// Where to: absolute, or from /work.
+    /// Absolute, or below /work.
     to: String,
 }
 
@@ -162,22 +161,20 @@ struct Moved {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Way {
-    /// Out of the sandbox.
     Download,
-    /// Into the sandbox.
     Upload,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CreateFileLink {
-    /// Which sandbox, as create_sandbox returned it.
+    /// From create_sandbox.
     sandbox_id: String,
-    /// Absolute, or from /work.
+    /// Absolute, or below /work.
     path: String,
-    /// Which way the file goes.
+    /// Out of the sandbox, or into it.
     direction: Way,
-    /// For how many seconds the link works; 300 if left out.
+    /// Default 300.
     #[schemars(range(min = 1, max = 3600))]
     expires_in_s: Option<u64>,
 }

@@ -20,23 +20,22 @@ pub(super) fn entries() -> Vec<Entry> {
         Entry::new(
             "start_job",
             "Start a job",
-            "Starts a shell command in a sandbox and returns at once with a job_id. Use it for servers and for what takes \
-             long; see what it wrote with poll_job, end it with signal_job. It ends with its sandbox.",
+            "Starts a shell command and returns its job_id at once: for servers and what takes long. It ends with its sandbox.",
             Effect::Runs,
             start_job,
         ),
         Entry::new(
             "poll_job",
             "Look at a job",
-            "Returns what a job wrote since the last look, and whether it still runs. With `wait_ms` it waits that long for \
-             something new or for the end.",
+            "Returns what a job wrote since your last poll, and whether it still runs; an offset asks for output from there, \
+             0 for all that is kept (the last 1 MiB of each stream).",
             Effect::Reads,
             poll_job,
         ),
         Entry::new(
             "signal_job",
             "Signal a job",
-            "Sends a signal to a job and all its processes; SIGTERM asks it to end, SIGKILL ends it.",
+            "Sends a signal to a job and its processes: SIGTERM asks it to end, SIGKILL ends it.",
             Effect::Removes,
             signal_job,
         ),
@@ -52,14 +51,14 @@ struct Started {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PollJob {
-    /// Which sandbox, as create_sandbox returned it.
+    /// From create_sandbox.
     sandbox_id: String,
-    /// Which job, as start_job returned it.
+    /// From start_job.
     job_id: String,
-    /// How long to wait for something new, in milliseconds; not at all if left out.
+    /// Wait so long for something new or the end; default 0.
     #[schemars(range(min = 0, max = 60_000))]
     wait_ms: Option<u64>,
-    /// How much of standard output you have seen, in bytes: the `stdout_offset` of the last look. From the start if left out.
+    /// From which byte on; default what is new since your last poll.
     stdout_offset: Option<u64>,
     /// The same for standard error.
     stderr_offset: Option<u64>,
@@ -73,9 +72,9 @@ struct Polled {
     stdout: String,
     /// What it wrote to standard error since.
     stderr: String,
-    /// For the next look.
+    /// How much of standard output has been given, in bytes.
     stdout_offset: u64,
-    /// For the next look.
+    /// The same for standard error.
     stderr_offset: u64,
     /// Bytes that are no longer kept: of each stream the last 1 MiB is.
     missed: u64,
@@ -91,11 +90,11 @@ struct Polled {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SignalJob {
-    /// Which sandbox, as create_sandbox returned it.
+    /// From create_sandbox.
     sandbox_id: String,
-    /// Which job, as start_job returned it.
+    /// From start_job.
     job_id: String,
-    /// SIGTERM, SIGKILL, SIGINT, SIGHUP, …
+    /// Such as SIGTERM.
     signal: String,
 }
 
@@ -108,7 +107,7 @@ struct Signalled {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ListJobs {
-    /// Which sandbox, as create_sandbox returned it.
+    /// From create_sandbox.
     sandbox_id: String,
 }
 
@@ -130,9 +129,13 @@ async fn poll_job(call: Call, arguments: PollJob) -> Result<Given<Polled>, ToolE
         let reason = format!("{} is more than {}", wait.as_millis(), LONGEST_WAIT.as_millis());
         return Err(ToolError::argument("wait_ms", reason));
     }
-    let seen = Seen { stdout: stdout_offset.unwrap_or(0), stderr: stderr_offset.unwrap_or(0) };
-    let output = call.sandbox(&sandbox_id)?.poll_job(job_id.parse()?, seen, wait).await?;
-    Ok(Polled::new(&output).into())
+    let job = job_id.parse()?;
+    let last = call.session.polled(job);
+    let seen = Seen { stdout: stdout_offset.unwrap_or(last.stdout), stderr: stderr_offset.unwrap_or(last.stderr) };
+    let output = call.sandbox(&sandbox_id)?.poll_job(job, seen, wait).await?;
+    let polled = Polled::new(&output);
+    call.session.set_polled(job, Seen { stdout: polled.stdout_offset, stderr: polled.stderr_offset });
+    Ok(polled.into())
 }
 
 async fn signal_job(call: Call, arguments: SignalJob) -> Result<Given<Signalled>, ToolError> {

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use hearth_core::ByteSize;
-use hearth_sandbox::{Code, Command, DEFAULT_TIMEOUT, ExecEvent, ExecRequest, IsolateRun, Language, OUTPUT_LIMIT};
+use hearth_sandbox::{
+    Code, Command, DEFAULT_TIMEOUT, ExecEvent, ExecRequest, IsolateRun, Language, OUTPUT_LIMIT, Stream,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::Instant;
@@ -13,7 +15,8 @@ use tokio::time::Instant;
 use super::entry::{Call, Effect, Entry, Given};
 use crate::arguments::{Snippets, timeout};
 use crate::error::ToolError;
-use crate::output::{CodeResult, RunResult};
+use crate::output::{CodeResult, HintView, RunResult, Written};
+use crate::shown::Shown;
 
 /// Snippets of one call.
 const MOST_SNIPPETS: usize = 100;
@@ -23,19 +26,18 @@ pub(super) fn entries() -> Vec<Entry> {
         Entry::new(
             "execute_code",
             "Run code",
-            "Runs code in a sandbox and returns what it wrote and how it ended. Each call starts afresh, unless `session` \
-             names a session: code of the same session and language finds the variables of the calls before, like a \
-             notebook. Files below /work stay either way. `code` can be a list of snippets, which run in order until one \
-             fails. With `runtime` \"isolate\", JavaScript runs outside of the sandbox in a bare V8 isolate without files \
-             and processes, in about a millisecond.",
+            "Runs code and returns its output. Each call starts afresh unless `session` names one, which keeps variables \
+             from call to call; in a python session the last expression's value, display() and matplotlib figures are \
+             shown as in a notebook, and a timeout interrupts the code but keeps the variables. `runtime` \"isolate\" \
+             runs JavaScript in a bare V8 isolate: no files, processes or network, in a millisecond.",
             Effect::Runs,
             execute_code,
         ),
         Entry::new(
             "run_command",
             "Run a command",
-            "Runs a shell command (sh -c) in a sandbox and returns what it wrote and how it ended. It ends when the shell \
-             ends; processes that it leaves behind are ended too. Use start_job for what should go on.",
+            "Runs a shell command (sh -c) and returns its output. Processes that it leaves behind end with it: use \
+             start_job for what should go on.",
             Effect::Runs,
             run_command,
         ),
@@ -46,35 +48,33 @@ pub(super) fn entries() -> Vec<Entry> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Runtime {
-    /// In the sandbox, with its files and programs.
     #[default]
     Sandbox,
-    /// JavaScript only, in a V8 isolate of Hearth's own.
     Isolate,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ExecuteCode {
-    /// Which sandbox, as create_sandbox returned it.
+    /// From create_sandbox.
     sandbox_id: String,
-    /// What the code is written in.
+    /// Of the code.
     #[schemars(extend("enum" = ["python", "python3", "javascript", "node", "js", "typescript", "ts", "bash", "sh"]))]
     language: String,
-    /// The code, or a list of snippets that run in order; the first that fails is the last.
+    /// Or a list of snippets, run in order until one fails.
     code: Snippets,
-    /// Where it runs; in the sandbox if left out.
+    /// Where it runs; default sandbox.
     runtime: Option<Runtime>,
-    /// How long it may run, in milliseconds; 60000 if left out.
+    /// Deadline in milliseconds; default 60000.
     #[schemars(range(min = 1, max = 3_600_000))]
     timeout_ms: Option<u64>,
-    /// Environment variables, beside the sandbox's own.
+    /// Environment variables beside the sandbox's.
     env: Option<BTreeMap<String, String>>,
-    /// The folder to run in; /work if left out.
+    /// Folder to run in; default /work.
     cwd: Option<String>,
-    /// What it reads from standard input; nothing if left out.
+    /// Standard input; default none.
     stdin: Option<String>,
-    /// Keeps variables under this name from call to call; a fresh interpreter each time if left out.
+    /// Keeps variables under this name.
     #[schemars(length(min = 1, max = 64))]
     session: Option<String>,
 }
@@ -83,19 +83,19 @@ struct ExecuteCode {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ShellLine {
-    /// Which sandbox, as create_sandbox returned it.
+    /// From create_sandbox.
     sandbox_id: String,
     /// A line for the shell.
     #[schemars(length(min = 1))]
     command: String,
-    /// How long it may run, in milliseconds; if left out, 60000, and an hour for a job.
+    /// Deadline in milliseconds; default 60000, an hour for a job.
     #[schemars(range(min = 1, max = 3_600_000))]
     timeout_ms: Option<u64>,
-    /// Environment variables, beside the sandbox's own.
+    /// Environment variables beside the sandbox's.
     env: Option<BTreeMap<String, String>>,
-    /// The folder to run in; /work if left out.
+    /// Folder to run in; default /work.
     cwd: Option<String>,
-    /// What it reads from standard input; nothing if left out.
+    /// Standard input; default none.
     stdin: Option<String>,
 }
 
@@ -150,8 +150,8 @@ async fn execute_code(mut call: Call, arguments: ExecuteCode) -> Result<Given<Co
         Snippets::One(code) => {
             let whole =
                 run_snippet(&mut call, &sandbox_id, runtime, snippet(&request, language, code, session)).await?;
-            let told = whole.told();
-            return Ok(Given::told(CodeResult { whole, snippets: None }, told));
+            let (told, images) = (whole.told(), whole.images.clone());
+            return Ok(Given::told(CodeResult { whole, snippets: None }, told).with_images(images));
         }
         Snippets::Many(snippets) if (1..=MOST_SNIPPETS).contains(&snippets.len()) => snippets,
         Snippets::Many(snippets) => {
@@ -174,8 +174,8 @@ async fn execute_code(mut call: Call, arguments: ExecuteCode) -> Result<Given<Co
         }
     }
     let joined = CodeResult::joined(results);
-    let told = joined.whole.told();
-    Ok(Given::told(joined, told))
+    let (told, images) = (joined.whole.told(), joined.whole.images.clone());
+    Ok(Given::told(joined, told).with_images(images))
 }
 
 fn language_of(text: &str) -> Result<Language, ToolError> {
@@ -232,8 +232,12 @@ async fn run_snippet(
 /// Runs it to its end, and tells its progress.
 async fn run(call: &mut Call, id: &str, request: ExecRequest) -> Result<RunResult, ToolError> {
     let sandbox = call.sandbox(id)?;
+    let session = match &request.command {
+        Command::Code(Code { language: Language::Python, session, .. }) => session.clone(),
+        _ => None,
+    };
     let mut running = sandbox.stream(request).await?;
-    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let mut written = Written::default();
     loop {
         let due = call.progress.due();
         let event = tokio::select! {
@@ -244,12 +248,28 @@ async fn run(call: &mut Call, id: &str, request: ExecRequest) -> Result<RunResul
                 continue;
             }
         };
-        let (stream, bytes) = match event {
-            ExecEvent::Stdout(bytes) => (&mut stdout, bytes),
-            ExecEvent::Stderr(bytes) => (&mut stderr, bytes),
-            ExecEvent::Ended(end) => return Ok(RunResult::ended(&end, &stdout, &stderr)),
-        };
-        call.progress.wrote(&bytes);
-        stream.extend_from_slice(&bytes);
+        match event {
+            ExecEvent::Stdout(bytes) => {
+                call.progress.wrote(&bytes);
+                written.stdout.push(&bytes);
+            }
+            ExecEvent::Stderr(bytes) => {
+                call.progress.wrote(&bytes);
+                written.stderr.push(&bytes);
+            }
+            ExecEvent::Omitted(Stream::Stdout, bytes) => written.stdout.omit(bytes),
+            ExecEvent::Omitted(Stream::Stderr, bytes) => written.stderr.omit(bytes),
+            ExecEvent::SessionLost => written.session_lost = true,
+            ExecEvent::Ended(end) => {
+                let mut result = RunResult::collected(&end, &written);
+                result.hints = running.hints().iter().map(HintView::new).collect();
+                // Nobody else runs anything in the session before `running` is dropped.
+                if let Some(session) = session {
+                    let shown = Shown::take(&sandbox, &session).await;
+                    (result.shown, result.images) = (shown.forms, shown.images);
+                }
+                return Ok(result);
+            }
+        }
     }
 }

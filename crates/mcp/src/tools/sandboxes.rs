@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hearth_core::ByteSize;
-use hearth_sandbox::{NetworkPolicy, SandboxConfig, SandboxConfigBuilder};
+use hearth_sandbox::{NetworkPolicy, SandboxConfig, SandboxConfigBuilder, SandboxUpdate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,29 +17,36 @@ pub(super) fn entries() -> Vec<Entry> {
         Entry::new(
             "create_sandbox",
             "Create a sandbox",
-            "Makes a sandbox: an isolated Linux environment with its own files and processes, and no network unless asked \
-             for. Returns its sandbox_id, which the other tools need. It is ready at once.",
+            "Makes an isolated Linux environment, ready at once, without network unless asked for. Returns the sandbox_id \
+             that the other tools need.",
             Effect::Adds,
             create_sandbox,
         ),
         Entry::new(
+            "update_sandbox",
+            "Change a sandbox",
+            "Changes how long a sandbox lives and which hosts it may reach; what is left out stays as it is.",
+            Effect::Sets,
+            update_sandbox,
+        ),
+        Entry::new(
             "destroy_sandbox",
             "Destroy a sandbox",
-            "Destroys a sandbox with its processes and files. What runs in it ends at once.",
+            "Destroys a sandbox with its processes and files.",
             Effect::Removes,
             destroy_sandbox,
         ),
         Entry::new(
             "list_sandboxes",
             "List sandboxes",
-            "Lists the sandboxes of this session, the oldest first.",
+            "Lists your sandboxes, the oldest first.",
             Effect::Reads,
             list_sandboxes,
         ),
         Entry::new(
             "get_sandbox",
             "Look at a sandbox",
-            "Shows one sandbox: its limits, its state, when it was made and when it will be destroyed.",
+            "Shows a sandbox's state, limits and times.",
             Effect::Reads,
             get_sandbox,
         ),
@@ -49,38 +56,51 @@ pub(super) fn entries() -> Vec<Entry> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Network {
-    /// None at all, or what `allowed_hosts` lists.
     None,
-    /// The host's, where the operator allows it.
     Full,
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CreateSandbox {
-    /// Memory in MiB; 512 if left out.
+    /// Default 512.
     #[schemars(range(min = 32, max = 8192))]
     memory_mib: Option<u64>,
-    /// Disk in MiB, for files; 2048 if left out.
+    /// Default 2048.
     #[schemars(range(min = 16, max = 20480))]
     disk_mib: Option<u64>,
-    /// CPUs; 1 if left out.
+    /// Default 1.
     #[schemars(range(min = 1, max = 16))]
     vcpu_count: Option<u16>,
-    /// What its file system is made of, if the operator offers more than one; the host's programs if left out.
+    /// Its file system, where the operator offers several; default the host's programs.
     image: Option<String>,
-    /// Environment variables of everything that runs in it.
+    /// Environment variables.
     env: Option<BTreeMap<String, String>>,
-    /// "full" for the host's network, where the operator allows it; none if left out.
+    /// "full": the host's, where the operator allows it; default none.
     network: Option<Network>,
-    /// Hosts that it may connect to over HTTP and HTTPS, such as pypi.org or *.npmjs.org; * is any host.
+    /// Hosts that it may reach over HTTP(S), such as pypi.org, files.pythonhosted.org (pip), registry.npmjs.org (npm); * for any.
     allowed_hosts: Option<Vec<String>>,
-    /// Destroyed when unused for so many milliseconds; 600000 if left out.
+    /// Destroyed when unused so long; default 600000.
     #[schemars(range(min = 1000))]
     idle_timeout_ms: Option<u64>,
-    /// Destroyed after so many milliseconds in any case; 86400000 if left out.
+    /// Destroyed after this in any case; default 86400000.
     #[schemars(range(min = 1000))]
     ttl_ms: Option<u64>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct UpdateSandbox {
+    /// From create_sandbox.
+    sandbox_id: String,
+    /// Destroyed after this, from now on.
+    #[schemars(range(min = 1000))]
+    ttl_ms: Option<u64>,
+    /// Destroyed when unused so long.
+    #[schemars(range(min = 1000))]
+    idle_timeout_ms: Option<u64>,
+    /// All hosts that it may reach from now on; [] for none.
+    allowed_hosts: Option<Vec<String>>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -90,7 +110,7 @@ struct Nothing {}
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OneSandbox {
-    /// Which sandbox, as create_sandbox returned it.
+    /// From create_sandbox.
     sandbox_id: String,
 }
 
@@ -159,6 +179,21 @@ fn config(defaults: SandboxConfigBuilder, arguments: CreateSandbox) -> Result<Sa
         builder = builder.ttl(Duration::from_millis(time));
     }
     Ok(builder.build()?)
+}
+
+async fn update_sandbox(call: Call, arguments: UpdateSandbox) -> Result<Given<SandboxView>, ToolError> {
+    let UpdateSandbox { sandbox_id, ttl_ms, idle_timeout_ms, allowed_hosts } = arguments;
+    let named = |error| ToolError::from(error).renamed(NAMES);
+    let network = match allowed_hosts {
+        Some(hosts) if hosts.is_empty() => Some(NetworkPolicy::None),
+        Some(hosts) => Some(NetworkPolicy::allow_list(hosts).map_err(named)?),
+        None => None,
+    };
+    let (ttl, idle_timeout) = (ttl_ms.map(Duration::from_millis), idle_timeout_ms.map(Duration::from_millis));
+    let update = SandboxUpdate { ttl, idle_timeout, network };
+    let (sandboxes, caller) = (call.session.sandboxes(), call.session.caller());
+    let info = sandboxes.update(&caller, sandbox_id.parse()?, update).await.map_err(named)?;
+    Ok(SandboxView::new(&info).into())
 }
 
 async fn destroy_sandbox(call: Call, arguments: OneSandbox) -> Result<Given<Destroyed>, ToolError> {

@@ -36,7 +36,7 @@ pub async fn first_output(sandbox: &Sandbox, request: ExecRequest) -> Duration {
     loop {
         match stream.next().await.expect("it runs") {
             ExecEvent::Stdout(_) => first = first.or_else(|| Some(start.elapsed())),
-            ExecEvent::Stderr(_) => {}
+            ExecEvent::Stderr(_) | ExecEvent::Omitted(..) | ExecEvent::SessionLost => {}
             ExecEvent::Ended(_) => return first.expect("it prints"),
         }
     }

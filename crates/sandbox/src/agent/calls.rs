@@ -202,7 +202,10 @@ impl State {
 
 /// Whether nothing follows this answer.
 pub(super) fn is_last(answer: &Answer) -> bool {
-    !matches!(answer, Answer::Output { .. } | Answer::Taken { .. })
+    !matches!(
+        answer,
+        Answer::Output { .. } | Answer::Taken { .. } | Answer::Omitted { .. } | Answer::SessionLost { .. }
+    )
 }
 
 impl Receive for mpsc::UnboundedSender<Answer> {

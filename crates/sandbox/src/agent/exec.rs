@@ -95,6 +95,8 @@ impl Run {
             return Ok(match answer {
                 Answer::Output { stream: Stream::Stdout, bytes, .. } => ExecEvent::Stdout(bytes.0.into()),
                 Answer::Output { stream: Stream::Stderr, bytes, .. } => ExecEvent::Stderr(bytes.0.into()),
+                Answer::Omitted { stream, bytes, .. } => ExecEvent::Omitted(stream, bytes),
+                Answer::SessionLost { .. } => ExecEvent::SessionLost,
                 Answer::Exit { end, timed_out, truncated, duration, .. } => {
                     ExecEvent::Ended(ended(end, timed_out, truncated, duration))
                 }

@@ -89,6 +89,7 @@ async fn text(run: &mut Run) -> Result<String, SandboxError> {
     loop {
         match run.next().await? {
             ExecEvent::Stdout(bytes) | ExecEvent::Stderr(bytes) => out.extend_from_slice(&bytes),
+            ExecEvent::Omitted(..) | ExecEvent::SessionLost => {}
             ExecEvent::Ended(end) => return Ok(format!("{} {:?}", String::from_utf8_lossy(&out), end.exit_code)),
         }
     }

@@ -46,6 +46,7 @@ impl Watch {
         match event {
             ExecEvent::Stdout(bytes) => self.symptoms.see(0, bytes),
             ExecEvent::Stderr(bytes) => self.symptoms.see(1, bytes),
+            ExecEvent::Omitted(..) | ExecEvent::SessionLost => {}
             ExecEvent::Ended(end) => self.conclude(end),
         }
     }

@@ -99,18 +99,20 @@ async fn descriptors_are_limited() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn output_is_cut_at_its_limit_and_who_floods_is_ended() {
+async fn of_long_output_both_ends_are_kept_and_the_command_goes_on() {
     let pool = pool().await;
     let sandbox = sandbox(&pool).await;
-    for line in ["yes", "yes >&2", "yes & yes >&2"] {
-        let result = sh(&sandbox, line).await;
-        assert!(result.truncated && !result.timed_out, "{line}: {result:?}");
-        assert!(result.stdout.len() <= 1 << 20 && result.stderr.len() <= 1 << 20, "{line}");
-        assert_eq!(result.stdout.len().max(result.stderr.len()), 1 << 20, "{line}");
-        // What is killed needs a moment to be gone.
-        let left = sh(&sandbox, "while cat /proc/[0-9]*/comm 2>/dev/null | grep -q yes; do :; done; echo none").await;
-        assert_eq!(out(&left), "none\n", "{line}");
+    for (to, flood) in [("", "yes | head -c 5000000"), (" >&2", "yes | head -c 5000000")] {
+        let line = format!("{{ echo first; {flood}; echo last; }}{to}; exit 3");
+        let result = sh(&sandbox, &line).await;
+        assert_eq!((result.exit_code, result.truncated, result.timed_out), (Some(3), true, false), "{line}");
+        let written = if to.is_empty() { &result.stdout } else { &result.stderr };
+        assert_eq!(written.len(), 1 << 20, "{line}");
+        assert!(written.starts_with(b"first\ny\n") && written.ends_with(b"y\nlast\n"), "{line}");
     }
+    // One without an end ends at its deadline.
+    let endless = sandbox.exec(for_seconds(1, ExecRequest::shell("yes & yes >&2"))).await.unwrap();
+    assert!(endless.truncated && endless.timed_out, "{endless:?}");
     still_answers(&sandbox).await;
     drop(sandbox);
     pool.shutdown().await;

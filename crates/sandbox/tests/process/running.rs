@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use hearth_sandbox::{Code, Command, ErrorCode, ExecRequest, Language, WriteFile};
+use hearth_sandbox::{Code, Command, ErrorCode, ExecEnd, ExecEvent, ExecRequest, Language, Sandbox, WriteFile};
 
 use crate::{file, out, pool, sandbox, sh};
 
@@ -131,7 +131,7 @@ async fn a_deadline_ends_the_whole_tree_and_the_next_command_gets_its_own_output
             ExecRequest { timeout: Some(Duration::from_secs(1)), ..ExecRequest::shell(format!("echo before; {line}")) };
         let result = sandbox.exec(request).await.unwrap();
         assert!(result.timed_out, "{line}: {result:?}");
-        assert_eq!((out(&result).as_str(), result.signal), ("before\n", Some(9)), "{line}");
+        assert_eq!((out(&result).as_str(), result.signal), ("before\n", Some(2)), "{line}");
         // What is killed needs a moment to be gone; what is not killed would be there until this, too, is at its deadline.
         let next =
             sh(&sandbox, "while cat /proc/[0-9]*/comm 2>/dev/null | grep -q sleep; do :; done; echo after").await;
@@ -237,9 +237,8 @@ async fn a_session_keeps_its_variables_and_another_has_none_of_them() {
     let exits = sandbox.exec(in_session(Language::Python, "one", "import sys; sys.exit(3)")).await.unwrap();
     assert_eq!(exits.exit_code, Some(3));
     assert_eq!(out(&sandbox.exec(in_session(Language::Python, "one", "print(x)")).await.unwrap()), "21\n");
-    let endless = in_session(Language::Python, "one", "while True: pass");
-    let endless = ExecRequest { timeout: Some(Duration::from_secs(1)), ..endless };
-    assert!(sandbox.exec(endless).await.unwrap().timed_out);
+    let kills = "import os; os.kill(os.getpid(), 9)";
+    assert_eq!(sandbox.exec(in_session(Language::Python, "one", kills)).await.unwrap().signal, Some(9));
     let anew = sandbox.exec(in_session(Language::Python, "one", "print(x)")).await.unwrap();
     assert_eq!(anew.exit_code, Some(1), "{anew:?}");
     drop(sandbox);
@@ -300,6 +299,105 @@ async fn no_zombies_are_left_by_those_whose_parents_went_away() {
     // Reaped when they end, which may be a moment after the command has.
     let line = "while grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null | grep -q .; do sleep 0.01; done; echo none";
     assert_eq!(out(&sh(&sandbox, line).await), "none\n");
+    drop(sandbox);
+    pool.shutdown().await;
+}
+
+/// How it ended, what it printed, and whether the session was lost.
+async fn watched(sandbox: &Sandbox, request: ExecRequest) -> (ExecEnd, String, bool) {
+    let mut running = sandbox.stream(request).await.unwrap();
+    let (mut printed, mut lost) = (Vec::new(), false);
+    loop {
+        match running.next().await.unwrap() {
+            ExecEvent::Stdout(bytes) => printed.extend_from_slice(&bytes),
+            ExecEvent::SessionLost => lost = true,
+            ExecEvent::Ended(end) => return (end, String::from_utf8(printed).unwrap(), lost),
+            ExecEvent::Stderr(_) | ExecEvent::Omitted(..) => {}
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deadline_interrupts_a_session_and_its_variables_stay() {
+    let pool = pool().await;
+    let sandbox = sandbox(&pool).await;
+    let programs = [
+        (Language::Python, "x = 42", "while True: pass", "print(x)"),
+        (Language::Python, "x = 42", "import subprocess; subprocess.run(['sleep', '1000'])", "print(x)"),
+        (Language::JavaScript, "const x = 42", "while (true) {}", "console.log(x)"),
+        (Language::JavaScript, "const y = 42", "await new Promise(() => setTimeout(() => {}, 1e9))", "console.log(y)"),
+        (Language::TypeScript, "const z: number = 42", "while (true) {}", "console.log(z)"),
+    ];
+    for (language, set, endless, show) in programs {
+        let set = sandbox.exec(in_session(language, "kept", set)).await.unwrap();
+        assert_eq!(set.exit_code, Some(0), "{language}: {set:?}");
+        let request = ExecRequest { timeout: Some(Duration::from_secs(1)), ..in_session(language, "kept", endless) };
+        let (end, _, lost) = watched(&sandbox, request).await;
+        assert!(end.timed_out && !lost && end.exit_code.is_some_and(|code| code != 0), "{language} {endless}: {end:?}");
+        let (_, shown, _) = watched(&sandbox, in_session(language, "kept", show)).await;
+        assert_eq!(shown, "42\n", "{language} {endless}");
+    }
+    // One that does not let itself be interrupted is killed, and that is said.
+    let stubborn = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass";
+    let request =
+        ExecRequest { timeout: Some(Duration::from_secs(1)), ..in_session(Language::Python, "kept", stubborn) };
+    let (end, _, lost) = watched(&sandbox, request).await;
+    assert!(end.timed_out && lost && end.signal == Some(9), "{end:?}");
+    drop(sandbox);
+    pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_cancelled_run_leaves_in_its_session_is_there_for_the_next() {
+    let pool = pool().await;
+    let sandbox = sandbox(&pool).await;
+    let mut running = sandbox
+        .stream(in_session(Language::Python, "one", "x = 42\nprint('begun', flush=True)\nwhile True: pass"))
+        .await
+        .unwrap();
+    assert_eq!(running.next().await.unwrap(), ExecEvent::Stdout("begun\n".into()));
+    drop(running);
+    // It comes before the end of the one that is being interrupted.
+    let (end, shown, _) = watched(&sandbox, in_session(Language::Python, "one", "print(x)")).await;
+    assert_eq!((end.exit_code, shown.as_str()), (Some(0), "42\n"));
+    drop(sandbox);
+    pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_python_session_shows_values_as_a_notebook_does() {
+    let pool = pool().await;
+    let sandbox = sandbox(&pool).await;
+    let run = |code: &str| watched(&sandbox, in_session(Language::Python, "one", code));
+    for (code, printed) in [
+        ("6 * 7", "42\n"),
+        ("x = [1]\nx", "[1]\n"),
+        ("x;", ""),
+        ("None", ""),
+        ("_", "[1]\n"),
+        ("display(1, 'a')\nx = 2", "1\n'a'\n"),
+        ("def f():\n  return 3\nf()", "3\n"),
+        ("# nothing", ""),
+    ] {
+        let (end, shown, _) = run(code).await;
+        assert_eq!((end.exit_code, shown.as_str()), (Some(0), printed), "{code}");
+    }
+    let rich = "class Table:\n  def __repr__(self): return 'table'\n  def _repr_html_(self): return '<table>'\n  \
+                def _repr_png_(self): return b'png'\nTable()";
+    assert_eq!(run(rich).await.1, "table\n");
+    let names = out(&sh(&sandbox, "cd /tmp/.hearth/shown/one && grep -H . *").await);
+    let names: Vec<&str> = names.lines().map(|line| line.split_once('.').unwrap().1).collect();
+    assert_eq!(names, ["html:<table>", "png:png"]);
+    let figures = "import sys, types\nclass Figure:\n  def savefig(self, to, **_): to.write(b'figure')\n\
+                   shown = {1: Figure(), 2: Figure()}\npyplot = types.ModuleType('matplotlib.pyplot')\n\
+                   pyplot.get_fignums = lambda: list(shown)\npyplot.figure = shown.get\n\
+                   pyplot.close = lambda _: shown.clear()\nsys.modules['matplotlib.pyplot'] = pyplot";
+    sh(&sandbox, "rm -r /tmp/.hearth/shown/one").await;
+    assert_eq!(run(figures).await.0.exit_code, Some(0));
+    assert_eq!(out(&sh(&sandbox, "cat /tmp/.hearth/shown/one/*.png").await), "figurefigure");
+    assert_eq!(run("len(shown)").await.1, "0\n", "figures that were shown are closed");
+    // A fresh program is no notebook.
+    assert_eq!(out(&sandbox.execute(Language::Python, "6 * 7").await.unwrap()), "");
     drop(sandbox);
     pool.shutdown().await;
 }

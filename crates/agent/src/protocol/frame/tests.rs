@@ -77,6 +77,8 @@ fn answers() -> Vec<Answer> {
             truncated: false,
             duration: Duration::ZERO,
         },
+        Answer::Omitted { id, stream: Stream::Stdout, bytes: u64::MAX },
+        Answer::SessionLost { id },
         Answer::Data { id, bytes: Blob(vec![1]), end: true, size: 1 },
         Answer::Entries { id, entries: vec![entry.clone(), entry.clone()], more: true },
         Answer::Found { id, entry },
