@@ -1,6 +1,7 @@
 //! The command line: `eval`, `--version`, and what is said when something is wrong.
 
-use crate::server::{app, run};
+use crate::folder::{Folder, says};
+use crate::server::{Server, app, run};
 
 fn evaluate(code: &str) -> String {
     let ended = run(&["eval", code]);
@@ -93,7 +94,91 @@ fn an_address_in_use_is_named() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let file = app("warm/counter");
-    assert_refused(&["run", file.to_str().unwrap(), "--listen", &address], &["cannot listen on", &address]);
+    let process = format!("(process {}) listens there", std::process::id());
+    let folder = Folder::new("cli-taken");
+    let data = folder.path().to_str().unwrap();
+    let serve = ["serve", "--data", data, "--listen", "127.0.0.1:0", "--admin", &address];
+    let run_one = ["run", file.to_str().unwrap(), "--listen", &address];
+    for (arguments, flag) in [(&run_one[..], "--listen"), (&serve, "--admin")] {
+        let ended = run(arguments);
+        assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
+        let said = ended.stderr.lines().last().unwrap();
+        let expected = format!("hearth: cannot listen on {address}: ");
+        assert!(said.starts_with(&expected) && said.contains(&process), "{said}");
+        assert!(said.ends_with(&format!("choose another address with {flag}")), "{said}");
+    }
+}
+
+#[test]
+fn addresses_are_understood_or_the_error_says_how() {
+    for address in ["8080", "localhost:8080", "[::1]:8080"] {
+        let ended = run(&["serve", "--check", "--listen", address, "--admin", address]);
+        assert!(ended.status.success(), "{address}: {}", ended.stderr);
+    }
+    for (address, part) in [(":8080", "0.0.0.0:8080"), ("::1:8080", "write [::1]:8080"), ("127.0.0.1", "no port")] {
+        for flag in ["--listen", "--admin", "--mcp"] {
+            assert_refused(&["serve", "--check", flag, address], &[flag, part]);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_said_twice() {
+    for arguments in [&["serve", "--data", "/proc/nothing", "--admin", "off"][..], &["init", "/tmp/Bad Name!"]] {
+        let ended = run(arguments);
+        assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
+        let said = ended.stderr.lines().last().unwrap();
+        let parts: Vec<&str> = said.split(": ").collect();
+        let distinct: std::collections::HashSet<&&str> = parts.iter().collect();
+        assert_eq!(parts.len(), distinct.len(), "{said}");
+    }
+}
+
+#[test]
+fn commands_of_other_tools_are_understood_or_the_error_says_how() {
+    assert_eq!(run(&["version"]).stdout, run(&["--version"]).stdout);
+    for (command, part) in [("login", "HEARTH_ADMIN_TOKEN"), ("start", "hearth serve DIR"), ("new", "hearth init")] {
+        assert_refused(&[command], &[&format!("there is no command `{command}`"), part]);
+        assert_eq!(run(&[command]).status.code(), Some(2));
+    }
+    // They ask a server, which is not there.
+    for command in ["status", "ls", "ps"] {
+        assert_eq!(run(&[command, "--admin", "127.0.0.1:1"]).status.code(), Some(3), "{command}");
+    }
+}
+
+#[test]
+fn flags_stand_under_what_they_are_about() {
+    let help = run(&["serve", "--help"]).stdout;
+    let section = |heading: &str| {
+        let (_, rest) = help.split_once(&format!("\n{heading}:\n")).unwrap_or_else(|| panic!("no {heading} in {help}"));
+        rest.lines().take_while(|line| line.is_empty() || line.starts_with(' ')).collect::<Vec<_>>().join("\n")
+    };
+    let (general, sandboxes) = (section("Options"), section("Sandboxes"));
+    assert!(general.contains("--data") && general.contains("--domain"), "{general}");
+    assert!(sandboxes.contains("--pool-min-size") && !sandboxes.contains("--data"), "{sandboxes}");
+    assert!(!sandboxes.contains("--threads") && !sandboxes.contains("--cpu "), "{sandboxes}");
+}
+
+#[test]
+fn a_folder_that_is_an_app_is_told_from_a_folder_of_apps() {
+    let folder = Folder::with("cli-places", &[("shop/index.js", &says("from the folder")), ("none/.keep", "")]);
+    let (shop, none) = (folder.of("shop"), folder.of("none"));
+    let shop = shop.to_str().unwrap();
+    let ended = run(&["serve", shop, "--admin", "off"]);
+    assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
+    assert!(ended.stderr.contains("(index.js is in it)"), "{}", ended.stderr);
+    assert!(ended.stderr.contains(&format!("hearth dev {shop}")), "{}", ended.stderr);
+    let server = Server::start(&["serve", none.to_str().unwrap()], &[]);
+    assert!(server.log().contains("holds no app yet"), "{}", server.log());
+    let server = Server::start(&["serve"], &[]);
+    assert!(server.log().contains("No folder of apps was named"), "{}", server.log());
+    // One app can be named by its folder.
+    let mut server = Server::start(&["run", shop], &[]);
+    server.expect("/", "from the folder");
+    server.interrupt();
+    let (status, log) = server.wait();
+    assert!(status.success() && log.contains("served=1") && !log.contains("Summary {"), "{log}");
 }
 
 #[test]

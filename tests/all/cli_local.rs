@@ -37,6 +37,11 @@ fn an_app_is_begun_checked_and_not_overwritten() {
     assert!(run(&["init", app, "--template", "nothing"]).stderr.contains("routes"));
     let server = folder.serve(&[]);
     server.expect("/mine/hello/world", "Hello, world!\n");
+    // Where one is already, with what stands in the way of nothing.
+    folder.write("here/.git/HEAD", "");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_hearth"));
+    let made = command.args(["init", "."]).current_dir(folder.of("here")).output().unwrap();
+    assert!(made.status.success() && folder.of("here/index.ts").exists(), "{made:?}");
 }
 
 #[test]
@@ -69,6 +74,7 @@ fn an_app_is_developed_at_the_root() {
     let folder = Folder::with("cli-dev", &[("mine/index.js", &says("one")), ("beside/index.js", &says("beside"))]);
     let (mut dev, address) = develop("cli-dev", &folder.of("mine"));
     assert_eq!(get(&address, "localhost", "/"), (200, "one".to_owned()));
+    assert_eq!(get(&address, &address, "/"), (200, "one".to_owned()));
     assert_eq!(get(&address, "h", "/mine/"), (200, "one".to_owned()));
     assert_eq!(get(&address, "h", "/beside/").0, 404);
     dev.wait_log("GET /mine/ 200 ");

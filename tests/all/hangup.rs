@@ -26,8 +26,19 @@ impl Session {
         unlockpt(&terminal).unwrap();
         let name = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
         let log = folder.of("log");
-        let child = Command::new("setsid")
-            .args(["--ctty", "sh", "-c", shell, "sh", env!("CARGO_BIN_EXE_hearth"), "serve"])
+        // A signal that is ignored stays so in all that is started, and a shell cannot take that back: `nohup make test`.
+        let child = Command::new("env")
+            .args([
+                "--default-signal=HUP",
+                "setsid",
+                "--ctty",
+                "sh",
+                "-c",
+                shell,
+                "sh",
+                env!("CARGO_BIN_EXE_hearth"),
+                "serve",
+            ])
             .arg(folder.of("apps"))
             .args(["--listen", "127.0.0.1:0", "--admin", "off", "--data"])
             .arg(folder.of("data"))
@@ -35,7 +46,7 @@ impl Session {
             .stdout(Stdio::null())
             .stderr(std::fs::File::create(&log).unwrap())
             .spawn()
-            .expect("this test needs setsid");
+            .expect("this test needs env and setsid");
         let this = Self { child, terminal: Some(terminal), log };
         this.wait_log("Listening on");
         this

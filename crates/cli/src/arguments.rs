@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use hearth_config::parse_listen;
 use hearth_core::units::parse_duration;
 
 use crate::check::CheckOptions;
@@ -61,31 +62,34 @@ pub enum Command {
     Mcp(McpOptions),
     /// Print what a shell needs to complete commands.
     Completions(CompletionsOptions),
+    /// Print the version, as --version does.
+    #[command(hide = true)]
+    Version,
     #[command(flatten)]
     Remote(RemoteCommand),
 }
 
 #[derive(Debug, Args)]
 pub struct RunOptions {
-    /// The app's entry: a .ts, .tsx, .js or .mjs file. Its folder is the nearest one above it with a manifest.yaml or
+    /// The app's folder or its entry: a .ts, .tsx, .js or .mjs file. Its folder is the nearest one above it with a manifest.yaml or
     /// package.json, else the file's own; nothing outside of it is ever read.
     pub file: PathBuf,
     /// A variable of the app's env; can be given several times.
     #[arg(long, value_name = "KEY=VALUE", value_parser = variable)]
     pub env: Vec<(String, String)>,
     #[command(flatten)]
-    pub app: AppDefaults,
+    pub server: ServerOptions,
     #[command(flatten)]
     pub pool: PoolDefaults,
     #[command(flatten)]
-    pub server: ServerOptions,
+    pub app: AppDefaults,
 }
 
 /// The HTTP front.
 #[derive(Debug, Args)]
 pub struct ServerOptions {
     /// Where to listen.
-    #[arg(long, env = "HEARTH_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS:PORT")]
+    #[arg(long, env = "HEARTH_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS:PORT", value_parser = parse_listen)]
     pub listen: SocketAddr,
     /// Longest time for a request's head to arrive.
     #[arg(long, default_value = "10s", value_name = "TIME", value_parser = parse_duration)]

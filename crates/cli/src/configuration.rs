@@ -15,6 +15,7 @@ use crate::log;
 use crate::otel;
 use crate::serve_options::{AccessLogFormat, ServeOptions};
 use crate::settings::{PoolSettings, fill_in_borrowed, override_with};
+use crate::terminal::chain;
 
 pub const FILE: &str = "hearth.yaml";
 
@@ -45,7 +46,7 @@ impl ConfigurationSource for Reader {
             let plan = plan(&self.options, &operator, self.listening.clone(), certificates);
             anyhow::Ok(Configuration { operator, plan, text })
         };
-        read().map_err(|error| ConfigurationError(format!("{error:#}")))
+        read().map_err(|error| ConfigurationError(chain(&error)))
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod borrowed;
+mod bind;
 mod check;
 mod completions;
 mod configuration;
@@ -10,6 +11,7 @@ mod dev;
 mod doctor;
 mod eval;
 mod hangup;
+mod hints;
 mod init;
 mod log;
 mod manifest;
@@ -39,10 +41,19 @@ use crate::arguments::{Arguments, Command};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// What clap ends with, too.
+const USAGE: u8 = 2;
+
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => error.exit(),
+        Err(error) => {
+            if let Some(hint) = hints::hint(&error) {
+                eprintln!("hearth: {hint}");
+                return ExitCode::from(USAGE);
+            }
+            error.exit()
+        }
     };
     if let Command::Run(_) | Command::Serve(_) | Command::Cell | Command::Mcp(_) = arguments.command {
         raise_file_limit();
@@ -74,12 +85,16 @@ fn main() -> ExitCode {
         Command::Doctor(options) => return doctor::doctor(&options),
         Command::Mcp(options) => mcp::mcp(options),
         Command::Completions(options) => completions::completions(&options),
+        Command::Version => {
+            println!("hearth {}", version());
+            Ok(())
+        }
         Command::Remote(command) => return remote::run(command),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("hearth: {error:#}");
+            eprintln!("hearth: {}", terminal::chain(&error));
             ExitCode::FAILURE
         }
     }

@@ -13,6 +13,7 @@ use hearth_mcp::{FrontConfig, McpListener, Served, serve_stdio};
 use hearth_sandbox::{Pooling, Sandboxes};
 use hearth_store::AdminToken;
 
+use crate::bind::BindError;
 use crate::hangup::Terminal;
 use crate::mcp_options::{McpFrontOptions, McpOptions};
 use crate::{configuration, log, sandboxes, signals, threads};
@@ -91,7 +92,7 @@ fn listen(address: SocketAddr, options: &McpOptions, data: &Path) -> anyhow::Res
         true => FrontConfig { served: Served::Conformance, ..FrontConfig::default() },
         false => front(&options.front, data)?,
     };
-    let listener = TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))?;
+    let listener = TcpListener::bind(address).map_err(|error| BindError::new(address, "--http", error))?;
     Ok((listener, front))
 }
 

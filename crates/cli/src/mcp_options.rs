@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgGroup, Args};
+use hearth_config::parse_listen;
 use hearth_core::units::parse_duration;
 
 use crate::sandboxes::SandboxOptions;
@@ -16,7 +17,7 @@ pub struct McpOptions {
     #[arg(long)]
     pub stdio: bool,
     /// Serve any number of clients over HTTP, at /mcp.
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_listen)]
     pub http: Option<SocketAddr>,
     /// Serve what the protocol's conformance suite expects instead of sandboxes.
     #[arg(long, hide = true, requires = "http")]

@@ -1,28 +1,29 @@
 //! `hearth run FILE`: one app, warm, on HTTP, all in one process.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
-use hearth_apps::{AppModules, app_folder};
+use anyhow::{Context, bail};
+use hearth_apps::{AppModules, ENTRIES, app_folder};
 use hearth_cell::{AppHost, Cell, Commons, keep_breadcrumbs};
 use hearth_config::{OperatorConfig, Settings};
 use hearth_core::ADMIN_COOKIE;
-use hearth_gateway::{Config, Errors, Listener, Server};
+use hearth_gateway::{Config, Errors, Listener, Server, Summary};
 use hearth_runtime::{App, Platform, Stuck, Threads};
 use tokio::net::TcpListener;
 
 use crate::arguments::{RunOptions, ServerOptions};
+use crate::bind::BindError;
 use crate::hangup::Terminal;
 use crate::settings::PoolSettings;
-use crate::{log, one_app, signals};
+use crate::{log, manifest, one_app, signals};
 
 pub fn run(options: RunOptions) -> anyhow::Result<()> {
     log::init(log::DEFAULT);
     let RunOptions { file, env, app: flags, pool, server } = options;
-    let file = file.canonicalize().with_context(|| format!("cannot open {}", file.display()))?;
-    let folder = app_folder(&file);
+    let path = file.canonicalize().with_context(|| format!("cannot open {}", file.display()))?;
+    let (folder, file) = if path.is_dir() { (path.clone(), entry(&path)?) } else { (app_folder(&path), path) };
     let settings = one_app::settings(Some(&folder), &flags, &env)?;
     let pool = PoolSettings::new(&pool, &OperatorConfig::default());
     let app = load(&folder, &file, &settings)?;
@@ -34,7 +35,7 @@ pub fn run(options: RunOptions) -> anyhow::Result<()> {
     let threads = Threads::start(pool.terms.threads).context("cannot start the threads")?;
     threads.block_on(async {
         let address = server.listen;
-        let listener = TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
+        let listener = TcpListener::bind(address).await.map_err(|error| BindError::new(address, "--listen", error))?;
         let cell = Cell::start(platform, &hearth_snapshot::snapshot(), threads.lane(), pool.cell());
         cell.log_configuration(pool.initial_heap);
         watch_for_stuck_turns(&cell);
@@ -44,6 +45,23 @@ pub fn run(options: RunOptions) -> anyhow::Result<()> {
     // Whatever still runs has had its time.
     threads.shut_down(Duration::from_secs(1));
     Ok(())
+}
+
+/// The file to run of a folder: the entry that its manifest names, or the one that it has.
+fn entry(path: &Path) -> anyhow::Result<PathBuf> {
+    let folder = path.display();
+    let said = manifest::read(path)?.entrypoint;
+    let mut found = ENTRIES.iter().map(PathBuf::from).filter(|entry| path.join(entry).is_file());
+    let Some(entry) = said.or_else(|| found.next()) else {
+        bail!(
+            "{folder} is a folder without an index.ts or index.js: name the app's file; `hearth serve {folder}` serves a \
+             folder of apps"
+        );
+    };
+    if entry.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("html")) {
+        bail!("{folder} is a page without a worker: `hearth dev {folder}` serves it");
+    }
+    Ok(path.join(entry))
 }
 
 fn load(folder: &Path, file: &Path, settings: &Settings) -> anyhow::Result<Arc<App>> {
@@ -88,7 +106,8 @@ async fn answer(listener: TcpListener, config: Config, cell: Cell, host: AppHost
     if tokio::time::timeout(patience, cell.close()).await.is_err() {
         tracing::warn!("Workers outlived the drain");
     }
-    tracing::info!(?summary, "Stopped");
+    let Summary { served, aborted, rejected, .. } = summary;
+    tracing::info!(served, aborted, rejected, "Stopped");
     Ok(())
 }
 

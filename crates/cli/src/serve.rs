@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use hearth_apps::discovery::discover;
+use hearth_apps::{ENTRIES, MANIFESTS};
 use hearth_config::{Admin, LogFormat, OperatorConfig};
 use hearth_control::sandboxes::{McpPlan, SandboxPlan};
 use hearth_control::{AdminConfig, CHECKED, Configuration, Ended, Journal, ServeConfig, Successor};
@@ -50,6 +52,9 @@ fn serve_with(options: ServeOptions, written: Written, journal: Journal, heritag
     let roots = folders(&options)?;
     let data = options.data.clone().or(operator.data.clone()).unwrap_or_else(|| DATA.into());
     let certificates = configuration::certificates(&options, &operator)?;
+    if roots.is_empty() && !options.check {
+        tracing::info!("No folder of apps was named: apps come by `hearth deploy`; `hearth serve DIR` serves a folder");
+    }
     if options.check {
         hearth_control::check_certificates(&certificates)?;
         println!("{CHECKED}");
@@ -152,9 +157,30 @@ fn folders(options: &ServeOptions) -> anyhow::Result<Vec<PathBuf>> {
                 folder.display()
             );
         }
+        look_for_apps(&root, folder)?;
         roots.push(root);
     }
     Ok(roots)
+}
+
+/// A folder without an app in it is served, since apps can be added; one that is an app itself was named by mistake.
+fn look_for_apps(root: &Path, said: &Path) -> anyhow::Result<()> {
+    let discovered = discover(std::slice::from_ref(&root.to_owned()));
+    if !discovered.found.is_empty() || !discovered.problems.is_empty() {
+        return Ok(());
+    }
+    let said = said.display();
+    let mut marks = MANIFESTS.iter().chain(&ENTRIES);
+    if let Some(mark) = marks.find(|mark| root.join(mark).is_file()) {
+        bail!(
+            "{said} is an app itself ({mark} is in it), and `hearth serve` takes the folder that apps are in: name that one, \
+             or use `hearth dev {said}` or `hearth run {said}`"
+        );
+    }
+    tracing::warn!(
+        "{said} holds no app yet: an app is a folder in it with an index.ts, index.js or index.html; `hearth init` makes one"
+    );
+    Ok(())
 }
 
 /// All that is listened on, open, and what each is.
@@ -222,7 +248,7 @@ fn sandboxes(
         None => None,
         Some(address) => {
             let front = crate::mcp::front(&options.mcp_front, data)?;
-            let opened = doors.open(Kind::Mcp, &[address]).context("for MCP")?;
+            let opened = doors.open(Kind::Mcp, &[address])?;
             opened.into_iter().next().map(|(listener, _)| McpPlan { listener, front })
         }
     };

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use hearth_cell::Execution;
+use hearth_config::parse_listen;
 use hearth_core::ByteSize;
 use hearth_core::units::parse_duration;
 use hearth_egress::EgressPolicy;
@@ -23,10 +24,10 @@ pub struct ServeOptions {
     #[arg(long = "apps", env = "HEARTH_APPS", value_name = "DIR", value_delimiter = ',')]
     pub apps: Vec<PathBuf>,
     /// Where to listen; can be given several times [default: 127.0.0.1:8080].
-    #[arg(long, env = "HEARTH_LISTEN", value_name = "ADDRESS:PORT", value_delimiter = ',')]
+    #[arg(long, env = "HEARTH_LISTEN", value_name = "ADDRESS:PORT", value_delimiter = ',', value_parser = parse_listen)]
     pub listen: Vec<SocketAddr>,
     /// Where to listen with TLS; needs --cert and --key, or `tls` in hearth.yaml.
-    #[arg(long, env = "HEARTH_LISTEN_TLS", value_name = "ADDRESS:PORT", value_delimiter = ',')]
+    #[arg(long, env = "HEARTH_LISTEN_TLS", value_name = "ADDRESS:PORT", value_delimiter = ',', value_parser = parse_listen)]
     pub listen_tls: Vec<SocketAddr>,
     /// A certificate (PEM, with its chain); can be given several times, each with its --key.
     #[arg(long, value_name = "FILE", requires = "key")]
@@ -41,12 +42,8 @@ pub struct ServeOptions {
     #[arg(long, env = "HEARTH_ADMIN_TOKEN", hide_env_values = true, value_name = "TOKEN")]
     pub admin_token: Option<String>,
     /// Where agents reach sandboxes over MCP, at /mcp [default: nowhere].
-    #[arg(long, env = "HEARTH_MCP", value_name = "ADDRESS:PORT")]
+    #[arg(long, env = "HEARTH_MCP", value_name = "ADDRESS:PORT", value_parser = parse_listen)]
     pub mcp: Option<SocketAddr>,
-    #[command(flatten)]
-    pub mcp_front: McpFrontOptions,
-    #[command(flatten)]
-    pub sandboxes: SandboxOptions,
     /// Where state is kept [default: .hearth].
     #[arg(long, env = "HEARTH_DATA", value_name = "DIR")]
     pub data: Option<PathBuf>,
@@ -84,10 +81,16 @@ pub struct ServeOptions {
     pub pool: PoolDefaults,
     #[command(flatten)]
     pub app: AppDefaults,
+    // Headings of `--help` hold for all that follows: these are last.
+    #[command(flatten)]
+    pub mcp_front: McpFrontOptions,
+    #[command(flatten)]
+    pub sandboxes: SandboxOptions,
 }
 
 /// How workers are kept warm.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Warm workers")]
 pub struct PoolDefaults {
     /// Threads that run JavaScript and serve connections [default: the number of cores].
     #[arg(long, env = "HEARTH_THREADS", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -124,6 +127,7 @@ pub struct PoolDefaults {
 
 /// What apps get that say nothing else in their manifest: `defaults` of hearth.yaml.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Apps, where their manifest says nothing else")]
 pub struct AppDefaults {
     /// How apps run: auto, pooled, pinned, oneshot (a new isolate for each request) or shared (a new context for each).
     #[arg(long, env = "HEARTH_EXECUTION", value_name = "MODE")]
@@ -188,10 +192,7 @@ impl std::str::FromStr for AdminAt {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "off" => Ok(Self::Off),
-            _ => match text.parse() {
-                Ok(address) => Ok(Self::Address(address)),
-                Err(_) => Err(format!("{text:?} is neither ADDRESS:PORT, such as 127.0.0.1:9090, nor off")),
-            },
+            _ => parse_listen(text).map(Self::Address).map_err(|error| format!("{error}; `off` for none")),
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::dotenv::DotenvError;
 use crate::fields::Fault;
 use crate::host::HostError;
 use crate::inside::PathError;
+use crate::listen::ListenError;
 use crate::name::NameError;
 use crate::otel::{EndpointError, RatioError};
 use crate::public_routes::RouteError;
@@ -93,8 +94,8 @@ pub enum Problem {
     Zero,
     #[error("ttl ({ttl:?}) is shorter than timeout ({}): a worker must outlive its requests; raise ttl or lower timeout", time(.timeout))]
     TtlBelowTimeout { ttl: Duration, timeout: Duration },
-    #[error("{0:?} is not an address to listen on: write ADDRESS:PORT, such as 127.0.0.1:8080 or [::]:8080")]
-    Listen(String),
+    #[error(transparent)]
+    Listen(ListenError),
     #[error("{key} is missing beside it")]
     Missing { key: &'static str },
     #[error("it is empty")]

@@ -1,4 +1,4 @@
-//! Host names that an app answers to: `shop.example.com`, or `*.example.com` for all below it, but not itself.
+//! Hosts that an app answers to: `shop.example.com`, `*.example.com` for all below it, but not itself, or an IPv4 address.
 //! Invariant: in lower case, without the final dot, without a port.
 
 use std::fmt;
@@ -37,9 +37,11 @@ pub enum HostReason {
     Star,
     #[error("a domain has no *: names of apps stand before it anyway")]
     Domain,
+    #[error("names of apps stand before a domain, and cannot stand before an address")]
+    AddressDomain,
     #[error("write it in its ASCII form, such as xn--bcher-kva.example")]
     NotAscii,
-    #[error("it is an address; write a name")]
+    #[error("it is neither a name nor an IPv4 address")]
     Address,
     #[error(
         "labels have 1 to 63 letters, digits and hyphens, with no hyphen at either end, and all together at most 253"
@@ -67,6 +69,10 @@ impl HostPattern {
     /// Without the `*.`, where there is one.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    pub fn is_address(&self) -> bool {
+        self.name.parse::<std::net::Ipv4Addr>().is_ok()
     }
 
     pub fn is_wildcard(&self) -> bool {
@@ -114,7 +120,8 @@ fn parse(text: &str) -> Result<HostPattern, HostReason> {
     }
     // No name ends in a number: clients take it for an address.
     if name.rsplit('.').next().is_some_and(|last| last.bytes().all(|b| b.is_ascii_digit())) {
-        return Err(HostReason::Address);
+        let is_whole = scope == Scope::Itself && name.parse::<std::net::Ipv4Addr>().is_ok();
+        return if is_whole { Ok(HostPattern { name: name.to_owned(), scope }) } else { Err(HostReason::Address) };
     }
     Ok(HostPattern { name: name.to_ascii_lowercase(), scope })
 }
@@ -150,6 +157,7 @@ mod tests {
             ("*.example.com", "*.example.com"),
             ("localhost", "localhost"),
             ("a_b.x-y.example", "a_b.x-y.example"),
+            ("127.0.0.1", "127.0.0.1"),
         ] {
             assert_eq!(text.parse::<HostPattern>().unwrap().to_string(), shown);
         }
@@ -162,7 +170,9 @@ mod tests {
             ("a.*.com", HostReason::Star),
             ("*a.com", HostReason::Star),
             ("bücher.example", HostReason::NotAscii),
-            ("127.0.0.1", HostReason::Address),
+            ("127.1", HostReason::Address),
+            ("*.127.0.0.1", HostReason::Address),
+            ("1.2.3.4.5", HostReason::Address),
             ("[::1]", HostReason::Address),
             ("", HostReason::Labels),
             ("*.", HostReason::Labels),

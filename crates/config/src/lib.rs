@@ -9,7 +9,7 @@
 //! | what does an app get in the end? | `settings.rs`, `resolve.rs` (whose word counts), `ceilings.rs` |
 //! | what is wrong, and where? | `error.rs`, `notice.rs` (what is only worth a warning), `nearest.rs` |
 //! | how is a file read? | `yaml.rs` (text to nodes), `fields.rs` (nodes by key), `value.rs` (nodes to values) |
-//! | what is one value? | `cron.rs`, `otel.rs`, `public_routes.rs`, `rate.rs`, `host.rs`, `inside.rs`, `name.rs` |
+//! | what is one value? | `cron.rs`, `otel.rs`, `public_routes.rs`, `rate.rs`, `host.rs`, `inside.rs`, `listen.rs`, `name.rs` |
 //! | what is in an app's environment? | `dotenv.rs`, `filter.rs` |
 //!
 //! Invariants that hold across files:
@@ -28,6 +28,7 @@ mod filter;
 mod host;
 mod identity;
 mod inside;
+mod listen;
 mod manifest;
 mod name;
 mod nearest;
@@ -52,6 +53,7 @@ pub use filter::{is_sensitive, remove_sensitive};
 pub use host::{HostError, HostPattern, HostReason};
 pub use identity::{PackageIdentity, package_identity};
 pub use inside::PathError;
+pub use listen::{ListenError, parse_listen};
 pub use manifest::{Bound, Manifest, Source};
 pub use name::NameError;
 pub use notice::{Notice, Warning};

@@ -14,6 +14,7 @@ use crate::ceilings::Ceilings;
 use crate::error::{ConfigErrors, Problem};
 use crate::fields::{Fault, Fields, Read, read_file};
 use crate::host::{HostError, HostPattern, HostReason};
+use crate::listen::parse_listen;
 use crate::manifest::{Manifest, Part, host};
 use crate::name;
 use crate::otel::Otel;
@@ -198,7 +199,7 @@ impl OperatorConfig {
 
 fn listen(node: &Node) -> Read<SocketAddr> {
     let text = value::literal(node)?;
-    text.parse().or_else(|_| value::fault(node, Problem::Listen(text)))
+    parse_listen(&text).or_else(|error| value::fault(node, Problem::Listen(error)))
 }
 
 fn admin(node: &Node) -> Read<Admin> {
@@ -214,6 +215,9 @@ fn path(node: &Node) -> Read<PathBuf> {
 
 fn domain(node: &Node) -> Read<HostPattern> {
     match host(node)? {
+        pattern if pattern.is_address() => {
+            value::fault(node, HostError { host: pattern.to_string(), reason: HostReason::AddressDomain })
+        }
         pattern if pattern.is_wildcard() => {
             value::fault(node, HostError { host: pattern.to_string(), reason: HostReason::Domain })
         }

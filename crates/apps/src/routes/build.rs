@@ -6,6 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::hash_map::Entry as Place;
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
 use hearth_core::AppName;
 
@@ -39,7 +40,7 @@ pub enum RouteProblem {
     #[error("hosts of {name}@{version}: {host:?} belongs to {owner} already")]
     HostTaken { name: AppName, version: AppVersion, host: String, owner: AppName },
     #[error(
-        "hosts of {name}@{version}: {host:?} is no host name; hosts look like example.com or *.example.com, without port, \
+        "hosts of {name}@{version}: {host:?} is no host name; hosts look like example.com, *.example.com or 203.0.113.5, without port, \
          international ones as xn--…, and are no addresses"
     )]
     BadHost { name: AppName, version: AppVersion, host: String },
@@ -48,9 +49,6 @@ pub enum RouteProblem {
     #[error("domain {0:?} is no host name; domains look like example.com, without port")]
     BadDomain(String),
 }
-
-/// A host and who has it.
-type Claims = HashMap<Box<str>, Slot>;
 
 /// What is known of an entry once its value went into the table.
 struct Claim {
@@ -89,6 +87,7 @@ pub(super) fn build<T>(entries: Vec<Entry<T>>, domains: &[String]) -> (RouteTabl
         values,
         apps,
         hosts: HashMap::new(),
+        addresses: HashMap::new(),
         wildcards: HashMap::new(),
         labels: HashMap::new(),
         domains: suffixes(domains, &mut problems),
@@ -122,8 +121,9 @@ fn give<T>(table: &mut RouteTable<T>, slot: Slot, claims: &[Claim], problems: &m
     let owner = |slot: Slot| claims[slot.0].name.clone();
     for host in hosts {
         let taken = match Pattern::parse(host) {
-            Some(Pattern::Exact(host)) => claim(&mut table.hosts, host, slot),
-            Some(Pattern::Below(suffix)) => claim(&mut table.wildcards, suffix, slot),
+            Some(Pattern::Exact(host)) => claim(&mut table.hosts, host.into_boxed_str(), slot),
+            Some(Pattern::Below(suffix)) => claim(&mut table.wildcards, suffix.into_boxed_str(), slot),
+            Some(Pattern::Address(address)) => claim(&mut table.addresses, address, slot),
             None => {
                 let (name, version) = (name.clone(), version.clone());
                 problems.push(RouteProblem::BadHost { name, version, host: host.clone() });
@@ -139,14 +139,14 @@ fn give<T>(table: &mut RouteTable<T>, slot: Slot, claims: &[Claim], problems: &m
     if name.as_str().contains('/') {
         return;
     }
-    if let Some(first) = claim(&mut table.labels, name.as_str().to_ascii_lowercase(), slot) {
+    if let Some(first) = claim(&mut table.labels, name.as_str().to_ascii_lowercase().into_boxed_str(), slot) {
         problems.push(RouteProblem::NameTaken { name: name.clone(), owner: owner(first) });
     }
 }
 
 /// Who has it already, unless that is the same entry.
-fn claim(claims: &mut Claims, host: String, slot: Slot) -> Option<Slot> {
-    match claims.entry(host.into_boxed_str()) {
+fn claim<H: Eq + Hash>(claims: &mut HashMap<H, Slot>, host: H, slot: Slot) -> Option<Slot> {
+    match claims.entry(host) {
         Place::Vacant(place) => {
             place.insert(slot);
             None

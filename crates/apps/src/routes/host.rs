@@ -1,7 +1,9 @@
 //! Hosts as they come with requests, and as they stand in manifests.
 //!
-//! Both are brought to one form: lower case, without port, without the dot at the end. An address is no name: neither
-//! `127.0.0.1` nor `[::1]` can be claimed, nor be read as `name.DOMAIN`.
+//! Both are brought to one form: lower case, without port, without the dot at the end. An address is no name, and is never
+//! read as `name.DOMAIN`; an IPv4 address can be claimed as a whole.
+
+use std::net::Ipv4Addr;
 
 /// The longest name that DNS knows.
 const MAX_HOST: usize = 253;
@@ -18,12 +20,13 @@ pub(super) enum Pattern {
     Exact(String),
     /// `*.example.com`, without the `*.`.
     Below(String),
+    Address(Ipv4Addr),
 }
 
 // === impl Host ===
 
 impl Host {
-    /// `None` for what no app can have: addresses, and what is no host at all.
+    /// `None` for addresses, and for what is no host at all.
     pub fn of(sent: &str) -> Option<Self> {
         let before = without_number(sent);
         let name = match before.strip_suffix(':') {
@@ -54,7 +57,7 @@ impl Pattern {
     pub fn parse(text: &str) -> Option<Self> {
         match text.strip_prefix("*.") {
             Some(suffix) => plain(suffix).map(Self::Below),
-            None => plain(text).map(Self::Exact),
+            None => plain(text).map(Self::Exact).or_else(|| text.parse().ok().map(Self::Address)),
         }
     }
 }
@@ -68,6 +71,11 @@ pub(super) fn plain(text: &str) -> Option<String> {
     };
     let fits = name.len() <= MAX_HOST && name.split('.').all(is_label) && !is_address(name);
     fits.then(|| name.to_ascii_lowercase())
+}
+
+/// The address that a request's host is, where it is one.
+pub(super) fn address(sent: &str) -> Option<Ipv4Addr> {
+    sent.split_once(':').map_or(sent, |(address, _)| address).parse().ok()
 }
 
 /// IPv6 in brackets, or a last label that is a number, which browsers take for IPv4 however many labels there are.

@@ -1,9 +1,10 @@
 //! The table itself, and how it is asked.
 
 use std::collections::HashMap;
+use std::net::Ipv4Addr;
 
 use super::build::{self, Entry, RouteProblem};
-use super::host::Host;
+use super::host::{self, Host};
 use super::path::Named;
 use crate::versions::{Range, RangeError, Version};
 
@@ -15,6 +16,8 @@ pub struct RouteTable<T> {
     pub(super) values: Vec<T>,
     pub(super) apps: HashMap<Box<str>, App>,
     pub(super) hosts: HashMap<Box<str>, Slot>,
+    /// Most tables have none.
+    pub(super) addresses: HashMap<Ipv4Addr, Slot>,
     /// By what follows `*.`.
     pub(super) wildcards: HashMap<Box<str>, Slot>,
     /// Names that fit before a domain, in lower case.
@@ -89,9 +92,19 @@ impl<T> RouteTable<T> {
         }
         match Host::of(host).and_then(|host| self.by_host(host.as_str())) {
             Some(slot) => Resolution::App { value: self.value(slot), prefix: 0 },
-            None if self.paths == Paths::Off => Resolution::NoApp,
-            None => self.by_path(path),
+            None => match self.by_address(host) {
+                Some(slot) => Resolution::App { value: self.value(slot), prefix: 0 },
+                None if self.paths == Paths::Off => Resolution::NoApp,
+                None => self.by_path(path),
+            },
         }
+    }
+
+    fn by_address(&self, host: &str) -> Option<Slot> {
+        if self.addresses.is_empty() {
+            return None;
+        }
+        host::address(host).and_then(|address| self.addresses.get(&address).copied())
     }
 
     fn by_host(&self, host: &str) -> Option<Slot> {

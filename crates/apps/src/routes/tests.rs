@@ -192,8 +192,11 @@ fn hosts_exact_then_wildcard_then_domain() {
 #[test]
 fn addresses_are_no_names() {
     let (table, problems) = build(&["127@1.0.0 127.0.0.1 [::1] *.0.0.1 a.7"], &["0.0.1", "localhost"]);
-    assert_eq!(problems.len(), 5, "{problems:?}");
-    for host in ["127.0.0.1", "127.0.0.1:80", "[::1]", "127.0.0.1."] {
+    assert_eq!(problems.len(), 4, "{problems:?}");
+    for host in ["127.0.0.1", "127.0.0.1:80"] {
+        assert_eq!(ask(&table, host, "/"), "127@1.0.0 ", "{host}");
+    }
+    for host in ["[::1]", "127.0.0.1.", "127.0.0.2"] {
         assert_eq!(ask(&table, host, "/"), "NoApp", "{host}");
     }
     assert_eq!(ask(&table, "127.localhost", "/"), "127@1.0.0 ");
@@ -251,6 +254,17 @@ fn what_is_claimed_twice_is_told() {
 }
 
 #[test]
+fn an_address_can_be_an_apps_host() {
+    let table = table(&["a@1.0.0 127.0.0.1", "b@1.0.0"], &["localhost"]);
+    for host in ["127.0.0.1", "127.0.0.1:8080"] {
+        assert_eq!(ask(&table, host, "/b/"), "a@1.0.0 ");
+    }
+    for host in ["127.0.0.2", "[::1]:8080", "127.0.0.1.localhost", "h"] {
+        assert_eq!(ask(&table, host, "/b/"), "b@1.0.0 /b");
+    }
+}
+
+#[test]
 fn bad_hosts_are_told_and_the_app_is_served() {
     for host in ["*", "*.", "a.*.com", "**.a.com", "a.com:80", "http://a.com", "ä.com", "a..com", ".a.com", "a b.com"]
     {
@@ -288,6 +302,7 @@ fn hosts_are_brought_to_one_form() {
         assert_eq!(Host::of(sent).as_ref().map(Host::as_str), name, "{sent}");
     }
     assert_eq!(Pattern::parse("A.B."), Some(Pattern::Exact("a.b".into())));
+    assert_eq!(Pattern::parse("127.0.0.1"), Some(Pattern::Address([127, 0, 0, 1].into())));
     assert_eq!(Pattern::parse("*.A.B"), Some(Pattern::Below("a.b".into())));
 }
 

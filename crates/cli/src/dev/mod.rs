@@ -18,6 +18,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use hearth_config::parse_listen;
 
 pub use self::child::serve as serve_child;
 use self::child::{Child, Heard};
@@ -33,7 +34,7 @@ pub struct DevOptions {
     #[arg(default_value = ".", value_name = "DIR|FILE")]
     pub path: PathBuf,
     /// Where to listen.
-    #[arg(long, env = "HEARTH_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS:PORT")]
+    #[arg(long, env = "HEARTH_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS:PORT", value_parser = parse_listen)]
     pub listen: SocketAddr,
     /// Where state is kept [default: nowhere: it is gone at the end].
     #[arg(long, value_name = "DIR")]

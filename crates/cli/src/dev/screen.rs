@@ -184,7 +184,7 @@ fn place(line: &str) -> Option<(&str, usize, usize)> {
 fn urls(address: &str, one: Option<&AppName>, names: &[AppName]) -> Vec<String> {
     let port = address.rsplit(':').next().unwrap_or_default();
     match one {
-        Some(name) => vec![format!("http://localhost:{port}/ (also {address}/{name}/)")],
+        Some(_) => vec![format!("http://localhost:{port}/ (also {address}/)")],
         None => names.iter().map(|name| format!("{address}/{name}/")).collect(),
     }
 }
@@ -276,6 +276,6 @@ TypeError: no b
         let names = [AppName::new("a"), AppName::new("b")];
         assert_eq!(urls("http://127.0.0.1:80", None, &names), ["http://127.0.0.1:80/a/", "http://127.0.0.1:80/b/"]);
         let one = urls("http://127.0.0.1:8080", Some(&names[0]), &names[..1]);
-        assert_eq!(one, ["http://localhost:8080/ (also http://127.0.0.1:8080/a/)"]);
+        assert_eq!(one, ["http://localhost:8080/ (also http://127.0.0.1:8080/)"]);
     }
 }

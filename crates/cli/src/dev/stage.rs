@@ -1,7 +1,8 @@
 //! What is served. One app gets a folder of its own to be found in: a link to the app, beside a configuration that puts it at
-//! the root of `localhost`. A folder of apps is served as it is. All of it is gone when the stage is dropped.
+//! the root of `localhost` and of the address. A folder of apps is served as it is. All of it is gone when the stage is dropped.
 
 use std::io;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 
 use hearth_apps::app_folder;
@@ -57,21 +58,21 @@ impl Stage {
             options.path.canonicalize().map_err(|source| StageError::Open { path: options.path.clone(), source })?;
         let made = TempDir::with_prefix("hearth-dev-")
             .map_err(|source| StageError::Make { path: std::env::temp_dir(), source })?;
-        let data = options.data.clone().unwrap_or_else(|| made.path().join("data"));
         if path.is_file() {
             let folder = app_folder(&path);
             let entry = path.strip_prefix(&folder).ok().map(Path::to_owned);
-            return Self::one(made, data, folder, entry);
+            return Self::one(made, options, folder, entry);
         }
         match Place::of(&path).map_err(|finding| StageError::Place(finding.message))? {
-            Place::App { folder, .. } => Self::one(made, data, folder, None),
+            Place::App { folder, .. } => Self::one(made, options, folder, None),
             Place::Folder(root) => {
+                let data = data(&made, options);
                 Ok(Self { watched: root.clone(), root, show: Show::Several, config: None, data, _made: made })
             }
         }
     }
 
-    fn one(made: TempDir, data: PathBuf, folder: PathBuf, entry: Option<PathBuf>) -> Result<Self, StageError> {
+    fn one(made: TempDir, options: &DevOptions, folder: PathBuf, entry: Option<PathBuf>) -> Result<Self, StageError> {
         if !is_app(&folder) {
             return Err(StageError::NoApp { folder, entry: entry.unwrap_or_default() });
         }
@@ -86,15 +87,27 @@ impl Stage {
         // The manifest's name counts, scope and all; the link needs any.
         let link = root.join(name.as_str().rsplit('/').next().unwrap_or("app"));
         std::os::unix::fs::symlink(&folder, &link).map_err(failed(&link))?;
-        std::fs::write(&config, configuration(&name, entry.as_deref())).map_err(failed(&config))?;
+        let text = configuration(&name, entry.as_deref(), options.listen.ip());
+        std::fs::write(&config, text).map_err(failed(&config))?;
+        let data = data(&made, options);
         let show = Show::One { name, folder: folder.clone() };
         Ok(Self { root, watched: folder, show, config: Some(config), data, _made: made })
     }
 }
 
-/// As JSON, which is YAML too.
-fn configuration(name: &AppName, entry: Option<&Path>) -> String {
-    let mut app = json!({ "hosts": ["localhost"] });
+fn data(made: &TempDir, options: &DevOptions) -> PathBuf {
+    options.data.clone().unwrap_or_else(|| made.path().join("data"))
+}
+
+/// The app at the root of `localhost` and of the address that is listened on. As JSON, which is YAML too.
+fn configuration(name: &AppName, entry: Option<&Path>, listen: IpAddr) -> String {
+    let mut hosts = vec!["localhost".to_owned(), Ipv4Addr::LOCALHOST.to_string()];
+    if let IpAddr::V4(address) = listen {
+        if !address.is_unspecified() && !address.is_loopback() {
+            hosts.push(address.to_string());
+        }
+    }
+    let mut app = json!({ "hosts": hosts });
     if let Some(entry) = entry {
         app["entrypoint"] = json!(entry.to_string_lossy());
     }
@@ -138,10 +151,11 @@ mod tests {
 
     #[test]
     fn the_configuration_can_be_read() {
-        let text = configuration(&AppName::new("@a/b"), Some(Path::new("src/main \"x\".ts")));
+        let text = configuration(&AppName::new("@a/b"), Some(Path::new("src/main \"x\".ts")), [10, 0, 0, 7].into());
         let config = OperatorConfig::parse(&text, Path::new("hearth.yaml")).unwrap();
         let app = &config.apps[&AppName::new("@a/b")];
         assert_eq!(app.entrypoint.as_deref(), Some(Path::new("src/main \"x\".ts")));
-        assert!(app.hosts.as_ref().unwrap()[0].matches("localhost"));
+        let hosts: Vec<String> = app.hosts.iter().flatten().map(ToString::to_string).collect();
+        assert_eq!(hosts, ["localhost", "127.0.0.1", "10.0.0.7"]);
     }
 }

@@ -40,13 +40,13 @@ pub fn init(options: &InitOptions) -> anyhow::Result<()> {
 
 /// Writes the app, and says which files that were.
 fn make(folder: &Path, template: Template) -> Result<Vec<&'static str>, InitError> {
-    let name = app_name(folder);
+    let name = app_name(&std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()));
     check_name(&name).map_err(|source| InitError::Name { folder: folder.to_owned(), source })?;
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |source| InitError::Write { path, source }
     };
-    match fs::read_dir(folder).map(|mut entries| entries.next().is_none()) {
+    match fs::read_dir(folder).map(|entries| entries.flatten().all(|entry| is_hidden(&entry))) {
         Ok(true) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => fs::create_dir_all(folder).map_err(failed(folder))?,
         Ok(false) | Err(_) => return Err(InitError::Taken { folder: folder.to_owned() }),
@@ -59,6 +59,11 @@ fn make(folder: &Path, template: Template) -> Result<Vec<&'static str>, InitErro
         written.push(file.name);
     }
     Ok(written)
+}
+
+/// `.git` and its like are in the way of nothing.
+fn is_hidden(entry: &fs::DirEntry) -> bool {
+    entry.file_name().as_encoded_bytes().starts_with(b".")
 }
 
 /// The last part of the path, with the scope that may stand before it.
@@ -120,6 +125,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let folder = temp.path().join("taken");
         fs::create_dir(&folder).unwrap();
+        fs::create_dir(folder.join(".git")).unwrap();
         make(&folder, Template::Hello).unwrap();
         assert!(matches!(make(&folder, Template::Hello), Err(InitError::Taken { .. })));
         fs::write(temp.path().join("file"), "").unwrap();

@@ -12,6 +12,7 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no serv
 #[derive(Debug, Subcommand)]
 pub enum RemoteCommand {
     /// List the apps of a server, or show one.
+    #[command(visible_alias = "ls")]
     Apps(To<AppsOptions>),
     /// Upload an app and make it the active version.
     Deploy(To<DeployOptions>),
@@ -22,10 +23,12 @@ pub enum RemoteCommand {
     /// Delete what was uploaded of an app.
     Delete(To<DeleteOptions>),
     /// List the workers.
+    #[command(alias = "ps")]
     Workers(RemoteOptions),
     /// Show the pool: workers, isolates, memory.
     Pool(RemoteOptions),
     /// Show the server in a few numbers.
+    #[command(visible_alias = "status")]
     Metrics(To<MetricsOptions>),
     /// List the cells that were lost, the newest first.
     Crashes(RemoteOptions),
@@ -50,6 +53,7 @@ pub enum RemoteCommand {
     /// Sandboxes: make, use, list and destroy them.
     Sandbox(To<SandboxOptions>),
     /// End the server, when what is in flight is finished.
+    #[command(visible_alias = "stop")]
     Drain(To<DrainOptions>),
 }
 

@@ -10,6 +10,8 @@ use std::net::{SocketAddr, TcpListener};
 use hearth_jail::activation::{self, ActivationError};
 use serde::{Deserialize, Serialize};
 
+use crate::bind::BindError;
+
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 4096;
 
@@ -20,6 +22,18 @@ pub enum Kind {
     Tls,
     Admin,
     Mcp,
+}
+
+impl Kind {
+    /// The flag that says where.
+    fn flag(self) -> &'static str {
+        match self {
+            Self::Plain => "--listen",
+            Self::Tls => "--listen-tls",
+            Self::Admin => "--admin",
+            Self::Mcp => "--mcp",
+        }
+    }
 }
 
 /// How a door came to be, which decides who finds it again after an upgrade.
@@ -39,8 +53,8 @@ pub struct Door {
 
 #[derive(Debug, thiserror::Error)]
 pub enum DoorsError {
-    #[error("cannot listen on {0}: {1}")]
-    Bind(SocketAddr, #[source] io::Error),
+    #[error(transparent)]
+    Bind(#[from] BindError),
     #[error("a listener has no address: {0}")]
     Address(#[source] io::Error),
     #[error("the service manager's sockets cannot be used: {0}")]
@@ -89,7 +103,8 @@ impl Doors {
                 doors.push(match self.take(kind, origin) {
                     Some(door) => door,
                     None => {
-                        let listener = bind(*address).map_err(|error| DoorsError::Bind(*address, error))?;
+                        let listener =
+                            bind(*address).map_err(|error| BindError::new(*address, kind.flag(), error))?;
                         Door { kind, origin, listener }
                     }
                 });
