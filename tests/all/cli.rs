@@ -39,6 +39,29 @@ fn expressions_are_evaluated() {
 }
 
 #[test]
+fn what_is_logged_is_printed_as_it_is() {
+    let ended = run(&["eval", "console.log('hi', { a: 1 }); console.error('beware'); 5"]);
+    assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("hi { a: 1 }\n5\n", "beware\n"));
+}
+
+#[test]
+fn typescript_is_understood() {
+    assert_eq!(evaluate("const n: number = 6; enum By { Seven = 7 }\nn * By.Seven"), "42");
+    assert_eq!(evaluate("({ a: 1 } satisfies object).a as number"), "1");
+}
+
+#[test]
+fn a_syntax_error_shows_the_line_that_was_typed() {
+    for (code, parts) in [("foo(", ["eval:1:", "1 | foo("]), ("let a = 1;\nlet b = ;", ["eval:2:9: ", "2 | let b = ;"])]
+    {
+        assert_refused(&["eval", code], &parts);
+        assert!(!run(&["eval", code]).stderr.contains("eval.js"));
+    }
+    let ended = run(&["eval", "null.x"]);
+    assert_eq!(ended.stderr, "hearth: TypeError: Cannot read properties of null (reading 'x')\n");
+}
+
+#[test]
 fn values_are_shown_as_the_console_would() {
     assert_eq!(evaluate("({ a: [1, 'x'], b: new Map([[1, 2]]) })"), "{ a: [ 1, 'x' ], b: Map(1) { 1 => 2 } }");
     assert_eq!(evaluate("undefined"), "undefined");
@@ -119,6 +142,20 @@ fn addresses_are_understood_or_the_error_says_how() {
         for flag in ["--listen", "--admin", "--mcp"] {
             assert_refused(&["serve", "--check", flag, address], &[flag, part]);
         }
+    }
+}
+
+#[test]
+fn folders_that_the_configuration_names_are_looked_for() {
+    let folder = Folder::with("cli-images", &[("data/.keep", "")]);
+    let file = folder.of("hearth.yaml");
+    for (image, status) in [("data", 0), ("nowhere", 1)] {
+        let path = folder.of(image);
+        folder.write("hearth.yaml", format!("sandboxes:\n  images: {{ mine: {} }}\n", path.display()));
+        let ended = run(&["serve", "--check", "--config", file.to_str().unwrap()]);
+        assert_eq!(ended.status.code(), Some(status), "{}", ended.stderr);
+        let is_named = ended.stderr.contains("sandboxes.images.mine: there is no folder ");
+        assert_eq!(is_named, status == 1, "{}", ended.stderr);
     }
 }
 

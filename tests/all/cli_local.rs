@@ -99,6 +99,33 @@ fn an_app_is_developed_at_the_root() {
 }
 
 #[test]
+fn secrets_of_the_author_are_the_apps() {
+    let app = "export default { fetch: (request, env) => new Response(`${env.API_KEY} ${env.PLAIN}`) };";
+    let files = [("mine/index.js", app), ("mine/.env", "PLAIN=1\n"), ("mine/.env.local", "API_KEY=quiet\n")];
+    let folder = Folder::with("cli-dev-secrets", &files);
+    let (_dev, address) = develop("cli-dev-secrets", &folder.of("mine"));
+    assert_eq!(get(&address, "localhost", "/"), (200, "quiet 1".to_owned()));
+}
+
+#[test]
+fn an_app_that_cannot_be_loaded_is_told_once() {
+    let folder = Folder::with("cli-dev-load", &[("mine/index.js", "throw new Error('no luck');\n")]);
+    let (mut dev, address) = develop("cli-dev-load", &folder.of("mine"));
+    for _ in 0..3 {
+        assert_eq!(get(&address, "localhost", "/").0, 502);
+    }
+    dev.wait_log("GET / 502");
+    dev.signal("-TERM");
+    assert!(dev.wait().success(), "{}", dev.log());
+    assert_eq!(
+        dev.log().matches("no luck'").count() + dev.log().matches("Error: no luck\n").count(),
+        2,
+        "{}",
+        dev.log()
+    );
+}
+
+#[test]
 fn a_folder_of_apps_is_developed_too() {
     let folder = Folder::with("cli-dev-all", &[("a/index.js", &says("first")), ("b/index.js", &says("second"))]);
     let (mut dev, address) = develop("cli-dev-all", folder.path());

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::folder::{Folder, says};
+use crate::folder::{Folder, says, until_text};
 use crate::program::Program;
 use crate::server::{Ended, Server, TOKEN, run};
 
@@ -94,8 +94,58 @@ fn what_cannot_be_served_is_refused_and_shown() {
 }
 
 #[test]
+fn a_deploy_says_what_came_of_it() {
+    let (folder, server) = nothing("cli-outcome");
+    let shop = folder.of("shop");
+    let deploy = || ask(&server, &["deploy", shop.to_str().unwrap(), "--version", "1.0.0"]);
+    folder.write("shop/manifest.yaml", "hosts: [shop.example.com]\n");
+    let ended = deploy();
+    assert!(ended.status.success(), "{}", ended.stderr);
+    assert!(ended.stderr.contains("warning: shop@1.0.0: ") && ended.stderr.contains("hosts"), "{}", ended.stderr);
+
+    // It can be read, and fails when it runs.
+    folder.write("shop/index.js", "throw new Error('no luck');");
+    let ended = deploy();
+    assert_eq!(ended.status.code(), Some(6), "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.contains("(revision 2, ") && ended.stdout.contains("is active: /shop/"), "{}", ended.stdout);
+    for part in ["shop@1.0.0 is active, and fails to load", "no luck", "hearth rollback shop"] {
+        assert!(ended.stderr.contains(part), "no {part:?} in {}", ended.stderr);
+    }
+    let lines = told_json(&server, &["logs", "shop"]);
+    let failed = lines["lines"].as_array().unwrap().iter().find(|line| line["message"] == "App failed to load");
+    let failed = failed.unwrap_or_else(|| panic!("{lines}"));
+    assert_eq!(
+        (&failed["level"], &failed["version"], &failed["request"]),
+        (&"error".into(), &"1.0.0".into(), &Value::Null)
+    );
+    told(&server, &["rollback", "shop"]);
+    server.expect("/shop/", "one");
+}
+
+#[test]
+fn the_configuration_says_where_the_server_is() {
+    let folder = Folder::with("cli-place", &[("apps/hello/index.js", &says("hello"))]);
+    let (apps, data) = (folder.of("apps"), folder.of("state"));
+    let arguments = ["serve", apps.to_str().unwrap(), "--data", data.to_str().unwrap(), "--listen", "127.0.0.1:0"];
+    let server = Program::start("cli-place", &[&arguments[..], &["--admin", "127.0.0.1:0"]].concat());
+    let admin = server.address("Admin API on http://");
+    server.wait_log("Listening on ");
+    folder.write("hearth.yaml", format!("admin: {admin}\ndata: state\n"));
+    let apps = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hearth"));
+        let output = command.arg("apps").current_dir(folder.path()).output().unwrap();
+        (output.status.code(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
+    };
+    let (exit, said) = apps();
+    assert!(exit == Some(0) && said.contains("hello"), "{said}");
+    folder.write("hearth.yaml", "amdin: off\n");
+    let (exit, said) = apps();
+    assert!(exit == Some(1) && said.contains("hearth.yaml:1:1: amdin: unknown key: did you mean admin?"), "{said}");
+}
+
+#[test]
 fn exit_codes_say_what_went_wrong() {
-    let (_folder, server) = nothing("cli-exits");
+    let (folder, server) = nothing("cli-exits");
     // Nobody listens there.
     let gone = run(&["apps", "--admin", "127.0.0.1:1", "--admin-token", TOKEN]);
     assert_ends(&gone, 3, &["no server answers at 127.0.0.1:1", "hearth serve", "--admin"]);
@@ -108,9 +158,18 @@ fn exit_codes_say_what_went_wrong() {
     assert_ends(&ask(&server, &["activate", "shop", "not a version"]), 6, &["not a version"]);
     assert_ends(&run(&["apps", "--admin", "https://example.com"]), 2, &["--admin", "ssh -L"]);
     assert_ends(&ask(&server, &["drain"]), 2, &["--yes"]);
+    assert_ends(&ask(&server, &["deploy", folder.of("served").to_str().unwrap()]), 2, &["holds no app", "index.ts"]);
+    let shop = folder.of("shop");
+    let named = ask(&server, &["deploy", shop.to_str().unwrap(), "--name", "My App", "--version", "1.0.0"]);
+    assert_ends(&named, 2, &["\"My App\" cannot be the name of an app", "--name"]);
+    told(&server, &["deploy", shop.to_str().unwrap(), "--version", "1.0.0"]);
+    assert_ends(&ask(&server, &["logs", "nothing"]), 5, &["there is no app nothing"]);
+    for command in [&["logs", "shpo"][..], &["logs", "shpo", "-f"], &["apps", "shpo"], &["rollback", "shpo"]] {
+        assert_ends(&ask(&server, command), 5, &["there is no app shpo: did you mean shop?"]);
+    }
     // The other listener of the same server is none of the admin API's.
     let public = run(&["pool", "--admin", server.address(), "--admin-token", TOKEN]);
-    assert_ends(&public, 5, &["no_app"]);
+    assert_ends(&public, 3, &[server.address(), "is where the server's apps are", "--admin"]);
 }
 
 #[test]
@@ -161,6 +220,11 @@ fn tokens_are_shown_once() {
     let mut client = server.connect();
     client.start("GET", "/club/", &[("authorization", &bearer)]);
     assert_eq!(client.reply().text(), "welcome");
+    assert!(!ended.stderr.contains("warning"), "{}", ended.stderr);
+    folder.say("open", "hello");
+    until_text(&server, "/open/", "hello");
+    let unasked = ask(&server, &["tokens", "add", "open"]);
+    assert!(unasked.stderr.contains("warning: open asks for no tokens") && unasked.stderr.contains("auth: token"));
     let listed = told(&server, &["tokens", "list", "club"]);
     assert!(listed.contains("me") && !listed.contains(ended.stdout.trim_end()), "{listed}");
     let id = told_json(&server, &["tokens", "list", "club"])["tokens"][0]["id"].as_str().unwrap().to_owned();

@@ -40,7 +40,7 @@ pub enum Command {
     /// Make sandboxes for the server at the other end of the standard input.
     #[command(hide = true)]
     Spawner,
-    /// Evaluate an expression and print what it is.
+    /// Evaluate code and print what it comes to.
     Eval(EvalOptions),
     /// Say what each thread of a crashed process was running.
     Breadcrumbs {
@@ -107,7 +107,8 @@ pub struct ServerOptions {
 
 #[derive(Debug, Args)]
 pub struct EvalOptions {
-    /// A JavaScript expression, or statements; top-level await works.
+    /// An expression or statements, in JavaScript or TypeScript; top-level await works. What the last expression comes to is
+    /// printed.
     pub code: String,
     /// A variable of the env; can be given several times.
     #[arg(long, value_name = "KEY=VALUE", value_parser = variable)]

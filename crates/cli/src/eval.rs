@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use hearth_apps::function_body;
 use hearth_cell::Commons;
-use hearth_core::module::InMemory;
+use hearth_core::module::{InMemory, ModuleError};
 use hearth_core::{AppName, Request};
 use hearth_runtime::{Platform, THREAD_STACK, Worker};
 
@@ -14,7 +15,7 @@ use crate::{log, one_app};
 const NOTHING_ELSE: &str = "an expression has no folder to import from; put it into a file and use `hearth run`";
 
 pub fn eval(options: EvalOptions) -> anyhow::Result<()> {
-    log::init("hearth::console=info,warn");
+    log::init_for_console("hearth::console=debug,warn");
     let platform = Platform::init()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -28,7 +29,8 @@ pub fn eval(options: EvalOptions) -> anyhow::Result<()> {
 }
 
 async fn evaluate(platform: Platform, options: EvalOptions) -> anyhow::Result<()> {
-    let text = include_str!("eval.js").replace("EXPRESSION", &json_string(&options.code));
+    let body = function_body("eval", &options.code).map_err(told)?;
+    let text = include_str!("eval.js").replace("BODY;", &format!("{};", json_string(&body)));
     let loader = Arc::new(InMemory::new(("/eval.js", text), Vec::new(), NOTHING_ELSE));
     let settings = one_app::settings(None, &options.app, &options.env)?;
     let app = one_app::app(&Commons::new()?, AppName::new("eval"), loader, &settings);
@@ -42,6 +44,14 @@ async fn evaluate(platform: Platform, options: EvalOptions) -> anyhow::Result<()
     }
     println!("{text}");
     Ok(())
+}
+
+/// A syntax error in the code, with its line: `eval:1:5: Unexpected token`.
+fn told(error: ModuleError) -> anyhow::Error {
+    match error {
+        ModuleError::Syntax { message, .. } => anyhow::anyhow!("SyntaxError: {message}"),
+        other => other.into(),
+    }
 }
 
 /// A JavaScript string literal.

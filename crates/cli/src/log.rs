@@ -4,7 +4,10 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use hearth_control::Journal;
-use hearth_journal::{Colours, Format};
+use hearth_journal::{Colours, Format, Level, LogLine};
+
+/// What an app's console is called in the log.
+const CONSOLE: &str = "hearth::console";
 
 /// Parts that say things of interest to nobody who runs a server: `h2` warns once for each connection that breaks its rules, which
 /// a client can do thousands of times a second; `rmcp` tells of each client in the words of its own structs.
@@ -20,10 +23,29 @@ pub fn filter() -> String {
 /// Lines go to standard error. `default` counts where `RUST_LOG` says nothing.
 pub fn init(default: &str) {
     let filter = std::env::var("RUST_LOG").ok().filter(|filter| !filter.trim().is_empty());
-    let colours = if std::io::IsTerminal::is_terminal(&std::io::stderr()) { Colours::On } else { Colours::Off };
+    let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    let (format, colours) = match is_terminal {
+        true => (Format::Terminal, Colours::On),
+        false => (Format::Text, Colours::Off),
+    };
     let sink = Arc::new(move |line| {
         // A log that cannot be written is no reason to stop serving.
-        let _ = std::io::stderr().lock().write_all(Format::Text.write(&line, colours).as_bytes());
+        let _ = std::io::stderr().lock().write_all(format.write(&line, colours).as_bytes());
+    });
+    hearth_journal::install(filter.as_deref().unwrap_or(default), sink);
+}
+
+/// The same, but that what an app prints is printed as it is: to standard output, errors and warnings to standard error.
+pub fn init_for_console(default: &str) {
+    let filter = std::env::var("RUST_LOG").ok().filter(|filter| !filter.trim().is_empty());
+    let sink = Arc::new(move |line: LogLine| {
+        let is_loud = line.level >= Level::Warn;
+        // Output that cannot be written is no reason to stop.
+        let _ = match (line.target == CONSOLE, is_loud) {
+            (true, false) => writeln!(std::io::stdout().lock(), "{}", line.message),
+            (true, true) => writeln!(std::io::stderr().lock(), "{}", line.message),
+            (false, _) => write!(std::io::stderr().lock(), "{}", Format::Terminal.write(&line, Colours::Off)),
+        };
     });
     hearth_journal::install(filter.as_deref().unwrap_or(default), sink);
 }

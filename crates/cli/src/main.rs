@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
-mod borrowed;
 mod bind;
+mod borrowed;
 mod check;
 mod completions;
 mod configuration;

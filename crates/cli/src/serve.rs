@@ -34,6 +34,8 @@ pub fn serve(options: ServeOptions) -> anyhow::Result<()> {
     let mut written = Written::read(&options)?;
     let format = match (options.log_format, written.operator.log_format) {
         (Some(LogLineFormat::Json), _) | (None, Some(LogFormat::Json)) => Format::Json,
+        // Asked for, it is one line each; on a terminal, stack traces are for reading.
+        (None, None) if colours() == Colours::On => Format::Terminal,
         _ => Format::Text,
     };
     let journal = Journal::new(format, colours());
@@ -57,6 +59,7 @@ fn serve_with(options: ServeOptions, written: Written, journal: Journal, heritag
     }
     if options.check {
         hearth_control::check_certificates(&certificates)?;
+        check_images(&operator)?;
         println!("{CHECKED}");
         return Ok(());
     }
@@ -161,6 +164,17 @@ fn folders(options: &ServeOptions) -> anyhow::Result<Vec<PathBuf>> {
         roots.push(root);
     }
     Ok(roots)
+}
+
+/// Where the images of sandboxes are, which are looked at only when one is asked for.
+fn check_images(operator: &OperatorConfig) -> anyhow::Result<()> {
+    let images = operator.sandboxes.iter().flat_map(|sandboxes| &sandboxes.images);
+    for (name, folder) in images {
+        if !folder.is_dir() {
+            bail!("hearth.yaml: sandboxes.images.{name}: there is no folder {}", folder.display());
+        }
+    }
+    Ok(())
 }
 
 /// A folder without an app in it is served, since apps can be added; one that is an app itself was named by mistake.

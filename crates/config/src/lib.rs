@@ -56,6 +56,7 @@ pub use inside::PathError;
 pub use listen::{ListenError, parse_listen};
 pub use manifest::{Bound, Manifest, Source};
 pub use name::NameError;
+pub use nearest::nearest;
 pub use notice::{Notice, Warning};
 pub use operator::{AccessLog, Admin, Certificate, JailMode, LogFormat, MAX_ISOLATES, OperatorConfig};
 pub use otel::{EndpointError, Otel, OtlpEndpoint, Ratio, RatioError};

@@ -4,7 +4,8 @@
 /// Longer words are nobody's slip of the finger.
 const LONGEST: usize = 40;
 
-pub(crate) fn nearest(word: &str, known: &[&'static str]) -> Option<&'static str> {
+/// Of these words, the one that is nearest, if it is near enough to be meant.
+pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     if word.len() > LONGEST {
         return None;
     }

@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use bytes::Bytes;
+use hearth_config::nearest;
 use hearth_core::{AppName, Body, ByteSize, Owner, VersionName};
 use hearth_link::{Ask, EventOutcome, Kind, Reply, VersionSpec};
 use hearth_mcp::ToolError;
@@ -98,6 +99,8 @@ pub(crate) struct Shared {
 pub enum ActionError {
     #[error("there is no app {0}")]
     NoApp(String),
+    #[error("there is no app {name}: did you mean {nearest}?")]
+    NoAppBut { name: String, nearest: String },
     #[error("{app} has no version {version}")]
     NoVersion { app: String, version: String },
     #[error("{0} has nothing to go back to: nothing was activated or uploaded before")]
@@ -222,6 +225,30 @@ impl Control {
     }
 
     pub async fn carry_out(&self, action: Action) -> Result<Answer, ActionError> {
+        self.perform(action).await.map_err(|error| self.with_suggestion(error))
+    }
+
+    /// A name that no app has is often a slip.
+    fn with_suggestion(&self, error: ActionError) -> ActionError {
+        let ActionError::NoApp(name) = error else { return error };
+        let catalogue = self.catalogue();
+        let known: Vec<&str> = catalogue.versions.iter().map(|version| version.spec.app.as_str()).collect();
+        match nearest(&name, &known) {
+            Some(nearest) if nearest != name => ActionError::NoAppBut { nearest: nearest.to_owned(), name },
+            _ => ActionError::NoApp(name),
+        }
+    }
+
+    /// Of an app that is gone there may be lines still; one that never was is a slip.
+    fn check_has_lines(&self, app: &str) -> Result<(), ActionError> {
+        let catalogue = self.catalogue();
+        let is_served = catalogue.of_app(app).next().is_some();
+        let is_problem = || catalogue.problems.iter().any(|problem| problem.app.as_deref() == Some(app));
+        let has_lines = || !self.journal().last(1, |line| line.app.as_deref() == Some(app)).is_empty();
+        if is_served || is_problem() || has_lines() { Ok(()) } else { Err(ActionError::NoApp(app.to_owned())) }
+    }
+
+    async fn perform(&self, action: Action) -> Result<Answer, ActionError> {
         let shared = &self.shared;
         let catalogue = shared.catalogue.borrow().clone();
         Ok(match action {
@@ -256,7 +283,10 @@ impl Control {
             Action::Tokens { name } => Answer::Json(self.tokens(name).await?),
             Action::AddToken { name, label } => Answer::Created(self.add_token(name, label).await?),
             Action::DeleteToken { name, id } => Answer::Json(self.delete_token(name, id).await?),
-            Action::Logs { app, lines, follow } => Answer::Logs { app, lines, follow },
+            Action::Logs { app, lines, follow } => {
+                app.as_deref().map_or(Ok(()), |app| self.check_has_lines(app))?;
+                Answer::Logs { app, lines, follow }
+            }
             Action::Events { follow } => Answer::Events { follow },
             Action::Reload => Answer::Json(self.reload().await?),
             Action::Replace => {

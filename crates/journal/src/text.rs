@@ -14,6 +14,8 @@ use crate::time::timestamp;
 pub enum Format {
     #[default]
     Text,
+    /// As text, but with the line ends that are in it: what follows the first line is indented, and so is no line of the log.
+    Terminal,
     Json,
 }
 
@@ -29,6 +31,7 @@ impl Format {
     pub fn write(self, line: &LogLine, colours: Colours) -> String {
         match self {
             Self::Text => text(line, colours),
+            Self::Terminal => several_lines(line, colours),
             Self::Json => json(line),
         }
     }
@@ -101,6 +104,33 @@ fn text(line: &LogLine, colours: Colours) -> String {
     out
 }
 
+/// Before each line but the first.
+const INDENT: &str = "    ";
+
+/// Stack traces and frames of code, as they are meant to be read.
+fn several_lines(line: &LogLine, colours: Colours) -> String {
+    let is_long = |value: &Value| matches!(value, Value::String(text) if text.trim_end().contains('\n'));
+    let (first, rest) = line.message.split_once('\n').unwrap_or((&line.message, ""));
+    let (long, short) =
+        line.fields.iter().map(|(name, value)| (name.clone(), value.clone())).partition(|(_, value)| is_long(value));
+    let long: BTreeMap<String, Value> = long;
+    let mut out = text(&LogLine { message: first.to_owned(), fields: short, ..line.clone() }, colours);
+    let mut indented = |text: &str| {
+        for line in text.lines() {
+            out.push_str(INDENT);
+            escape(&mut out, line);
+            out.push('\n');
+        }
+    };
+    indented(rest);
+    for (name, value) in &long {
+        if let Value::String(text) = value {
+            indented(&format!("{name}: {text}"));
+        }
+    }
+    out
+}
+
 fn colour(level: Level) -> &'static str {
     match level {
         Level::Error => "\x1b[31m",
@@ -167,7 +197,23 @@ mod tests {
     }
 
     #[test]
+    fn a_terminal_shows_the_lines_that_are_in_a_line() {
+        let mut trace = line("hello\nworld");
+        trace.fields.insert("failure".to_owned(), Value::from("Error: no\n    at f (a.ts:1:2)"));
+        let expected = "\
+2025-11-05T00:00:00.123Z  INFO hearth::console: hello app=tour request=\"a b\" n=1
+    world
+    failure: Error: no
+        at f (a.ts:1:2)
+";
+        assert_eq!(Format::Terminal.write(&trace, Colours::Off), expected);
+        assert_eq!(Format::Terminal.write(&line("one"), Colours::Off), Format::Text.write(&line("one"), Colours::Off));
+    }
+
+    #[test]
     fn nothing_breaks_out_of_its_line_or_steers_the_terminal() {
+        let several = Format::Terminal.write(&line("a\nb\r\u{1b}[31m\u{9b}2J\u{202e}"), Colours::Off);
+        assert!(several.lines().skip(1).all(|line| line.starts_with(INDENT)) && !several.contains(['\u{1b}', '\r']));
         for format in [Format::Text, Format::Json] {
             let text = format.write(&line("a\nb\r\u{1b}[31m\u{9b}2J\u{202e}"), Colours::Off);
             assert_eq!(text.matches('\n').count(), 1, "{text:?}");

@@ -57,6 +57,11 @@ pub enum Ask {
     /// Each worker, as the admin API shows them.
     Workers,
     Stats,
+    /// Whether a version's modules can be loaded, which starts a worker of it.
+    Load {
+        app: AppName,
+        version: VersionName,
+    },
     /// Runs code that is no app's.
     Eval(Box<EvalRequest>),
     Scheduled {

@@ -45,7 +45,7 @@ pub use deployment::{ContentHash, Deleted, Deployment, Deployments, NewDeploymen
 pub use embedded::Embedded;
 pub use error::StoreError;
 pub use keyfile::{Note, Origin};
-pub use pack::{Dependencies, PackError, Packed, pack};
+pub use pack::{Dependencies, LOCAL_SECRETS, PackError, Packed, pack};
 pub use secret::{SecretFault, Secrets};
 pub use token::{PlainToken, Token, TokenHash, TokenId, Tokens};
 pub use upload::{Spool, Unpacked, UploadError, UploadLimits, Uploads};

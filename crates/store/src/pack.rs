@@ -1,7 +1,7 @@
 //! An app's folder as a `.tgz`, to be uploaded. The same files give the same bytes: entries are in order, times and
 //! owners are left out.
 //!
-//! What goes in: everything, dot files too (`.env` is part of an app), but no folder whose name begins with a dot:
+//! What goes in: everything, dot files too (`.env` is part of an app), but not `.env.local`, and no folder whose name begins with a dot:
 //! those are of tools (`.git`, `.hearth`, `.vscode`). In `node_modules` such folders can be code, and only `.bin` and
 //! `.cache` are left out there. `node_modules` itself stays at home if the server installs dependencies
 //! ([`Dependencies`]). Links are refused here, as the server would.
@@ -15,6 +15,11 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use hearth_core::ByteSize;
 use tar::{Builder, EntryType, Header};
+
+use crate::upload::UploadLimits;
+
+/// Secrets for `hearth dev`, which stay at home.
+pub const LOCAL_SECRETS: &str = ".env.local";
 
 /// What happens to `node_modules`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +54,15 @@ pub enum PackError {
     Special { path: PathBuf },
     #[error("the name of {} is not UTF-8, or has a backslash or a control character in it: rename it", path.display())]
     Name { path: PathBuf },
+    #[error(
+        "{} holds {size}, and an upload may hold {limit}; the largest file is {}: leave out what the app does not need",
+        path.display(), largest.display()
+    )]
+    TooLarge { path: PathBuf, size: ByteSize, limit: ByteSize, largest: PathBuf },
+    #[error("{} is {size}, and one file may be {limit}: leave it out, or keep it elsewhere", path.display())]
+    FileTooLarge { path: PathBuf, size: ByteSize, limit: ByteSize },
+    #[error("{} holds {count} files, and an upload may hold {limit}: leave out what the app does not need", path.display())]
+    TooManyFiles { path: PathBuf, count: u64, limit: u64 },
     #[error("{} changed while it was packed: try again", path.display())]
     Changed { path: PathBuf },
     #[error("cannot read {}: {source}", path.display())]
@@ -62,9 +76,11 @@ pub fn pack(folder: &Path, dependencies: Dependencies, out: impl Write) -> Resul
     if !folder.is_dir() {
         return Err(PackError::NotAFolder { path: folder.to_owned() });
     }
+    let files = list(folder, dependencies)?;
+    check_limits(folder, &files, &UploadLimits::default())?;
     let mut builder = Builder::new(GzEncoder::new(out, Compression::default()));
     let mut packed = Packed { files: 0, size: ByteSize(0) };
-    for (path, name) in list(folder, dependencies)? {
+    for (path, name) in files {
         packed.size.0 += add(&mut builder, &path, &name)?;
         packed.files += 1;
     }
@@ -74,6 +90,29 @@ pub fn pack(folder: &Path, dependencies: Dependencies, out: impl Write) -> Resul
     let written = builder.into_inner().and_then(GzEncoder::finish).and_then(|mut out| out.flush());
     written.map_err(PackError::Write)?;
     Ok(packed)
+}
+
+/// What the server would refuse is refused before anything is packed.
+fn check_limits(folder: &Path, files: &[(PathBuf, String)], limits: &UploadLimits) -> Result<(), PackError> {
+    let count = files.len() as u64;
+    if count > limits.files {
+        return Err(PackError::TooManyFiles { path: folder.to_owned(), count, limit: limits.files });
+    }
+    let (mut total, mut largest) = (ByteSize(0), (ByteSize(0), folder));
+    for (path, _) in files {
+        // What cannot be looked at is told when it is packed.
+        let size = ByteSize(fs::metadata(path).map_or(0, |facts| facts.len()));
+        if size > limits.file {
+            return Err(PackError::FileTooLarge { path: path.clone(), size, limit: limits.file });
+        }
+        total.0 = total.0.saturating_add(size.0);
+        largest = largest.max((size, path));
+    }
+    if total > limits.size {
+        let (path, largest) = (folder.to_owned(), largest.1.to_owned());
+        return Err(PackError::TooLarge { path, size: total, limit: limits.size, largest });
+    }
+    Ok(())
 }
 
 /// Files, and what they are called in the archive, in the order of those names.
@@ -88,7 +127,7 @@ fn list(folder: &Path, dependencies: Dependencies) -> Result<Vec<(PathBuf, Strin
             let kind = entry.file_type().map_err(failed)?;
             let file_name = entry.file_name();
             let Some(part) = file_name.to_str() else { return Err(PackError::Name { path }) };
-            if kind.is_dir() && is_left_out(&prefix, part, dependencies) {
+            if kind.is_dir() && is_left_out(&prefix, part, dependencies) || part == LOCAL_SECRETS {
                 continue;
             }
             if part.contains(|c: char| c == '\\' || c.is_control()) {

@@ -40,6 +40,7 @@ mod node_env;
 mod parse;
 mod resolve;
 mod scope;
+mod snippet;
 mod specifier;
 mod stack;
 mod survey;
@@ -49,6 +50,7 @@ mod tsconfig;
 mod warm;
 
 pub use app::AppModules;
+pub use snippet::function_body;
 
 #[cfg(test)]
 mod tests;

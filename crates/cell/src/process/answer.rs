@@ -47,6 +47,7 @@ pub(super) async fn answer(workshop: &Workshop, stats: &Source, outbox: &Outbox,
         }
         Ask::Eval(request) => Reply::Eval(Box::new(eval::evaluate(workshop, *request).await)),
         Ask::Stats => return stats.tell(|stats| owed.pay(Reply::Stats(stats))),
+        Ask::Load { app, version } => Reply::Event(load(workshop, &app, &version).await),
         Ask::Scheduled { app, version, time, cron } => {
             let event = Scheduled { scheduled_time: time as f64, cron };
             event_of(workshop, &app, &version, async |host| host.scheduled(event, || {}).await).await
@@ -57,6 +58,16 @@ pub(super) async fn answer(workshop: &Workshop, stats: &Source, outbox: &Outbox,
         }
     };
     owed.pay(reply);
+}
+
+/// What it takes that the app comes to answer requests; a page takes nothing.
+async fn load(workshop: &Workshop, app: &AppName, version: &VersionName) -> EventOutcome {
+    let Some(served) = workshop.served(app, version) else { return EventOutcome::NoSuchApp };
+    let Some(host) = served.host() else { return EventOutcome::Succeeded { data: None } };
+    match host.warm().await {
+        Ok(()) => EventOutcome::Succeeded { data: None },
+        Err(failure) => EventOutcome::Failed { message: failure.to_string() },
+    }
 }
 
 async fn event_of(

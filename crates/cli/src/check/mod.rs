@@ -120,6 +120,11 @@ impl Report {
         }
     }
 
+    /// Each app's name and folder.
+    pub fn folders_by_name(&self) -> Vec<(AppName, PathBuf)> {
+        self.apps.iter().map(|app| (app.name.clone(), app.folder.clone())).collect()
+    }
+
     /// In the order of their folders.
     pub fn names(&self) -> Vec<AppName> {
         let mut names: Vec<AppName> = self.apps.iter().map(|app| app.name.clone()).collect();

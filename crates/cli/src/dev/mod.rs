@@ -6,10 +6,12 @@
 //! |---|---|
 //! | `stage.rs` | what is served: one app at `/`, or a folder of apps |
 //! | `child.rs` | the server's process: its output, its end |
+//! | `secrets.rs` | what `.env.local` says |
 //! | `screen.rs` | what is shown of its log |
 
 mod child;
 mod screen;
+mod secrets;
 mod stage;
 
 use std::net::SocketAddr;
@@ -23,6 +25,7 @@ use hearth_config::parse_listen;
 pub use self::child::serve as serve_child;
 use self::child::{Child, Heard};
 use self::screen::Screen;
+use self::secrets::SecretsError;
 use self::stage::{Stage, StageError};
 
 /// A change is looked at when the log has been silent for this long: several lines are about the same change.
@@ -45,6 +48,8 @@ pub struct DevOptions {
 pub enum DevError {
     #[error(transparent)]
     Stage(#[from] StageError),
+    #[error(transparent)]
+    Secrets(#[from] SecretsError),
     #[error("the server cannot be started: {0}")]
     Start(std::io::Error),
     #[error("signals cannot be watched: {0}")]
@@ -59,6 +64,7 @@ pub fn dev(options: &DevOptions) -> anyhow::Result<ExitCode> {
 
 fn serve(options: &DevOptions) -> Result<ExitCode, DevError> {
     let stage = Stage::set(options)?;
+    secrets::put(&stage.data, &stage.apps())?;
     let mut screen = Screen::new(&stage);
     let mut child = Child::start(&stage, options.listen)?;
     let mut stops = 0;

@@ -20,6 +20,8 @@ pub struct Screen {
     freshness: Freshness,
     /// What was found wrong when the apps were last checked.
     findings: String,
+    /// Why an app could not be loaded, as last shown: each request fails with it again.
+    load_failure: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -57,6 +59,7 @@ impl Screen {
             one,
             freshness: Freshness::Beginning,
             findings: String::new(),
+            load_failure: None,
         }
     }
 
@@ -97,6 +100,7 @@ impl Screen {
     pub fn look(&mut self) {
         let findings = self.report().findings(self.style);
         self.freshness = Freshness::Fresh;
+        self.load_failure = None;
         if findings.is_empty() {
             eprintln!("{}", self.style.paint(Tint::Green, "reloaded"));
         } else if findings != self.findings {
@@ -128,9 +132,17 @@ impl Screen {
     }
 
     /// What a line comes to, where it is for authors.
-    fn shown(&self, line: &Line) -> Option<String> {
+    fn shown(&mut self, line: &Line) -> Option<String> {
         let app = line.app.as_deref().filter(|_| self.one.is_none());
         let before = app.map_or(String::new(), |app| self.style.paint(Tint::Blue, &format!("{}: ", escape(app))));
+        if let Some(failure) = load_failure(line) {
+            // A mistake in a source was found by looking at it.
+            if !self.findings.is_empty() || self.load_failure.as_deref() == Some(failure) {
+                return None;
+            }
+            self.load_failure = Some(failure.to_owned());
+            return Some(before + &self.error(failure));
+        }
         if let Some(Value::String(failure)) = line.fields.get("failure") {
             let failure = failure.strip_prefix("the app failed: ").unwrap_or(failure);
             return Some(before + &self.error(failure));
@@ -168,6 +180,15 @@ impl Screen {
         let (file, line, column) = stack.lines().find_map(place)?;
         let text = std::fs::read_to_string(folder.join(file)).ok()?;
         frame(&text, line, column, self.style)
+    }
+}
+
+/// Why an app could not be loaded, from a worker's line or a request's.
+fn load_failure(line: &Line) -> Option<&str> {
+    let text = |name: &str| line.fields.get(name).and_then(Value::as_str);
+    match (line.target.as_str(), line.level.as_str()) {
+        ("hearth::worker", "error") => text("error"),
+        _ => text("failure")?.strip_prefix("the app failed to load: "),
     }
 }
 
@@ -217,10 +238,11 @@ mod tests {
             one: Some((AppName::new("app"), folder.to_owned())),
             freshness: Freshness::Fresh,
             findings: String::new(),
+            load_failure: None,
         }
     }
 
-    fn shown(screen: &Screen, line: Value) -> Option<String> {
+    fn shown(screen: &mut Screen, line: Value) -> Option<String> {
         screen.shown(&serde_json::from_value(line).unwrap())
     }
 
@@ -228,7 +250,7 @@ mod tests {
     fn errors_are_shown_with_their_line() {
         let temp = tempfile::tempdir().unwrap();
         std::fs::write(temp.path().join("lib.ts"), "one\n  return x.b;\n").unwrap();
-        let screen = screen(temp.path());
+        let mut screen = screen(temp.path());
         let failure = "the app failed: TypeError: no b\n    at f (file:///node_modules/x/i.js:1:1)\n    at deep (file:///lib.ts:2:12)";
         let line = serde_json::json!({
             "level": "info", "target": "hearth_gateway::rescue", "message": "Request failed", "fields": { "failure": failure },
@@ -239,7 +261,25 @@ TypeError: no b
     |            ^
     at f (file:///node_modules/x/i.js:1:1)
     at deep (file:///lib.ts:2:12)";
-        assert_eq!(shown(&screen, line).unwrap(), expected);
+        assert_eq!(shown(&mut screen, line).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_load_failure_is_shown_once() {
+        let mut screen = screen(Path::new("/nowhere"));
+        let worker = serde_json::json!({
+            "level": "error", "target": "hearth::worker", "message": "App failed to load", "fields": { "error": "Error: no" },
+        });
+        let request = serde_json::json!({
+            "level": "info", "target": "hearth_gateway::rescue", "message": "Request failed",
+            "fields": { "failure": "the app failed to load: Error: no" },
+        });
+        assert_eq!(shown(&mut screen, worker.clone()).unwrap(), "Error: no");
+        for line in [&worker, &request, &request] {
+            assert_eq!(shown(&mut screen, line.clone()), None);
+        }
+        screen.load_failure = None;
+        assert_eq!(shown(&mut screen, request).unwrap(), "Error: no");
     }
 
     #[test]
@@ -247,11 +287,11 @@ TypeError: no b
         let mut screen = screen(Path::new("/nowhere"));
         let line = |level: &str, target: &str, message: &str| serde_json::json!({ "level": level, "target": target, "message": message, "app": "app" });
         let console = line("info", "hearth::console", "a\nb\u{1b}[2J");
-        assert_eq!(shown(&screen, console.clone()).unwrap(), "a\nb\\u{1b}[2J");
-        assert_eq!(shown(&screen, line("warn", "anything", "beware")).unwrap(), "beware");
-        assert_eq!(shown(&screen, line("info", "hearth::worker", "Worker destroyed")), None);
+        assert_eq!(shown(&mut screen, console.clone()).unwrap(), "a\nb\\u{1b}[2J");
+        assert_eq!(shown(&mut screen, line("warn", "anything", "beware")).unwrap(), "beware");
+        assert_eq!(shown(&mut screen, line("info", "hearth::worker", "Worker destroyed")), None);
         screen.one = None;
-        assert_eq!(shown(&screen, console).unwrap(), "app: a\nb\\u{1b}[2J");
+        assert_eq!(shown(&mut screen, console).unwrap(), "app: a\nb\\u{1b}[2J");
     }
 
     #[test]

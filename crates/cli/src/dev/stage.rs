@@ -11,7 +11,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::DevOptions;
-use crate::check::{Place, is_app, name_of};
+use crate::check::{Place, Report, is_app, name_of};
 use crate::manifest;
 
 #[derive(Debug)]
@@ -69,6 +69,14 @@ impl Stage {
                 let data = data(&made, options);
                 Ok(Self { watched: root.clone(), root, show: Show::Several, config: None, data, _made: made })
             }
+        }
+    }
+
+    /// The apps, each with its folder.
+    pub fn apps(&self) -> Vec<(AppName, PathBuf)> {
+        match &self.show {
+            Show::One { name, folder } => vec![(name.clone(), folder.clone())],
+            Show::Several => Report::of(std::slice::from_ref(&self.root), None).folders_by_name(),
         }
     }
 

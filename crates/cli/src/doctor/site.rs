@@ -7,6 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use hearth_config::{Admin, OperatorConfig};
+use hearth_core::ByteSize;
 
 use super::finding::Finding;
 use crate::configuration::FILE;
@@ -38,6 +39,7 @@ pub(super) fn configuration(file: Option<&Path>) -> (OperatorConfig, Finding) {
 
 pub(super) fn look(data: &Path, operator: &OperatorConfig) -> Vec<Finding> {
     let mut findings = vec![data_folder(data)];
+    findings.extend(room(data));
     findings.extend(addresses(operator).into_iter().map(|(check, address)| port(check, address)));
     findings
 }
@@ -71,6 +73,27 @@ fn data_folder(data: &Path) -> Finding {
         return Finding::weak(CHECK, "open to others", "other users can read secrets or the admin token", fix);
     }
     Finding::good(CHECK, name.to_string())
+}
+
+/// Below this much room uploads, logs and secrets begin to fail.
+const LITTLE_ROOM: ByteSize = ByteSize::mb(64);
+/// The largest upload, unpacked, beside its archive.
+const AMPLE_ROOM: ByteSize = ByteSize::mb(1024);
+
+/// Where the system does not say how much room there is, nothing is said.
+fn room(data: &Path) -> Option<Finding> {
+    const CHECK: &str = "disk";
+    let absolute = std::path::absolute(data).ok()?;
+    let there = absolute.ancestors().find(|folder| folder.is_dir())?;
+    let facts = rustix::fs::statvfs(there).ok()?;
+    let free = ByteSize(facts.f_bavail.saturating_mul(facts.f_frsize));
+    let found = format!("{free} free at {}", there.display());
+    let fix = "remove what is not needed there, or choose another folder with --data";
+    Some(match free {
+        free if free < LITTLE_ROOM => Finding::bad(CHECK, found, "deploys and secrets cannot be kept", fix),
+        free if free < AMPLE_ROOM => Finding::weak(CHECK, found, "large deploys may not fit", fix),
+        _ => Finding::good(CHECK, found),
+    })
 }
 
 /// Which of what is private others can read.

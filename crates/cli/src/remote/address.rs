@@ -1,6 +1,7 @@
 //! Where the admin API is: `ADDRESS:PORT`, a name with a port, or a URL.
 
 use std::fmt;
+use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
 /// The port that `hearth serve` listens on for administration.
@@ -40,6 +41,16 @@ impl AdminAddress {
     }
 }
 
+impl From<SocketAddr> for AdminAddress {
+    fn from(address: SocketAddr) -> Self {
+        let host = match address.ip() {
+            IpAddr::V4(ip) => ip.to_string(),
+            IpAddr::V6(ip) => format!("[{ip}]"),
+        };
+        Self { host, port: address.port() }
+    }
+}
+
 impl FromStr for AdminAddress {
     type Err = AddressError;
 
@@ -52,6 +63,10 @@ impl FromStr for AdminAddress {
             None if text == "off" => return Err(AddressError::Off),
             None => (text, PORT),
         };
+        // A port alone, as in `--listen 8080`.
+        if let (true, Ok(port @ 1..)) = (default == PORT, rest.parse()) {
+            return Ok(Self { host: "127.0.0.1".to_owned(), port });
+        }
         let (host, port) = match rest.rfind(':') {
             Some(at) if !rest[at..].contains(']') => (&rest[..at], rest[at + 1..].parse().map_err(|_| malformed())?),
             _ => (rest, default),
@@ -82,6 +97,7 @@ mod tests {
             ("127.0.0.1:9090", "127.0.0.1", 9090),
             ("127.0.0.1", "127.0.0.1", 9090),
             ("localhost:1", "localhost", 1),
+            ("9191", "127.0.0.1", 9191),
             ("[::1]:9090", "::1", 9090),
             ("[::1]", "::1", 9090),
             ("http://10.0.0.1:8000/", "10.0.0.1", 8000),

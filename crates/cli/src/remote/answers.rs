@@ -71,6 +71,8 @@ pub(super) struct Activated {
     pub(super) name: String,
     pub(super) active: String,
     pub(super) revision: Option<u64>,
+    /// Why its modules cannot be loaded.
+    pub(super) failing: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -236,6 +238,14 @@ pub(super) struct Token {
 pub(super) struct NewToken {
     pub(super) id: String,
     pub(super) token: String,
+    /// Whether the app asks for tokens at all.
+    #[serde(default = "yes")]
+    pub(super) asked: bool,
+}
+
+/// A server that does not say has always taken the token.
+fn yes() -> bool {
+    true
 }
 
 #[derive(Debug, Deserialize)]

@@ -27,7 +27,11 @@ pub(super) fn show(session: &Session, options: AppsOptions) -> Result<(), Remote
 pub(super) fn activate(session: &Session, options: ActivateOptions) -> Result<(), RemoteError> {
     let action = Action::Activate { name: options.name, version: options.version };
     let (value, done) = session.server.ask::<Activated>(&action)?;
-    session.output.answer(&value, |_| format!("{}@{} is active", escape(&done.name), escape(&done.active)))
+    session.output.answer(&value, |_| format!("{}@{} is active", escape(&done.name), escape(&done.active)))?;
+    match done.failing {
+        Some(message) => Err(RemoteError::Failing { app: done.name, version: done.active, message }),
+        None => Ok(()),
+    }
 }
 
 pub(super) fn roll_back(session: &Session, name: String) -> Result<(), RemoteError> {

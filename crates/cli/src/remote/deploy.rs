@@ -2,21 +2,24 @@
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hearth_config::package_identity;
+use hearth_apps::discovery::check_name;
+use hearth_config::{Manifest, package_identity};
 use hearth_control::action::Action;
 use hearth_core::{AppName, VersionName};
-use hearth_store::{Dependencies, pack};
+use hearth_store::{Dependencies, UploadError, UploadLimits, Uploads, pack};
 use serde_json::{Value, json};
 
 use super::Session;
-use super::answers::{App, State, Uploaded};
+use super::answers::{Activated, App, State, Uploaded, Version};
 use super::error::RemoteError;
 use super::options::DeployOptions;
 use super::progress::Progress;
+use crate::check::is_app as holds_an_app;
 use crate::manifest;
-use crate::terminal::{Style, Tint, count, escape, escape_lines, size, time};
+use crate::terminal::{Stream, Style, Tint, count, escape, escape_lines, size, time};
 
 const ARCHIVES: [&str; 3] = [".tgz", ".tar.gz", ".zip"];
 /// How often the server is asked whether it is done with the dependencies.
@@ -33,6 +36,8 @@ struct Parcel {
 /// What became of it.
 enum Outcome {
     Active,
+    /// It is active, and cannot be loaded: why.
+    Failing(String),
     /// As it was wanted.
     Uploaded,
     /// Not yet: its dependencies are being installed.
@@ -45,30 +50,41 @@ pub(super) fn deploy(session: &Session, options: &DeployOptions) -> Result<(), R
     let action = Action::Upload { name, version, owner: options.owner.clone() };
     let (mut value, uploaded) = session.server.upload::<Uploaded>(&action, archive, length, &mut progress)?;
     let state = match uploaded.state {
-        State::Installing if options.wait => wait(session, &uploaded, &mut progress)?,
+        State::Installing if !options.no_wait => wait(session, &uploaded, &mut progress)?,
         state => state,
     };
     progress.clear();
-    warn_if_covered(session, &uploaded)?;
+    warn(session, &uploaded)?;
     let outcome = match state {
         State::Failed => return Err(why(session, &uploaded)?),
         State::Installing => Outcome::Installing,
         State::Served if options.no_activate => Outcome::Uploaded,
-        State::Served => {
-            let (name, version) = (uploaded.name.clone(), uploaded.version.clone());
-            session.server.value(&Action::Activate { name, version })?;
-            Outcome::Active
-        }
+        State::Served => activate(session, &uploaded)?,
     };
     complete(&mut value, &outcome, state, &uploaded);
-    session.output.answer(&value, |style| told(&uploaded, &outcome, style))
+    session.output.answer(&value, |style| told(&uploaded, &outcome, style))?;
+    match outcome {
+        Outcome::Failing(message) => {
+            Err(RemoteError::Failing { app: uploaded.name, version: uploaded.version, message })
+        }
+        Outcome::Active | Outcome::Uploaded | Outcome::Installing => Ok(()),
+    }
+}
+
+fn activate(session: &Session, uploaded: &Uploaded) -> Result<Outcome, RemoteError> {
+    let (name, version) = (uploaded.name.clone(), uploaded.version.clone());
+    let (_, activated) = session.server.ask::<Activated>(&Action::Activate { name, version })?;
+    Ok(activated.failing.map_or(Outcome::Active, Outcome::Failing))
 }
 
 /// The upload's answer, with what happened since.
 fn complete(value: &mut Value, outcome: &Outcome, state: State, uploaded: &Uploaded) {
     let Some(fields) = value.as_object_mut() else { return };
-    if let Outcome::Active = outcome {
+    if let Outcome::Active | Outcome::Failing(_) = outcome {
         fields.insert("active".into(), json!(uploaded.version));
+    }
+    if let Outcome::Failing(message) = outcome {
+        fields.insert("failing".into(), json!(message));
     }
     if state == State::Served {
         fields.insert("state".into(), json!("served"));
@@ -81,7 +97,7 @@ fn told(uploaded: &Uploaded, outcome: &Outcome, style: Style) -> String {
     let who = style.paint(Tint::Bold, &format!("{name}@{version}"));
     let what = format!("revision {}, {}, {}", uploaded.revision, count(uploaded.files, "file"), size(uploaded.size));
     match outcome {
-        Outcome::Active => format!("{who} ({what}) is active: /{name}/"),
+        Outcome::Active | Outcome::Failing(_) => format!("{who} ({what}) is active: /{name}/"),
         Outcome::Uploaded => {
             let active = uploaded.active.as_deref().filter(|active| *active != uploaded.version);
             let active = active.map_or(String::new(), |active| format!("; /{name}/ is still {}", escape(active)));
@@ -89,7 +105,7 @@ fn told(uploaded: &Uploaded, outcome: &Outcome, style: Style) -> String {
         }
         Outcome::Installing => format!(
             "{who} ({what}) is uploaded; its dependencies are being installed\n\
-             then: hearth activate {name} {version} (or deploy with --wait)"
+             then: hearth activate {name} {version}"
         ),
     }
 }
@@ -105,11 +121,46 @@ fn parcel(options: &DeployOptions, progress: &mut Progress) -> Result<Parcel, Re
     if !ARCHIVES.iter().any(|ending| file_name.ends_with(ending)) {
         return Err(RemoteError::NoArchive { path: path.clone() });
     }
-    // What is in an archive is the server's to read.
-    let name = options.name.clone().ok_or_else(|| RemoteError::NoName { path: path.clone() })?;
-    let version = options.version.clone().ok_or_else(|| RemoteError::NoVersion { path: path.clone() })?;
+    let limit = UploadLimits::default().archive;
+    if facts.len() > limit.bytes() {
+        return Err(UploadError::ArchiveTooLarge { limit }.into());
+    }
     let archive = File::open(path).map_err(|error| failed("open", error))?;
+    let (name, version) = match (&options.name, &options.version) {
+        (Some(name), Some(version)) => (name.clone(), version.clone()),
+        // What was not said stands in the archive, where it stands anywhere.
+        _ => {
+            let temp = tempfile::tempdir().map_err(|error| failed("unpack", error))?;
+            let unpacked = Uploads::aside(temp.path())?.unpack(&archive, &UploadLimits::default())?;
+            let (_, said) = identity(unpacked.folder(), options)?;
+            let name = said.name.ok_or_else(|| RemoteError::NoName { path: path.clone() })?;
+            (name, said.version.ok_or_else(|| RemoteError::NoVersion { path: path.clone() })?)
+        }
+    };
+    check(&name)?;
+    let mut archive = archive;
+    archive.seek(SeekFrom::Start(0)).map_err(|error| failed("read", error))?;
     Ok(Parcel { name, version, archive, length: facts.len() })
+}
+
+/// What an app is called, as far as anything says it.
+struct Identity {
+    name: Option<String>,
+    version: Option<String>,
+}
+
+/// What was said goes before the manifest, that before `package.json`.
+fn identity(folder: &Path, options: &DeployOptions) -> Result<(Manifest, Identity), RemoteError> {
+    let manifest = manifest::read(folder)?;
+    let package = package_identity(folder);
+    let name = manifest.name.clone().or(package.name).map(|name: AppName| name.to_string());
+    let version = manifest.version.clone().or(package.version).map(|version: VersionName| version.to_string());
+    let said = Identity { name: options.name.clone().or(name), version: options.version.clone().or(version) };
+    Ok((manifest, said))
+}
+
+fn check(name: &str) -> Result<(), RemoteError> {
+    check_name(name).map_err(|source| RemoteError::Name { name: name.to_owned(), source })
 }
 
 fn folder(options: &DeployOptions, progress: &mut Progress) -> Result<Parcel, RemoteError> {
@@ -118,15 +169,14 @@ fn folder(options: &DeployOptions, progress: &mut Progress) -> Result<Parcel, Re
         path: options.path.clone(),
         source,
     })?;
-    let manifest = manifest::read(&folder)?;
-    let package = package_identity(&folder);
+    if !holds_an_app(&folder) {
+        return Err(RemoteError::NoApp { path: folder });
+    }
+    let (manifest, said) = identity(&folder, options)?;
     let own_name = || folder.file_name().map(|name| name.to_string_lossy().into_owned());
-    let said = manifest.name.clone().or(package.name).map(|name: AppName| name.to_string());
-    let name = options.name.clone().or(said).or_else(own_name);
-    let said = manifest.version.clone().or(package.version).map(|version: VersionName| version.to_string());
-    let version = options.version.clone().or(said);
-    let name = name.ok_or_else(|| RemoteError::NoName { path: folder.clone() })?;
-    let version = version.ok_or_else(|| RemoteError::NoVersion { path: folder.clone() })?;
+    let name = said.name.or_else(own_name).ok_or_else(|| RemoteError::NoName { path: folder.clone() })?;
+    check(&name)?;
+    let version = said.version.ok_or_else(|| RemoteError::NoVersion { path: folder.clone() })?;
 
     let dependencies = match manifest.auto_install {
         Some(true) => Dependencies::LeaveOut,
@@ -137,7 +187,10 @@ fn folder(options: &DeployOptions, progress: &mut Progress) -> Result<Parcel, Re
     // Without a name: gone with this process, however it ends.
     let mut archive = tempfile::tempfile().map_err(failed)?;
     pack(&folder, dependencies, std::io::BufWriter::new(&mut archive))?;
-    let length = archive.metadata().map_err(failed)?.len();
+    let (length, limit) = (archive.metadata().map_err(failed)?.len(), UploadLimits::default().archive);
+    if length > limit.bytes() {
+        return Err(UploadError::ArchiveTooLarge { limit }.into());
+    }
     archive.seek(SeekFrom::Start(0)).map_err(failed)?;
     Ok(Parcel { name, version, archive, length })
 }
@@ -146,7 +199,7 @@ fn folder(options: &DeployOptions, progress: &mut Progress) -> Result<Parcel, Re
 fn wait(session: &Session, uploaded: &Uploaded, progress: &mut Progress) -> Result<State, RemoteError> {
     let began = Instant::now();
     loop {
-        match state(session, uploaded)?.map(|version| version.0) {
+        match find(session, uploaded)?.map(|version| version.state) {
             Some(State::Installing) => {}
             Some(state) => return Ok(state),
             None => return Ok(State::Failed),
@@ -156,27 +209,29 @@ fn wait(session: &Session, uploaded: &Uploaded, progress: &mut Progress) -> Resu
     }
 }
 
-/// State, error and source of the version, where it is there.
-fn state(session: &Session, uploaded: &Uploaded) -> Result<Option<(State, Option<String>, String)>, RemoteError> {
+/// The version, where it is there.
+fn find(session: &Session, uploaded: &Uploaded) -> Result<Option<Version>, RemoteError> {
     let (_, app) = session.server.ask::<App>(&Action::App { name: uploaded.name.clone() })?;
-    let mut versions = app.versions.into_iter();
-    let found = versions.find(|version| version.version == uploaded.version);
-    Ok(found.map(|version| (version.state, version.error, version.source)))
+    Ok(app.versions.into_iter().find(|version| version.version == uploaded.version))
 }
 
 fn why(session: &Session, uploaded: &Uploaded) -> Result<RemoteError, RemoteError> {
-    let message = state(session, uploaded)?.and_then(|(_, error, _)| error);
+    let message = find(session, uploaded)?.and_then(|version| version.error);
     let message = escape_lines(&message.unwrap_or_else(|| "`hearth apps` says why".to_owned()));
     Ok(RemoteError::Unserved { app: uploaded.name.clone(), version: uploaded.version.clone(), message })
 }
 
-/// A folder that the server serves goes before an upload of the same version.
-fn warn_if_covered(session: &Session, uploaded: &Uploaded) -> Result<(), RemoteError> {
-    if let Some((_, _, source)) = state(session, uploaded)? {
-        if source == "folder" {
-            let who = escape(&format!("{}@{}", uploaded.name, uploaded.version));
-            eprintln!("hearth: a folder that the server serves is {who} too, and goes before this upload");
-        }
+/// What its manifest wants and does not get; and that a folder that the server serves goes before an upload of the same
+/// version.
+fn warn(session: &Session, uploaded: &Uploaded) -> Result<(), RemoteError> {
+    let Some(version) = find(session, uploaded)? else { return Ok(()) };
+    let who = escape(&format!("{}@{}", uploaded.name, uploaded.version));
+    let word = Style::of(Stream::Error).paint(Tint::Yellow, "warning");
+    for warning in &version.warnings {
+        eprintln!("{word}: {who}: {}", escape_lines(warning));
+    }
+    if version.source == "folder" {
+        eprintln!("{word}: a folder that the server serves is {who} too, and goes before this upload");
     }
     Ok(())
 }

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use hearth_store::{PackError, StoreError};
+use hearth_apps::discovery::NameError;
+use hearth_store::{PackError, StoreError, UploadError};
 
 use super::address::AdminAddress;
 use crate::manifest::ManifestError;
@@ -35,6 +36,13 @@ pub enum RemoteError {
     #[error("what answers at {address} is not Hearth's admin API ({what}): say where that is with --admin")]
     Foreign { address: AdminAddress, what: &'static str },
     #[error(
+        "{address} is where the server's apps are, and not its admin API: say where that is with --admin (`hearth serve` says \
+         it at its start, 127.0.0.1:9090 by default)"
+    )]
+    AppsAddress { address: AdminAddress },
+    #[error("{0}")]
+    Configuration(String),
+    #[error(
         "there is no admin token in {}: say where the server keeps its state with --data, or give the token with \
          HEARTH_ADMIN_TOKEN",
         data.display()
@@ -65,6 +73,19 @@ pub enum RemoteError {
         path.display()
     )]
     NoVersion { path: PathBuf },
+    #[error(
+        "{} holds no app: an app has an index.ts, index.js or index.html, or a manifest.yaml that names its `entrypoint`",
+        path.display()
+    )]
+    NoApp { path: PathBuf },
+    #[error("{name:?} cannot be the name of an app: {source}; choose another with --name")]
+    Name { name: String, source: NameError },
+    #[error(
+        "{app}@{version} is active, and fails to load: {message}\n`hearth rollback {app}` goes back to what was before"
+    )]
+    Failing { app: String, version: String, message: String },
+    #[error(transparent)]
+    Archive(#[from] UploadError),
     #[error("{app}@{version} was uploaded and cannot be served: {message}")]
     Unserved { app: String, version: String, message: String },
 
@@ -103,7 +124,7 @@ impl RemoteError {
 
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Unreachable { .. } => Exit::Unreachable,
+            Self::Unreachable { .. } | Self::AppsAddress { .. } => Exit::Unreachable,
             Self::NoToken { .. } | Self::WrongToken { .. } => Exit::Refused,
             Self::Answer { status, .. } => match status {
                 401 | 403 => Exit::Refused,
@@ -115,10 +136,14 @@ impl RemoteError {
             | Self::NoCopy { .. }
             | Self::NoName { .. }
             | Self::NoVersion { .. }
-            | Self::NoArchive { .. } => Exit::Usage,
-            Self::Unserved { .. } => Exit::Invalid,
+            | Self::NoArchive { .. }
+            | Self::NoApp { .. }
+            | Self::Name { .. } => Exit::Usage,
+            Self::Unserved { .. } | Self::Failing { .. } => Exit::Invalid,
             Self::Lost { .. }
             | Self::Foreign { .. }
+            | Self::Configuration(_)
+            | Self::Archive(_)
             | Self::Store(_)
             | Self::Manifest(_)
             | Self::Pack(_)

@@ -10,7 +10,7 @@ use super::answers::{NewToken, Secrets, Tokens};
 use super::error::RemoteError;
 use super::output::Format;
 use super::task::input;
-use crate::terminal::{Align, Table, Tint, escape, hidden};
+use crate::terminal::{Align, Stream, Style, Table, Tint, escape, hidden};
 
 pub(super) fn secrets(session: &Session, name: String) -> Result<(), RemoteError> {
     let (value, found) = session.server.ask::<Secrets>(&Action::Secrets { name })?;
@@ -58,10 +58,16 @@ pub(super) fn tokens(session: &Session, name: String) -> Result<(), RemoteError>
 }
 
 pub(super) fn add_token(session: &Session, name: String, label: String) -> Result<(), RemoteError> {
+    let app = escape(&name);
     let (value, made) = session.server.ask::<NewToken>(&Action::AddToken { name, label })?;
     if session.output.format == Format::Text {
         // Beside the output, so that `TOKEN=$(hearth tokens add app)` gets the token alone.
         eprintln!("token {}, which is shown this once:", escape(&made.id));
+    }
+    if !made.asked {
+        let style = Style::of(Stream::Error);
+        let warning = style.paint(Tint::Yellow, "warning");
+        eprintln!("{warning}: {app} asks for no tokens, and is open to all: add `auth: token` to its manifest.yaml");
     }
     session.output.answer(&value, |_| escape(&made.token))
 }

@@ -1,5 +1,7 @@
 //! `hearth logs` and `hearth events`: what was, and what comes.
 
+use std::io::IsTerminal;
+
 use hearth_control::action::{Action, Follow};
 use hearth_journal::{Colours, LogLine, timestamp};
 use serde_json::Value;
@@ -72,7 +74,11 @@ fn text(session: &Session, line: &LogLine) -> String {
         Style::Coloured => Colours::On,
         Style::Plain => Colours::Off,
     };
-    hearth_journal::Format::Text.write(line, colours)
+    let format = match std::io::stdout().is_terminal() {
+        true => hearth_journal::Format::Terminal,
+        false => hearth_journal::Format::Text,
+    };
+    format.write(line, colours)
 }
 
 /// `2026-11-16T00:10:35.123Z uploaded app=hello version=1.0.0`

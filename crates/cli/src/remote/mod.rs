@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `options.rs` | what can be said on the command line |
 //! | `address.rs`, `server.rs` | where the server is, and how it is asked |
+//! | `place.rs` | what hearth.yaml says about where the server is |
 //! | `wire.rs`, `events.rs` | HTTP/1.1 and server-sent events, as far as they are needed here |
 //! | `error.rs` | what can go wrong, and the exit code of each |
 //! | `output.rs`, `progress.rs` | what is written: for people, or JSON |
@@ -22,6 +23,7 @@ mod keys;
 mod logs;
 mod options;
 mod output;
+mod place;
 mod progress;
 mod sandbox_copy;
 mod sandbox_shell;
@@ -66,44 +68,49 @@ pub fn run(command: RemoteCommand) -> ExitCode {
 
 fn carry_out(command: RemoteCommand) -> Result<(), RemoteError> {
     match command {
-        RemoteCommand::Apps(To { what, server }) => apps::show(&server.session(), what),
-        RemoteCommand::Deploy(To { what, server }) => deploy::deploy(&server.session(), &what),
-        RemoteCommand::Activate(To { what, server }) => apps::activate(&server.session(), what),
-        RemoteCommand::Rollback(To { what, server }) => apps::roll_back(&server.session(), what.name),
-        RemoteCommand::Delete(To { what, server }) => apps::delete(&server.session(), what),
-        RemoteCommand::Workers(server) => state::workers(&server.session()),
-        RemoteCommand::Pool(server) => state::pool(&server.session()),
-        RemoteCommand::Metrics(To { what, server }) => state::metrics(&server.session(), &what),
-        RemoteCommand::Crashes(server) => state::crashes(&server.session()),
-        RemoteCommand::Logs(To { what, server }) => logs::logs(&server.session(), what),
-        RemoteCommand::Events(To { what, server }) => logs::events(&server.session(), &what),
+        RemoteCommand::Apps(To { what, server }) => apps::show(&server.session()?, what),
+        RemoteCommand::Deploy(To { what, server }) => deploy::deploy(&server.session()?, &what),
+        RemoteCommand::Activate(To { what, server }) => apps::activate(&server.session()?, what),
+        RemoteCommand::Rollback(To { what, server }) => apps::roll_back(&server.session()?, what.name),
+        RemoteCommand::Delete(To { what, server }) => apps::delete(&server.session()?, what),
+        RemoteCommand::Workers(server) => state::workers(&server.session()?),
+        RemoteCommand::Pool(server) => state::pool(&server.session()?),
+        RemoteCommand::Metrics(To { what, server }) => state::metrics(&server.session()?, &what),
+        RemoteCommand::Crashes(server) => state::crashes(&server.session()?),
+        RemoteCommand::Logs(To { what, server }) => logs::logs(&server.session()?, what),
+        RemoteCommand::Events(To { what, server }) => logs::events(&server.session()?, &what),
         RemoteCommand::Secrets(To { what, server }) => match what.command {
-            SecretsCommand::List { app } => keys::secrets(&server.session(), app),
-            SecretsCommand::Set { app, key, value } => keys::set_secret(&server.session(), app, key, value),
-            SecretsCommand::Delete { app, key } => keys::delete_secret(&server.session(), app, key),
+            SecretsCommand::List { app } => keys::secrets(&server.session()?, app),
+            SecretsCommand::Set { app, key, value } => keys::set_secret(&server.session()?, app, key, value),
+            SecretsCommand::Delete { app, key } => keys::delete_secret(&server.session()?, app, key),
         },
         RemoteCommand::Tokens(To { what, server }) => match what.command {
-            TokensCommand::List { app } => keys::tokens(&server.session(), app),
-            TokensCommand::Add { app, label } => keys::add_token(&server.session(), app, label),
-            TokensCommand::Delete { app, id } => keys::delete_token(&server.session(), app, id),
+            TokensCommand::List { app } => keys::tokens(&server.session()?, app),
+            TokensCommand::Add { app, label } => keys::add_token(&server.session()?, app, label),
+            TokensCommand::Delete { app, id } => keys::delete_token(&server.session()?, app, id),
         },
-        RemoteCommand::Task(To { what, server }) => task::task(&server.session(), what),
-        RemoteCommand::Upgrade(server) => state::upgrade(&server.session()),
-        RemoteCommand::Replace(server) => cells::replace(&server.session()),
+        RemoteCommand::Task(To { what, server }) => task::task(&server.session()?, what),
+        RemoteCommand::Upgrade(server) => state::upgrade(&server.session()?),
+        RemoteCommand::Replace(server) => cells::replace(&server.session()?),
         RemoteCommand::Cordon(To { what, server }) => match what.command {
-            CordonCommand::List => cells::list(&server.session()),
-            CordonCommand::Add { owner } => cells::add(&server.session(), owner),
-            CordonCommand::Release { owner } => cells::release(&server.session(), owner),
+            CordonCommand::List => cells::list(&server.session()?),
+            CordonCommand::Add { owner } => cells::add(&server.session()?, owner),
+            CordonCommand::Release { owner } => cells::release(&server.session()?, owner),
         },
-        RemoteCommand::Reload(server) => state::reload(&server.session()),
-        RemoteCommand::Sandbox(To { what, server }) => sandboxes::sandbox(&server.session(), what.command),
-        RemoteCommand::Drain(To { what, server }) => state::drain(&server.session(), &what),
+        RemoteCommand::Reload(server) => state::reload(&server.session()?),
+        RemoteCommand::Sandbox(To { what, server }) => sandboxes::sandbox(&server.session()?, what.command),
+        RemoteCommand::Drain(To { what, server }) => state::drain(&server.session()?, &what),
     }
 }
 
 impl RemoteOptions {
-    fn session(self) -> Session {
+    fn session(self) -> Result<Session, RemoteError> {
         let output = Output::new(if self.json { Format::Json } else { Format::Text });
-        Session { server: Server::new(self.admin, self.admin_token, self.data), output }
+        let config = self.config.as_deref();
+        let found = match (self.admin, self.data) {
+            (Some(admin), Some(data)) => (admin, data),
+            (admin, data) => place::said_by(config, admin, data)?,
+        };
+        Ok(Session { server: Server::new(found.0, self.admin_token, found.1), output })
     }
 }

@@ -86,21 +86,18 @@ pub struct To<T: Args> {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Server", after_help = EXIT_CODES)]
 pub struct RemoteOptions {
-    /// Where the admin API listens.
-    #[arg(
-        long,
-        env = "HEARTH_ADMIN",
-        default_value = "127.0.0.1:9090",
-        value_name = "ADDRESS:PORT|URL",
-        global = true
-    )]
-    pub admin: AdminAddress,
+    /// Where the admin API listens [default: `admin` of hearth.yaml, else 127.0.0.1:9090].
+    #[arg(long, env = "HEARTH_ADMIN", value_name = "ADDRESS:PORT|URL", global = true)]
+    pub admin: Option<AdminAddress>,
     /// The admin API's token [default: that in DATA/admin.token].
     #[arg(long, env = "HEARTH_ADMIN_TOKEN", hide_env_values = true, value_name = "TOKEN", global = true)]
     pub admin_token: Option<String>,
-    /// Where the server keeps its state, if it is on this machine.
-    #[arg(long, env = "HEARTH_DATA", default_value = ".hearth", value_name = "DIR", global = true)]
-    pub data: PathBuf,
+    /// Where the server keeps its state, if it is on this machine [default: `data` of hearth.yaml, else .hearth].
+    #[arg(long, env = "HEARTH_DATA", value_name = "DIR", global = true)]
+    pub data: Option<PathBuf>,
+    /// The server's configuration [default: hearth.yaml, where it is there].
+    #[arg(long, env = "HEARTH_CONFIG", value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
     /// Print JSON, for programs.
     #[arg(long, global = true)]
     pub json: bool,
@@ -129,8 +126,11 @@ pub struct DeployOptions {
     /// Upload it, and leave the active version as it is.
     #[arg(long)]
     pub no_activate: bool,
-    /// Wait until its dependencies are installed (autoInstall).
+    /// Do not wait until its dependencies are installed (autoInstall): it is not activated then.
     #[arg(long)]
+    pub no_wait: bool,
+    /// What it does anyway.
+    #[arg(long, hide = true, conflicts_with = "no_wait")]
     pub wait: bool,
 }
 

@@ -41,6 +41,7 @@ struct Refusal {
 struct RefusalText {
     code: String,
     message: String,
+    request_id: Option<String>,
 }
 
 // === impl Server ===
@@ -182,7 +183,13 @@ impl Server {
         let refusal = self.collect(stream).and_then(|text| self.parse(&text));
         match (refusal, status) {
             (Ok(Refusal { .. }), 401) => RemoteError::WrongToken { address: self.address.clone() },
-            (Ok(Refusal { error: RefusalText { code, message } }), _) => RemoteError::Answer { status, code, message },
+            // An answer about apps has the id of its request, the admin API's have none.
+            (Ok(Refusal { error: RefusalText { request_id: Some(_), .. } }), 404) => {
+                RemoteError::AppsAddress { address: self.address.clone() }
+            }
+            (Ok(Refusal { error: RefusalText { code, message, .. } }), _) => {
+                RemoteError::Answer { status, code, message }
+            }
             (Err(_), _) => self.foreign("an answer of another kind"),
         }
     }

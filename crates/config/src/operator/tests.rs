@@ -132,8 +132,8 @@ fn errors_name_file_line_column_and_key() {
     for (text, expected) in [
         ("lisen: x", "hearth.yaml:1:1: lisen: unknown key: did you mean listen?"),
         ("drainTimeout: 5s", "drainTimeout: unknown key: did you mean drain_timeout?"),
-        ("listen: 8080", "hearth.yaml:1:9: listen: \"8080\" is not an address to listen on: write ADDRESS:PORT"),
-        ("listen: [a:80]", "listen[0]: \"a:80\" is not an address"),
+        ("listen: 80800", "hearth.yaml:1:9: listen: \"80800\" is not an address to listen on: write ADDRESS:PORT"),
+        ("listen: [a:80]", "listen[0]: \"a:80\" is a name, and names are not looked up"),
         ("domains: ['*.example']", "domains[0]: \"*.example\" is not a host name: a domain has no *"),
         ("threads: 0", "threads: 0 is out of range: write a number from 1 to 1024"),
         ("threads: many", "expected a whole number, found the text \"many\""),

@@ -64,13 +64,15 @@ pub(super) fn no_action(why: &NoAction) -> Response {
 /// What an action that failed is answered with.
 pub(super) fn failed(failure: &ActionError) -> Response {
     let (status, code) = match failure {
-        ActionError::NoApp(_) => (404, "no_app"),
+        ActionError::NoApp(_) | ActionError::NoAppBut { .. } => (404, "no_app"),
         ActionError::NoVersion { .. } => (404, "no_version"),
         ActionError::NothingBefore(_) => (409, "nothing_to_roll_back"),
         ActionError::OtherOwner(_) => (409, "other_owner"),
         ActionError::NotUploaded { .. } => (409, "not_uploaded"),
         ActionError::NoWorker(_) => (409, "no_worker"),
         ActionError::Invalid(_) => (400, "invalid_argument"),
+        _ if is_disk_full(failure) => (507, "disk_full"),
+        ActionError::Upload(error) if !error.is_uploaders_fault() => (500, "internal"),
         ActionError::Upload(_) | ActionError::Manifest(_) => (422, "bad_upload"),
         ActionError::TooLarge { .. } => (413, "body_too_large"),
         ActionError::NotFound(_) => (404, "not_found"),
@@ -85,11 +87,24 @@ pub(super) fn failed(failure: &ActionError) -> Response {
         ActionError::Sandbox(error) => (sandbox_status(error), error.code()),
         ActionError::Store(_) | ActionError::Io(_) => (500, "internal"),
     };
+    if matches!(status, 500 | 507) {
+        // The operator's to mend, and not the client's.
+        tracing::error!(code, "{failure}");
+    }
     let mut response = error(status, code, &failure.to_string());
     if status == 503 {
         response.headers.push(b"retry-after", b"1");
     }
     response
+}
+
+/// Whether the disk has no room left, or the user no quota.
+fn is_disk_full(failure: &ActionError) -> bool {
+    match failure {
+        ActionError::Upload(error) => error.is_disk_full(),
+        ActionError::Store(error) => error.is_disk_full(),
+        _ => false,
+    }
 }
 
 /// The codes of sandboxes are the same here and over MCP.
@@ -102,5 +117,25 @@ fn sandbox_status(error: &ToolError) -> u16 {
         "timeout" => 504,
         "agent_lost" | "unavailable" => 503,
         _ => 500,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use hearth_store::UploadError;
+
+    use super::*;
+
+    #[test]
+    fn the_machines_faults_are_not_the_clients() {
+        let status = |kind: io::ErrorKind| {
+            let error = UploadError::Io { action: "write", path: "uploads".into(), source: kind.into() };
+            failed(&ActionError::Upload(error)).status
+        };
+        assert_eq!(status(io::ErrorKind::StorageFull), 507);
+        assert_eq!(status(io::ErrorKind::PermissionDenied), 500);
+        assert_eq!(failed(&ActionError::Upload(UploadError::Empty)).status, 422);
     }
 }

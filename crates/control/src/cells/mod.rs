@@ -180,7 +180,7 @@ impl Cells {
     /// An event of an app's has as long as the app's own limits let it have.
     pub async fn ask(&self, what: Ask) -> Result<Reply, AskError> {
         let (asker, answered) = oneshot::channel();
-        let is_event = matches!(what, Ask::Scheduled { .. } | Ask::Task { .. } | Ask::Eval(_));
+        let is_event = matches!(what, Ask::Scheduled { .. } | Ask::Task { .. } | Ask::Load { .. } | Ask::Eval(_));
         self.send(Command::Ask { what, asker })?;
         if is_event { answered.await.map_err(|_| AskError::Stopped)? } else { answer(answered).await? }
     }

@@ -2,9 +2,10 @@
 //! changes; what it replaces stays, to be gone back to.
 
 use hearth_apps::AppModules;
+use hearth_apps::discovery::check_name;
 use hearth_config::Origin;
 use hearth_core::{AppName, Body, BodyError, Owner, VersionName};
-use hearth_link::Kind;
+use hearth_link::{Ask, EventOutcome, Kind, Reply};
 use hearth_store::{Activations, Deployments, NewDeployment, Secrets, StoreError, Tokens, Unpacked, UploadLimits};
 use serde_json::{Value, json};
 
@@ -121,9 +122,8 @@ fn check(
 
 /// As in manifests. What else a name may not be, the store says: it becomes a folder's.
 fn check_names(app: &AppName, owner: &Owner) -> Result<(), ActionError> {
-    if app.as_str().starts_with('_') {
-        let message = format!("{:?} cannot be the name of an app: begin it with a letter or a digit", app.as_str());
-        return Err(ActionError::Invalid(message));
+    if let Err(fault) = check_name(app.as_str()) {
+        return Err(ActionError::Invalid(format!("{:?} cannot be the name of an app: {fault}", app.as_str())));
     }
     let is_visible = |byte: u8| byte.is_ascii_graphic();
     if !(1..=128).contains(&owner.as_str().len()) || !owner.as_str().bytes().all(is_visible) {
@@ -172,7 +172,21 @@ impl Control {
         self.refresh().await?;
         self.shared.events.tell(What::Activated { app: name.clone(), version: number.clone() });
         tracing::info!(app = name, version = number, "Activated");
-        Ok(json!({ "name": name, "active": number }))
+        let failing = self.failing(AppName::new(name.clone()), VersionName::new(number.clone())).await;
+        let mut answer = json!({ "name": name, "active": number });
+        if let Some(failing) = failing {
+            answer["failing"] = json!(failing);
+        }
+        Ok(answer)
+    }
+
+    /// Why a version cannot answer requests, where that shows when it is loaded.
+    async fn failing(&self, app: AppName, version: VersionName) -> Option<String> {
+        match self.shared.cells.ask(Ask::Load { app, version }).await {
+            Ok(Reply::Event(EventOutcome::Failed { message })) => Some(message),
+            // A cell that went in this moment says nothing about the version.
+            Ok(_) | Err(_) => None,
+        }
     }
 
     pub(super) async fn roll_back(&self, name: String) -> Result<Value, ActionError> {

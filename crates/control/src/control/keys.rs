@@ -2,6 +2,7 @@
 
 use std::time::UNIX_EPOCH;
 
+use hearth_config::Auth;
 use hearth_core::AppName;
 use hearth_store::{Embedded, Secrets, StoreError, TokenId, Tokens};
 use serde_json::{Value, json};
@@ -44,9 +45,10 @@ impl Control {
 
     pub(super) async fn add_token(&self, name: String, label: String) -> Result<Value, ActionError> {
         let app = self.known(name)?;
+        let asked = self.catalogue().of_app(app.as_str()).any(|version| version.spec.settings.auth == Auth::Token);
         let (id, token) = self.stored(move |store| store.add_token(&app, &label)).await?;
         self.refresh().await?;
-        Ok(json!({ "id": id.to_string(), "token": token.reveal() }))
+        Ok(json!({ "id": id.to_string(), "token": token.reveal(), "asked": asked }))
     }
 
     pub(super) async fn delete_token(&self, name: String, id: String) -> Result<Value, ActionError> {

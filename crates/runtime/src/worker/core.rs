@@ -215,8 +215,15 @@ impl Core {
         // Begun before anybody hears of the end.
         let clearing = Chore::begin(&shared.vitals);
         shared.vitals.outbox.take().fail(&failure);
-        let app = shared.app.name.as_str();
-        tracing::info!(target: "hearth::worker", app, request = culprit.raw(), error = %failure, "Worker destroyed");
+        let (app, version) = (shared.app.name.as_str(), shared.app.version.as_str());
+        let request = (culprit != RequestId::OUTSIDE).then(|| culprit.raw());
+        match &failure {
+            // No request of it can be answered.
+            Failure::Load(why) => {
+                tracing::error!(target: "hearth::worker", app, version, request, error = %why, "App failed to load")
+            }
+            _ => tracing::info!(target: "hearth::worker", app, version, request, error = %failure, "Worker destroyed"),
+        }
         // Those who wait are told without the lock: they may do anything.
         alive.live.state.sockets.borrow().abandon_all(&Close::new(1011, "the app was stopped"));
         let Abandoned { loading, replies } = alive.abandon();

@@ -32,6 +32,7 @@ fn what_goes_in() {
     let temp = folder(&[
         "index.ts",
         ".env",
+        ".env.local",
         ".npmrc",
         ".git/config",
         ".hearth/hearth.db",
@@ -100,4 +101,27 @@ fn links_in_what_is_left_out_do_not_matter() {
     symlink("a", temp.path().join("node_modules/b")).unwrap();
     assert!(packed(temp.path(), Dependencies::LeaveOut).is_ok());
     assert!(matches!(packed(temp.path(), Dependencies::Include), Err(PackError::Link { .. })));
+}
+
+#[test]
+fn what_the_server_would_refuse_is_told_before() {
+    let temp = tempfile::tempdir().unwrap();
+    for (name, size) in [("small.js", 10), ("large.bin", 300)] {
+        fs::write(temp.path().join(name), vec![0; size]).unwrap();
+    }
+    let files = list(temp.path(), Dependencies::Include).unwrap();
+    let limits = |size, file, files| UploadLimits {
+        size: ByteSize(size),
+        file: ByteSize(file),
+        files,
+        ..UploadLimits::default()
+    };
+    let told = |limits: UploadLimits| check_limits(temp.path(), &files, &limits).map_err(|error| error.to_string());
+    assert_eq!(told(limits(310, 300, 2)), Ok(()));
+    let error = told(limits(309, 300, 2)).unwrap_err();
+    assert!(error.contains("holds 310b, and an upload may hold 309b") && error.contains("large.bin"), "{error}");
+    let error = told(limits(310, 299, 2)).unwrap_err();
+    assert!(error.contains("large.bin is 300b, and one file may be 299b"), "{error}");
+    let error = told(limits(310, 300, 1)).unwrap_err();
+    assert!(error.contains("holds 2 files, and an upload may hold 1"), "{error}");
 }

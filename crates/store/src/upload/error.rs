@@ -99,6 +99,13 @@ impl UploadError {
         }
     }
 
+    /// Whether there was no room left for it.
+    pub fn is_disk_full(&self) -> bool {
+        let is_full =
+            |error: &io::Error| matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+        matches!(self, Self::Io { source, .. } if is_full(source))
+    }
+
     /// True if it is for who uploaded to put right.
     pub fn is_uploaders_fault(&self) -> bool {
         !matches!(self, Self::Io { .. })

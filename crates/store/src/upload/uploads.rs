@@ -55,6 +55,11 @@ impl Uploads {
         Ok(Self { folder })
     }
 
+    /// In a folder of somebody's own, such as a temporary one, to look into an archive.
+    pub fn aside(folder: &Path) -> Result<Self, UploadError> {
+        Self::open(folder.to_owned()).map_err(UploadError::io("open", folder))
+    }
+
     /// A place for an archive of which the bytes are still to come.
     pub fn spool(&self, limits: &UploadLimits) -> Result<Spool, UploadError> {
         let scratch = self.scratch()?;

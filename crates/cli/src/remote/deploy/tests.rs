@@ -3,7 +3,15 @@ use std::path::Path;
 use super::*;
 
 fn options(path: &Path) -> DeployOptions {
-    DeployOptions { path: path.to_owned(), name: None, version: None, owner: None, no_activate: false, wait: false }
+    DeployOptions {
+        path: path.to_owned(),
+        name: None,
+        version: None,
+        owner: None,
+        no_activate: false,
+        no_wait: false,
+        wait: false,
+    }
 }
 
 fn packed(options: &DeployOptions) -> Result<(String, String), RemoteError> {
@@ -38,13 +46,40 @@ fn archives_are_sent_as_they_are() {
     let temp = tempfile::tempdir().unwrap();
     let file = temp.path().join("app.TGZ");
     std::fs::write(&file, "whatever").unwrap();
-    assert!(matches!(packed(&options(&file)), Err(RemoteError::NoName { .. })));
+    assert!(matches!(packed(&options(&file)), Err(RemoteError::Archive(_))));
     let said = DeployOptions { name: Some("a".into()), version: Some("1.0.0".into()), ..options(&file) };
     assert_eq!(packed(&said).unwrap(), ("a".to_owned(), "1.0.0".to_owned()));
     let other = temp.path().join("app.txt");
     std::fs::write(&other, "whatever").unwrap();
     assert!(matches!(packed(&options(&other)), Err(RemoteError::NoArchive { .. })));
     assert!(matches!(packed(&options(&temp.path().join("nowhere"))), Err(RemoteError::File { .. })));
+}
+
+#[test]
+fn what_is_not_said_stands_in_the_archive() {
+    let temp = tempfile::tempdir().unwrap();
+    let (folder, file) = (temp.path().join("shop"), temp.path().join("shop.tgz"));
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("index.ts"), "").unwrap();
+    let archive = || pack(&folder, Dependencies::Include, File::create(&file).unwrap()).unwrap();
+    archive();
+    assert!(matches!(packed(&options(&file)), Err(RemoteError::NoName { .. })));
+    std::fs::write(folder.join("manifest.yaml"), "name: store\nversion: 2.0.0\n").unwrap();
+    archive();
+    assert_eq!(packed(&options(&file)).unwrap(), ("store".to_owned(), "2.0.0".to_owned()));
+    let said = DeployOptions { name: Some("other".into()), ..options(&file) };
+    assert_eq!(packed(&said).unwrap(), ("other".to_owned(), "2.0.0".to_owned()));
+}
+
+#[test]
+fn what_is_no_app_or_has_no_name_of_one_is_refused_at_once() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("My App");
+    std::fs::create_dir(&folder).unwrap();
+    assert!(matches!(packed(&options(&folder)), Err(RemoteError::NoApp { .. })));
+    std::fs::write(folder.join("index.ts"), "").unwrap();
+    let error = packed(&options(&folder)).unwrap_err().to_string();
+    assert!(error.contains("\"My App\" cannot be the name of an app") && error.contains("--name"), "{error}");
 }
 
 #[test]

@@ -110,7 +110,9 @@ impl Supervisor {
             Ask::Pool | Ask::Workers => Ok(self.cells(|member| member.is_open())),
             Ask::Stats => Ok(self.cells(|member| member.hears())),
             Ask::Eval(_) => Ok(self.cell_for_evaluation()),
-            Ask::Scheduled { app, version, .. } | Ask::Task { app, version, .. } => self.cell_of(app, version),
+            Ask::Scheduled { app, version, .. } | Ask::Task { app, version, .. } | Ask::Load { app, version } => {
+                self.cell_of(app, version)
+            }
         };
         match target {
             Ok(cells) if cells.is_empty() => self.early.push(Command::Ask { what, asker }),

@@ -1,0 +1,80 @@
+//! Code that was typed rather than kept in a file (`hearth eval`): JavaScript or TypeScript, an expression or statements, with
+//! `await` and `return`. What comes out is the body of an async function that returns the value of an expression at its end.
+
+use hearth_core::module::ModuleError;
+use oxc_allocator::Allocator;
+use oxc_ast::AstBuilder;
+use oxc_ast::ast::{Program, Statement};
+
+use super::format::{Goal, Language};
+use super::parse::parse;
+use super::transpile::{print, transform};
+use super::tsconfig::CompilerOptions;
+
+/// `name` is what the code is called in errors.
+pub fn function_body(name: &str, code: &str) -> Result<String, ModuleError> {
+    let allocator = Allocator::default();
+    // `{ a: 1 }` is an object rather than a block. Errors come from the code as it was typed.
+    let as_expression = format!("(\n{code}\n)");
+    let parsed = parse(&allocator, name, &as_expression, Language::TypeScript, Goal::Open);
+    let mut program = match parsed {
+        Ok(program) if matches!(&program.body[..], [Statement::ExpressionStatement(_)]) => program,
+        Ok(_) | Err(_) => parse(&allocator, name, code, Language::TypeScript, Goal::Open)?,
+    };
+    return_the_last(&allocator, &mut program);
+    transform(&allocator, name, &mut program, &CompilerOptions::default())?;
+    Ok(print(name, &program).0)
+}
+
+/// An expression at the end is what the code comes to.
+fn return_the_last<'a>(allocator: &'a Allocator, program: &mut Program<'a>) {
+    match program.body.pop() {
+        Some(Statement::ExpressionStatement(last)) => {
+            let last = last.unbox();
+            program.body.push(AstBuilder::new(allocator).statement_return(last.span, Some(last.expression)));
+        }
+        Some(other) => program.body.push(other),
+        // A string alone is a directive: `"use strict"`, or a text to be shown.
+        None => {
+            if let Some(last) = program.directives.pop() {
+                let text = oxc_ast::ast::Expression::StringLiteral(AstBuilder::new(allocator).alloc(last.expression));
+                program.body.push(AstBuilder::new(allocator).statement_return(last.span, Some(text)));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn body(code: &str) -> String {
+        function_body("eval", code).unwrap().trim_end_matches(['\n', ';']).to_owned()
+    }
+
+    #[test]
+    fn an_expression_at_the_end_is_returned() {
+        for (code, expected) in [
+            ("1 + 1", "return 1+1"),
+            ("'text'", "return`text`"),
+            ("{ a: 1 }", "return{a:1}"),
+            ("await f()", "return await f()"),
+            ("f(); 5", "f();return 5"),
+            ("let a = 1\na", "let a=1;return a"),
+            ("for (;;) f()", "for(;;)f()"),
+            ("return 7", "return 7"),
+            ("let x: number = 5; x as unknown", "let x=5;return x"),
+            ("", ""),
+        ] {
+            assert_eq!(body(code), expected, "{code}");
+        }
+    }
+
+    #[test]
+    fn an_error_shows_the_line_as_it_was_typed() {
+        let error = function_body("eval", "let a = 1;\nfoo(").unwrap_err();
+        let ModuleError::Syntax { message, .. } = error else { panic!("{error}") };
+        assert!(message.starts_with("eval:2:") && message.contains("\n  2 | foo("), "{message}");
+    }
+}

@@ -1,0 +1,70 @@
+//! Secrets for an app that is being written: `.env.local` beside its manifest, for `hearth dev` alone. They are secrets as those of
+//! a server are: kept in the data folder, encrypted, and not filtered by their names, as `.env` is.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use hearth_config::{ConfigErrors, parse_dotenv};
+use hearth_core::AppName;
+use hearth_store::{Embedded, LOCAL_SECRETS, Secrets, StoreError};
+
+#[derive(Debug, thiserror::Error)]
+pub enum SecretsError {
+    #[error("cannot read {}: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("{0}")]
+    Malformed(#[from] ConfigErrors),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Puts the secrets of these apps, each with its folder, in the place of what the data folder has of them. Before the server
+/// starts, which then has that folder.
+pub fn put(data: &Path, apps: &[(AppName, PathBuf)]) -> Result<(), SecretsError> {
+    let mut store = None;
+    for (app, folder) in apps {
+        let path = folder.join(LOCAL_SECRETS);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(source) => return Err(SecretsError::Read { path, source }),
+        };
+        let secrets = parse_dotenv(&text, &path)?;
+        let store = match &mut store {
+            Some(store) => store,
+            none => none.insert(Embedded::open(data)?),
+        };
+        for name in store.secret_names(app)? {
+            store.delete_secret(app, &name)?;
+        }
+        for (name, value) in &secrets {
+            store.set_secret(app, name, value)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_says_all_there_are() {
+        let temp = tempfile::tempdir().unwrap();
+        let (data, folder) = (temp.path().join("data"), temp.path().join("app"));
+        std::fs::create_dir(&folder).unwrap();
+        let apps = [(AppName::new("app"), folder.clone())];
+        let kept = || Embedded::open(&data).unwrap().secrets(&apps[0].0).unwrap();
+        put(&data, &apps).unwrap();
+        assert!(!data.exists(), "there was nothing to keep");
+        for (text, expected) in [("API_KEY=one\nTOKEN=two\n", 2), ("API_KEY=three\n", 1)] {
+            std::fs::write(folder.join(LOCAL_SECRETS), text).unwrap();
+            put(&data, &apps).unwrap();
+            assert_eq!(kept().len(), expected);
+        }
+        assert_eq!(kept(), [("API_KEY".to_owned(), "three".to_owned())]);
+        std::fs::write(folder.join(LOCAL_SECRETS), "API KEY").unwrap();
+        assert!(put(&data, &apps).unwrap_err().to_string().contains(".env.local:1"));
+    }
+}
