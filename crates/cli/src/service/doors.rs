@@ -103,8 +103,7 @@ impl Doors {
                 doors.push(match self.take(kind, origin) {
                     Some(door) => door,
                     None => {
-                        let listener =
-                            bind(*address).map_err(|error| BindError::new(*address, kind.flag(), error))?;
+                        let listener = bind(*address).map_err(|error| BindError::new(*address, kind.flag(), error))?;
                         Door { kind, origin, listener }
                     }
                 });
