@@ -16,7 +16,14 @@ use crate::hex;
 /// Something that the operator should hear of, and that stops nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    ReadableByOthers { path: PathBuf, mode: u32 },
+    ReadableByOthers {
+        path: PathBuf,
+        mode: u32,
+    },
+    /// The disk is full: what is kept is served, and nothing new can be kept until the next start.
+    NoRoom {
+        path: PathBuf,
+    },
 }
 
 /// Where a key is from.
@@ -96,6 +103,14 @@ impl fmt::Display for Note {
             Self::ReadableByOthers { path, mode } => {
                 let path = path.display();
                 write!(f, "{path} can be read by others (mode {mode:04o}): run chmod 600 {path}")
+            }
+            Self::NoRoom { path } => {
+                let path = path.display();
+                write!(
+                    f,
+                    "there is no room beside {path}: what is kept is served, and deploys, secrets and cordons may not be \
+                    kept; make room, then start the server again"
+                )
             }
         }
     }

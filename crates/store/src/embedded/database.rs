@@ -32,6 +32,21 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) struct Database {
     path: PathBuf,
     connection: Mutex<Connection>,
+    room: Room,
+}
+
+/// Whether the disk had room for what SQLite needs beside the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Room {
+    There,
+    Wanted,
+}
+
+/// Whether tools of others may look into the file meanwhile. That takes a file of its own, for the index of the log.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sharing {
+    WithOthers,
+    Alone,
 }
 
 impl Database {
@@ -39,12 +54,25 @@ impl Database {
         // Its owner's alone from the first moment; SQLite gives the files that it makes beside it the same mode. What fails
         // here fails below too, with a better word for it.
         let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-        let connection = open(path).map_err(|error| match error {
+        let failed = |error| match error {
             Fault::Store(error) => error,
             Fault::Sqlite(error) => explain(path, error),
-        })?;
+        };
+        let (connection, room) = match open(path, Sharing::WithOthers) {
+            Ok(connection) => (connection, Room::There),
+            // On a full disk there is no memory to share, but what is kept can be read.
+            Err(Fault::Sqlite(error)) if is_want_of_room(&error) => {
+                let connection = open(path, Sharing::Alone).map_err(|_| failed(error.into()))?;
+                (connection, Room::Wanted)
+            }
+            Err(error) => return Err(failed(error)),
+        };
         keep_private(path).map_err(StoreError::io("open", path))?;
-        Ok(Self { path: path.to_owned(), connection: Mutex::new(connection) })
+        Ok(Self { path: path.to_owned(), connection: Mutex::new(connection), room })
+    }
+
+    pub(super) fn room(&self) -> Room {
+        self.room
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -124,10 +152,19 @@ fn keep_private(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn open(path: &Path) -> Result<Connection, Fault> {
+fn is_want_of_room(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error_code();
+    matches!(code, Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure | ErrorCode::CannotOpen))
+}
+
+fn open(path: &Path, sharing: Sharing) -> Result<Connection, Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(PATIENCE)?;
+    if sharing == Sharing::Alone {
+        // Said before the file is first looked at, it keeps the index of the log in the process's own memory.
+        connection.pragma_update(None, "locking_mode", "exclusive")?;
+    }
     let version = recognise(&connection, path)?;
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "full")?;

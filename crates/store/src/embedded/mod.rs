@@ -26,7 +26,7 @@ use crate::keyfile::Note;
 use crate::upload::Uploads;
 
 use self::cipher::Cipher;
-use self::database::Database;
+use self::database::{Database, Room};
 use self::lock::Lock;
 
 pub struct Embedded {
@@ -51,7 +51,9 @@ impl Embedded {
         let database = Database::open(&data.join("hearth.db"))?;
         let (cipher, note) = secrets::unlock(&data, &database)?;
         let uploads = Uploads::open(data.join("uploads")).map_err(StoreError::io("clear", &data.join("uploads")))?;
-        Ok(Self { data, database, cipher, uploads, notes: note.into_iter().collect(), _lock: lock })
+        let no_room = (database.room() == Room::Wanted).then(|| Note::NoRoom { path: database.path().to_owned() });
+        let notes = note.into_iter().chain(no_room).collect();
+        Ok(Self { data, database, cipher, uploads, notes, _lock: lock })
     }
 
     /// The folder that this is the store of.

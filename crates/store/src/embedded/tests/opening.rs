@@ -24,6 +24,24 @@ fn two_servers_are_one_too_many() {
 }
 
 #[test]
+fn without_room_for_a_shared_index_what_is_kept_is_read_and_written() {
+    let mut fixture = Fixture::new();
+    let made = fixture.upload("1.0.0", "hello");
+    fixture.close();
+    // As on a full disk, the file beside the database cannot be made.
+    std::os::unix::fs::symlink("/nowhere/at/all", fixture.data().join("hearth.db-shm")).unwrap();
+    fixture.reopen();
+    assert_eq!(fixture.store().deployments().unwrap(), std::slice::from_ref(&made));
+    assert!(matches!(fixture.store().notes(), [crate::Note::NoRoom { .. }]), "{:?}", fixture.store().notes());
+    fixture.upload("2.0.0", "again");
+    fixture.close();
+    fs::remove_file(fixture.data().join("hearth.db-shm")).unwrap();
+    fixture.reopen();
+    assert_eq!(fixture.store().deployments().unwrap().len(), 2);
+    assert!(fixture.store().notes().is_empty());
+}
+
+#[test]
 fn the_folder_is_private_if_it_is_made_here() {
     use std::os::unix::fs::PermissionsExt;
     let temp = tempfile::tempdir().unwrap();
