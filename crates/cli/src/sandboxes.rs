@@ -55,7 +55,7 @@ pub fn config(
 
 pub fn make(driver: SandboxDriver, data: &Path) -> Arc<dyn Driver> {
     match driver {
-        SandboxDriver::Process => Arc::new(Process::new(spawner()).with_disks(data.join("sandboxes"))),
+        SandboxDriver::Process => Arc::new(Process::new(spawner()).with_disks(data.to_owned())),
         SandboxDriver::Gvisor => {
             // What `tools/drivers` made, else the machine's.
             let made = Some(data.join("drivers/gvisor/runsc")).filter(|runsc| runsc.exists());

@@ -13,7 +13,7 @@ use std::collections::hash_map::Entry;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown};
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -124,7 +124,7 @@ impl Disks {
             Some(disk) => disk,
             None => self.make(size)?,
         };
-        match disk.furnish(owner) {
+        match disk.give(owner) {
             Ok(()) => Ok(disk),
             Err(error) => {
                 disk.end();
@@ -167,7 +167,14 @@ impl Disks {
             mounted
         });
         mounted.inspect_err(|_| drop(fs::remove_dir(&at)))?;
-        Ok(Disk { at })
+        let disk = Disk { at };
+        match disk.furnish() {
+            Ok(()) => Ok(disk),
+            Err(error) => {
+                disk.end();
+                Err(error)
+            }
+        }
     }
 
     fn check_room(&self, size: u64) -> io::Result<()> {
@@ -248,15 +255,15 @@ fn configure(device: &File, file: &File, flags: u32) -> io::Result<()> {
 // === impl Disk ===
 
 impl Disk {
-    fn furnish(&self, (user, group): (u32, u32)) -> io::Result<()> {
-        // Made with the file system.
-        let _ = fs::remove_dir(self.at.join("lost+found"));
-        for folder in FOLDERS {
-            let folder = self.at.join(folder);
-            fs::create_dir_all(&folder)?;
-            chown(&folder, Some(user), Some(group))?;
-        }
+    /// What takes a while, because it is read from the machine's disk for the first time. Of what is beside these folders a
+    /// sandbox sees nothing.
+    fn furnish(&self) -> io::Result<()> {
+        FOLDERS.iter().try_for_each(|folder| fs::create_dir_all(self.at.join(folder)))?;
         fs::set_permissions(self.at.join("tmp"), PermissionsExt::from_mode(0o1777))
+    }
+
+    fn give(&self, (user, group): (u32, u32)) -> io::Result<()> {
+        FOLDERS.iter().try_for_each(|folder| chown(self.at.join(folder), Some(user), Some(group)))
     }
 
     /// Lets go of it, and with it of all that is in it. May take a while where there is much.
@@ -330,21 +337,18 @@ impl Blank {
     }
 }
 
-/// The folder that a driver names, made if it is not there, for root alone.
+/// The folder that a driver names, or the first above it that is there: nothing with a name is ever made in it.
 pub fn open_folder(path: &Path) -> io::Result<File> {
-    fs::create_dir_all(path)?;
-    let folder = File::open(path)?;
-    // SAFETY: asks, and cannot fail.
-    if folder.metadata()?.uid() != unsafe { libc::geteuid() } {
-        return Err(io::Error::other(format!("{} is another user's", path.display())));
-    }
-    folder.set_permissions(PermissionsExt::from_mode(0o700))?;
-    Ok(folder)
+    let absolute = std::path::absolute(path)?;
+    let folder = absolute.ancestors().find(|folder| folder.is_dir()).ok_or(io::ErrorKind::NotFound)?;
+    File::open(folder)
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::os::unix::fs::MetadataExt;
+
     use super::*;
 
     #[test]

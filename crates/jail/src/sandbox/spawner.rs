@@ -21,6 +21,9 @@ use crate::process;
 use crate::seccomp::{self, Filter, MemoryLimit};
 use crate::slices::put_first;
 
+/// A disk is made ahead so many milliseconds after the last sandbox: not while its agent starts.
+const BREATH: libc::c_int = 5;
+
 /// The programs that every sandbox brings along.
 #[derive(Clone, Copy, Debug)]
 pub struct Programs {
@@ -89,7 +92,7 @@ impl Spawner {
                 .collect();
             let count = polled.len() as libc::nfds_t;
             // SAFETY: the call writes to as many entries as there are, which live to its end.
-            let found = unsafe { libc::poll(polled.as_mut_ptr(), count, if is_idle { -1 } else { 0 }) };
+            let found = unsafe { libc::poll(polled.as_mut_ptr(), count, if is_idle { -1 } else { BREATH }) };
             match found {
                 0 => self.prepare_disk(),
                 1.. => {

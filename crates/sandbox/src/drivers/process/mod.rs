@@ -77,7 +77,8 @@ impl Process {
         Self { command, hierarchies, disks: None, room, spawner: Mutex::default(), elders: Elders::default() }
     }
 
-    /// With a folder for the files of sandboxes. Without one they are in memory.
+    /// With a folder on whose file system the disks of sandboxes are; nothing with a name is made in it. Without one they
+    /// write into memory.
     pub fn with_disks(self, folder: PathBuf) -> Self {
         Self { disks: Some(folder), ..self }
     }
