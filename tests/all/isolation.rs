@@ -18,7 +18,18 @@ fn env_is_frozen() {
 #[test]
 fn there_is_no_other_way_to_the_environment() {
     let server = serve("isolation/env");
-    server.expect("/elsewhere", r#"["undefined","undefined","undefined","undefined","undefined"]"#);
+    server.expect("/elsewhere", r#"["undefined","undefined","undefined"]"#);
+}
+
+#[test]
+fn process_has_the_apps_environment_and_does_not_pass_for_nodes() {
+    let server = serve_with("isolation/env", &["--env", "KEY=value"]);
+    server.expect(
+        "/process",
+        r#"[{"NODE_ENV":"production","KEY":"value"},true,"changed","value","undefined","/","linux"]"#,
+    );
+    server.expect("/tick", "1,2,3");
+    serve_with("isolation/script", &["--env", "KEY=value"]).expect("/", "value,true");
 }
 
 #[test]

@@ -52,6 +52,7 @@ mod manifests;
 mod mcp;
 mod mcp_conformance;
 mod mcp_resume;
+mod memory;
 mod metrics;
 mod modules;
 mod npm;

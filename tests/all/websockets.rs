@@ -5,4 +5,4 @@ mod browser;
 mod endings;
 mod outgoing;
 mod protocol;
-mod socket;
+pub mod socket;

@@ -6,7 +6,7 @@ use std::time::Instant;
 use hearth_core::module::ModuleLoader;
 use hearth_core::{AppName, ByteSize, Limits, Owner, Pace, VersionName};
 use hearth_egress::{Egress, EgressPolicy};
-use hearth_runtime::{App, CodeCache};
+use hearth_runtime::{App, CodeCache, Meters};
 
 /// Compiled code that is kept in memory.
 const CODE_CACHE: ByteSize = ByteSize::mb(64);
@@ -41,6 +41,7 @@ impl Commons {
     pub fn app(&self, parts: Parts) -> Arc<App> {
         let Parts { name, version, owner, loader, limits, env, egress } = parts;
         Arc::new(App {
+            meters: Meters::new(&limits),
             name,
             version,
             owner,

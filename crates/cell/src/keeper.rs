@@ -159,6 +159,7 @@ impl Keep for Keeper {
     fn health(&self, kept: &Kept) -> Health {
         match kept.health() {
             hearth_runtime::Health::Ready => Health::Ready,
+            hearth_runtime::Health::Worn => Health::Worn,
             hearth_runtime::Health::Retiring => Health::Retiring,
             hearth_runtime::Health::Gone => Health::Gone,
         }

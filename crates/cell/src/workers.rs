@@ -94,7 +94,7 @@ impl WorkerReport {
 impl From<Health> for WorkerState {
     fn from(health: Health) -> Self {
         match health {
-            Health::Ready => Self::Ready,
+            Health::Ready | Health::Worn => Self::Ready,
             Health::Retiring => Self::Retiring,
             Health::Gone => Self::Gone,
         }

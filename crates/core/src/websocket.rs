@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use crate::memory::{Charge, MemoryAccount};
 use crate::units::ByteSize;
 
 /// Bytes that may wait for the other side. More than this is for the sender to judge: wait, or give up.
@@ -70,6 +71,8 @@ pub struct SocketEnd {
     pub receiver: SocketReceiver,
     /// How long there may be no message either way before the connection ends; zero: for ever.
     pub silence: Duration,
+    /// Where what it makes the process hold is charged.
+    account: Option<Arc<MemoryAccount>>,
     /// What lives as long as this end. Behind the other fields: whoever is told by a drop finds the directions ended.
     held: Vec<Box<dyn Send>>,
 }
@@ -97,6 +100,8 @@ struct Shared {
     events: VecDeque<SocketEvent>,
     waiting: usize,
     capacity: usize,
+    /// For what waits.
+    charge: Option<Charge>,
     end: End,
     receiver_gone: bool,
     receiver: Option<Waker>,
@@ -121,7 +126,7 @@ enum End {
 pub fn socket_pair(silence: Duration) -> (SocketEnd, SocketEnd) {
     let (sender, receiver) = direction();
     let (other_sender, other_receiver) = direction();
-    let end = |sender, receiver| SocketEnd { sender, receiver, silence, held: Vec::new() };
+    let end = |sender, receiver| SocketEnd { sender, receiver, silence, account: None, held: Vec::new() };
     (end(sender, other_receiver), end(other_sender, receiver))
 }
 
@@ -130,6 +135,7 @@ fn direction() -> (SocketSender, SocketReceiver) {
         events: VecDeque::new(),
         waiting: 0,
         capacity: CAPACITY.bytes() as usize,
+        charge: None,
         end: End::Open,
         receiver_gone: false,
         receiver: None,
@@ -146,6 +152,21 @@ fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
 // === impl SocketEnd ===
 
 impl SocketEnd {
+    /// Has what waits in either direction, and what the other side of this end collects, charged to `account`.
+    pub fn charge_to(&mut self, account: &Arc<MemoryAccount>) {
+        for shared in [&self.sender.shared, &self.receiver.shared] {
+            let mut shared = lock(shared);
+            shared.charge = Some(account.open());
+            shared.recharge();
+        }
+        self.account = Some(account.clone());
+    }
+
+    /// A charge for what is collected for this end.
+    pub fn open_charge(&self) -> Option<Charge> {
+        self.account.as_ref().map(MemoryAccount::open)
+    }
+
     /// Keeps `thing` until this end is dropped.
     pub fn hold(&mut self, thing: impl Send + 'static) {
         self.held.push(Box::new(thing));
@@ -182,6 +203,11 @@ impl SocketSender {
             return Sent::Full;
         }
         shared.waiting += size;
+        let charged = shared.recharge();
+        if capacity == Capacity::Strict && !charged {
+            shared.waiting -= size;
+            return Sent::Full;
+        }
         shared.events.push_back(SocketEvent::Message(message));
         let waker = shared.receiver.take();
         drop(shared);
@@ -222,6 +248,7 @@ impl SocketSender {
         }
         shared.end = End::Said;
         shared.waiting = 0;
+        shared.recharge();
         let last = VecDeque::from([SocketEvent::Close(close)]);
         let thrown_away = std::mem::replace(&mut shared.events, last);
         let waker = shared.receiver.take();
@@ -263,7 +290,10 @@ impl SocketReceiver {
             return Poll::Pending;
         };
         match &event {
-            SocketEvent::Message(message) => shared.waiting -= message.len(),
+            SocketEvent::Message(message) => {
+                shared.waiting -= message.len();
+                shared.recharge();
+            }
             SocketEvent::Close(_) | SocketEvent::Failed(_) => shared.end = End::Received,
         }
         let waker = if shared.has_room() { shared.sender.take() } else { None };
@@ -293,6 +323,7 @@ impl Drop for SocketReceiver {
         let mut shared = lock(&self.shared);
         shared.receiver_gone = true;
         shared.waiting = 0;
+        shared.recharge();
         let events = std::mem::take(&mut shared.events);
         let waker = shared.sender.take();
         drop(shared);
@@ -307,6 +338,12 @@ impl Shared {
     /// What waits, as far as memory is concerned: empty messages are not for nothing.
     fn load(&self) -> usize {
         self.waiting + self.events.len() * OVERHEAD
+    }
+
+    /// Charges what waits; whether there was room for it.
+    fn recharge(&mut self) -> bool {
+        let waiting = self.waiting as u64;
+        self.charge.as_mut().is_none_or(|charge| charge.try_set(waiting).is_ok())
     }
 
     /// Whether who was held back may go on: not before half of it is free, so that it does not stop again at once.
@@ -416,6 +453,22 @@ mod tests {
         assert_eq!(Arc::strong_count(&held), 1);
         assert_eq!(app.sender.send(text("x")), Sent::Over);
         assert_eq!(poll(&mut app), Poll::Ready(Some(SocketEvent::Failed(SocketFault::Lost))));
+    }
+
+    #[test]
+    fn what_waits_is_charged_and_refused_beyond_the_limit() {
+        let account = MemoryAccount::new(ByteSize(10));
+        let (mut app, mut client) = socket_pair(Duration::ZERO);
+        app.charge_to(&account);
+        assert_eq!(app.sender.send(text("12345678")), Sent::Yes);
+        assert_eq!(account.held(), ByteSize(8));
+        assert_eq!(app.sender.send(text("12345678")), Sent::Full);
+        assert_eq!(account.held(), ByteSize(8));
+        assert!(matches!(poll(&mut client), Poll::Ready(Some(SocketEvent::Message(_)))));
+        assert_eq!(account.held(), ByteSize(0));
+        assert_eq!(client.sender.send(text("1234")), Sent::Yes);
+        drop((app, client));
+        assert_eq!(account.held(), ByteSize(0));
     }
 
     #[test]

@@ -158,7 +158,7 @@ pub(crate) async fn drain(engine: &Engine, worker: &hearth_runtime::Worker) -> R
 
 pub(crate) fn judge(worker: &hearth_runtime::Worker) -> Result<(), Error> {
     match worker.health() {
-        Health::Ready => Ok(()),
+        Health::Ready | Health::Worn => Ok(()),
         Health::Retiring | Health::Gone => Err(Error::WaitUntil),
     }
 }

@@ -29,5 +29,5 @@ pub use messages::{Ask, CallId, CellEvent, EventOutcome, FromCell, Idle, Reply, 
 pub use passing::PassError;
 pub use plan::{AccessFormat, CellPlan, CertificatePlan, FrontPlan, JailPlan, ListenerPlan, Role};
 pub use span::Span;
-pub use stats::{AppStats, CellStats, PoolStats};
+pub use stats::{AppStats, CellStats, Holder, PoolStats};
 pub use version::{Active, Kind, Place, VersionSpec};

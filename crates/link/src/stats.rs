@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use hearth_core::{AppName, VersionName};
+use hearth_core::{AppName, Owner, VersionName};
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::Counted;
@@ -28,6 +28,15 @@ pub struct CellStats {
     pub recent: Vec<u32>,
     /// Gauge: bytes of the whole process.
     pub resident_memory: Option<u64>,
+    /// Gauge: the owners whose isolates hold the most, the largest first.
+    pub holders: Vec<Holder>,
+}
+
+/// What all isolates of an owner hold together, as far as it is counted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    pub owner: Owner,
+    pub bytes: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -100,6 +109,7 @@ impl CellStats {
         self.requests += other.requests;
         self.rejected += other.rejected;
         self.recent.extend_from_slice(&other.recent);
+        self.holders.extend_from_slice(&other.holders);
         self.resident_memory = match (self.resident_memory, other.resident_memory) {
             (Some(mine), Some(theirs)) => Some(mine + theirs),
             (mine, theirs) => mine.or(theirs),
@@ -121,6 +131,7 @@ impl CellStats {
         self.pool.buffers = 0;
         self.connections = 0;
         self.recent.clear();
+        self.holders.clear();
         self.resident_memory = None;
         self
     }

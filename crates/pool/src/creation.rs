@@ -6,6 +6,7 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -71,12 +72,13 @@ impl<K: Keep> Creation<K> {
         let mut room = stock.room();
         room.land(&slot, rack);
         let mut row = rack.lock();
-        let reserved = row.land(slot, rack, &mut later);
+        let over = row.land(slot, rack, &mut later);
         let needs_creation = row.needs_creation();
         drop(row);
-        room.give_back(reserved, rack);
+        room.give_back(over.reserved, rack);
         drop(room);
         stock.carry_out(later);
+        self.resume_after(over.pause);
         if needs_creation {
             stock.provide(rack);
         } else if stock.is_hungry() {
@@ -95,14 +97,28 @@ impl<K: Keep> Creation<K> {
         let (rack, stock) = (&self.rack, &self.rack.stock);
         let mut later = Later::new();
         let mut room = stock.room();
-        let reserved = rack.lock().fail(self.slot, error, &mut later);
-        room.give_back(reserved, rack);
+        let over = rack.lock().fail(self.slot, error, &mut later);
+        room.give_back(over.reserved, rack);
         stock.unlock(room);
         stock.carry_out(later);
+        self.resume_after(over.pause);
         // The room is free for others, and callers who counted on no creation may begin one of their own.
         stock.provide(rack);
         stock.feed_group_of(rack);
         stock.strike_off_if_empty(rack);
+    }
+}
+
+impl<K: Keep> Creation<K> {
+    /// Lets creations for the rack begin again when the pause is over.
+    fn resume_after(&self, pause: Option<Duration>) {
+        let Some(pause) = pause else { return };
+        let rack = self.rack.clone();
+        self.rack.stock.runtime.spawn(async move {
+            tokio::time::sleep(pause).await;
+            rack.lock().resume();
+            rack.stock.provide(&rack);
+        });
     }
 }
 

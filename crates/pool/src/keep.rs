@@ -56,6 +56,8 @@ pub trait Keep: Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Health {
     Ready,
+    /// It may be used, but not for much longer: another is made to take its place, and then it takes nothing new.
+    Worn,
     /// It finishes what it has, and takes nothing new.
     Retiring,
     /// It is of no use to anybody, not even to those who have it.

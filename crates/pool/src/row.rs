@@ -5,18 +5,20 @@
 //! A creation carries as many callers as its thing will have places, so as many creations run as callers need.
 //!
 //! Invariants, whenever the lock is free:
-//! - usable + cold <= `most`. Condemned things do not count here: a thing that takes nothing new must not keep its successor
-//!   waiting. They do count for the pool.
+//! - usable + cold <= `most`. Condemned and worn things do not count here: a thing that takes nothing new, or soon will, must
+//!   not keep its successor waiting. They do count for the pool.
 //! - Somebody who counts on no creation waits only while no usable thing has room, so nobody can overtake it.
 //! - A caller counts on a creation that exists, and `Cold::callers` is their number.
 //! - A row that is not open has no callers.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use crate::backoff::{Backoff, BackoffRules};
 use crate::holding::Holding;
 use crate::keep::{Affinity, Keep, Load, Reason};
 use crate::rack::{Answer, Later, Leaving, Place, Rack};
@@ -36,6 +38,10 @@ pub(crate) struct Row<K: Keep> {
     cold: Vec<Cold>,
     callers: VecDeque<Caller<K>>,
     moments: u64,
+    /// A worn thing was found, whose successor is not there yet.
+    succession: Succession,
+    pause: Pause,
+    backoff: Backoff,
     /// Whether the rack is in the room's line. Changed only under the room's lock too.
     pub(crate) hunger: Hunger,
     counts: ShelfStats,
@@ -58,6 +64,31 @@ pub(crate) enum End {
 pub(crate) enum Hunger {
     Fed,
     InLine,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Succession {
+    Settled,
+    Wanted,
+}
+
+/// Whether creations may begin. After a thing that was broken when it came, they wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pause {
+    Off,
+    On,
+}
+
+/// How long creations wait after things that were broken when they came. Callers wait for longer than that.
+const BACKOFF: BackoffRules = BackoffRules { first: Duration::from_millis(50), most: Duration::from_secs(2) };
+
+/// What came of a creation that is over.
+#[must_use]
+pub(crate) struct Over {
+    /// What was reserved for it.
+    pub(crate) reserved: u64,
+    /// No other may begin for so long; then [`Row::resume`] is to be called.
+    pub(crate) pause: Option<Duration>,
 }
 
 /// Which things will do.
@@ -95,6 +126,9 @@ impl<K: Keep> Row<K> {
             cold: Vec::new(),
             callers: VecDeque::new(),
             moments: 0,
+            succession: Succession::Settled,
+            pause: Pause::Off,
+            backoff: Backoff::new(BACKOFF),
             hunger: Hunger::Fed,
             counts: ShelfStats::default(),
         }
@@ -136,7 +170,11 @@ impl<K: Keep> Row<K> {
                 }
                 continue;
             }
-            usable += 1;
+            if slot.is_worn() {
+                self.succession = Succession::Wanted;
+            } else {
+                usable += 1;
+            }
             if slot.has_room(self.rules.concurrency) {
                 match (keep.load(&slot.thing), keep.affinity(&slot.thing)) {
                     (Load::Idle | Load::Working, Affinity::Here) => return Some(index),
@@ -156,6 +194,11 @@ impl<K: Keep> Row<K> {
             Reach::Any => true,
         };
         elsewhere.or(busy.filter(|_| busy_will_do).map(|(_, index)| index))
+    }
+
+    /// Whether a look at `needs_creation` is worth it although there was something to take.
+    pub(crate) fn wants_successor(&self) -> bool {
+        self.succession == Succession::Wanted
     }
 
     fn lease(&mut self, index: usize) -> (SlotId, K::Thing) {

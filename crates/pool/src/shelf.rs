@@ -102,7 +102,7 @@ impl<K: Keep> Shelf<K> {
         let mut row = self.rack.lock();
         let taken = row.take(&self.rack, &mut later);
         // A thing that was found broken on the way may have been what others wait for.
-        let needs_creation = taken.is_none() && row.needs_creation();
+        let needs_creation = (taken.is_none() || row.wants_successor()) && row.needs_creation();
         drop(row);
         self.rack.stock.carry_out(later);
         if needs_creation {

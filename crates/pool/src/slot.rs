@@ -64,6 +64,8 @@ pub(crate) struct Slot<T> {
     rest: Rest,
     /// Its keep was told that it lingers.
     told: bool,
+    /// It is to go as soon as there is another.
+    worn: bool,
     /// Under which time the room has the slot in its list. Changed only under the room's lock too.
     pub(crate) listed: Instant,
     /// What the room thinks the thing weighs. Changed only under the room's lock too.
@@ -74,7 +76,20 @@ impl<T> Slot<T> {
     pub(crate) fn new(id: SlotId, thing: T, now: Instant, weighed: u64) -> Self {
         let landed = Moment::default();
         let (state, rest) = (State::Warm, Rest::Short);
-        Self { id, thing, state, landed, born: now, used: now, uses: 0, rest, told: false, listed: now, weighed }
+        Self {
+            id,
+            thing,
+            state,
+            landed,
+            born: now,
+            used: now,
+            uses: 0,
+            rest,
+            told: false,
+            worn: false,
+            listed: now,
+            weighed,
+        }
     }
 
     pub(crate) fn leases(&self) -> u32 {
@@ -86,6 +101,10 @@ impl<T> Slot<T> {
 
     pub(crate) fn is_usable(&self) -> bool {
         !matches!(self.state, State::Condemned { .. })
+    }
+
+    pub(crate) fn is_worn(&self) -> bool {
+        self.worn && self.is_usable()
     }
 
     /// Whether one more lease is within `concurrency`; 0 is no bound.
@@ -137,7 +156,8 @@ impl<T> Slot<T> {
         match keep.health(&self.thing) {
             Health::Gone => self.condemn(Reason::Gone),
             Health::Retiring => self.condemn(Reason::Retired),
-            Health::Ready => {
+            health @ (Health::Ready | Health::Worn) => {
+                self.worn |= health == Health::Worn;
                 if let (Some(ttl), Some(now)) = (life.ttl, now) {
                     if now.duration_since(self.born) >= ttl {
                         self.condemn(Reason::Expired);

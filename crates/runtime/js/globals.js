@@ -11,6 +11,7 @@ const { Headers } = require("fetch/headers");
 const { Request } = require("fetch/request");
 const { Response } = require("fetch/response");
 const { bun } = require("hearth");
+const { charge } = require("intl");
 
 const global = globalThis;
 
@@ -35,6 +36,7 @@ for (const name in functions) {
   defineEnumerable(name, functions[name]);
 }
 
+charge(global.Intl);
 define("Bun", bun);
 defineEnumerable("self", global);
 defineEnumerable("navigator", { __proto__: { [SymbolToStringTag]: "Navigator" }, userAgent: "Hearth" });

@@ -3,10 +3,11 @@
 // The `Hearth` object: what an app is told about itself, and its files. Made when a context becomes a worker's, frozen, and
 // put where no app can replace it; `Bun` has the part of Bun's object of that name that such apps use here.
 
-const { ObjectFreeze } = require("primordials");
+const { ObjectDefineProperty, ObjectFreeze } = require("primordials");
 const webidl = require("webidl");
 
 const appFiles = lazy("file/app_file");
+const processes = lazy("process");
 
 function file(path, options = undefined) {
   const prefix = "Failed to execute 'file' on 'Hearth'";
@@ -14,7 +15,10 @@ function file(path, options = undefined) {
   return appFiles.use().appFile(path, options, prefix);
 }
 
-const bun = ObjectFreeze({ __proto__: null, file });
+/** Packages that find a Bun ask for its `env`. */
+const bun = { __proto__: null, file };
+ObjectDefineProperty(bun, "env", { __proto__: null, enumerable: true, get: () => processes.use().process.env });
+ObjectFreeze(bun);
 
 /** `worker` is the id of the worker: unique in this process. */
 function makeHearth(name, version, worker) {

@@ -19,6 +19,7 @@ const { addPending, dropPending, pendingRequest } = require("events/pending");
 const { callListeners, listens } = require("events/scope");
 const { KEY, ExecutionContext, setWaitUntilReport } = require("events/context");
 const { defineHearth } = require("globals");
+const { setEnvironment: keepEnvironment } = require("environment");
 const { makeHearth } = require("hearth");
 const { prepareStackTrace } = require("stack");
 
@@ -52,6 +53,7 @@ function setEnvironment(list, name, version, worker, bound) {
   for (let i = 0; i < list.length; i += 2) values[list[i]] = list[i + 1];
   if (bound !== undefined) bindings.use().addBindings(values, bound);
   env = ObjectFreeze(values);
+  keepEnvironment(env);
 }
 
 /** Finds the handlers of an evaluated module (or of a script: undefined). Returns which there are, as bits. */

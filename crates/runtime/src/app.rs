@@ -1,10 +1,11 @@
 //! An app as the runtime knows it: a name and a version, modules, limits, an environment, and where it may connect to.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use hearth_core::module::ModuleLoader;
-use hearth_core::{AppName, Limits, Owner, Pace, VersionName};
+use hearth_core::rate::{Admitted, RateLimit};
+use hearth_core::{AppName, Limits, MemoryAccount, Owner, Pace, VersionName};
 
 use crate::code_cache::CodeCache;
 use crate::operations::Operations;
@@ -24,6 +25,34 @@ pub struct App {
     /// What an embedding program puts in the place of Hearth's own.
     pub operations: Option<Arc<dyn Operations>>,
     pub pace: Pace,
+    /// Counted for all its workers together.
+    pub meters: Arc<Meters>,
+}
+
+/// Log lines of an app that may come at once, and how many a second come back.
+const BURST: u32 = 500;
+const PER_SECOND: u32 = 200;
+
+/// What a version of an app may cause outside of its isolates: whichever of its workers does it, in whatever way they run and
+/// however often they are made anew.
+#[derive(Debug)]
+pub struct Meters {
+    log: Mutex<RateLimit>,
+    /// Bodies and messages on their way.
+    pub memory: Arc<MemoryAccount>,
+}
+
+impl Meters {
+    pub fn new(limits: &Limits) -> Arc<Self> {
+        let log = Mutex::new(RateLimit::new(BURST, PER_SECOND));
+        Arc::new(Self { log, memory: MemoryAccount::new(limits.heap) })
+    }
+
+    /// Asked before anything is done for a line of the log.
+    pub(crate) fn admit_line(&self) -> Admitted {
+        // No code that can panic runs under this lock.
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).admit(Instant::now())
+    }
 }
 
 impl App {
@@ -40,6 +69,7 @@ impl App {
             code_cache: self.code_cache.clone(),
             operations: self.operations.clone(),
             pace: Pace::new(Instant::now()),
+            meters: self.meters.clone(),
         }
     }
 }

@@ -1,24 +1,19 @@
-//! Where an app's console goes: the log, at a bounded rate. An app can write as fast as it runs; the log, and whoever
+//! Where an app's console goes: the log, at a rate that is bounded for each version of an app. An app can write as fast as it runs; the log, and whoever
 //! reads it, must not suffer for that.
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Instant;
 
 use hearth_core::RequestId;
-use hearth_core::rate::{Admitted, RateLimit};
+use hearth_core::rate::Admitted;
 
 use crate::app::App;
 
-/// Lines that may come at once, and how many a second come back.
-const BURST: u32 = 500;
-const PER_SECOND: u32 = 200;
 /// The longest line, in bytes: logs keep thousands of them.
 const LONGEST: usize = 16 * 1024;
 
 pub(crate) struct Console {
     app: Arc<App>,
-    rate: RateLimit,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,12 +35,12 @@ pub(crate) struct Line<'a> {
 
 impl Console {
     pub(crate) fn new(app: Arc<App>) -> Self {
-        Self { app, rate: RateLimit::new(BURST, PER_SECOND) }
+        Self { app }
     }
 
     /// Asked before anything is done for a line.
-    pub(crate) fn admit(&mut self) -> Admitted {
-        let admitted = self.rate.admit(Instant::now());
+    pub(crate) fn admit(&self) -> Admitted {
+        let admitted = self.app.meters.admit_line();
         if let Admitted::Yes { held_back: held_back @ 1.. } = admitted {
             let (app, version) = (self.app.name.as_str(), self.app.version.as_str());
             tracing::info!(target: "hearth::console", app, version, held_back, "Console lines were dropped");

@@ -45,6 +45,7 @@ const INTERFACES: &[Exports] = &[
             "WritableStreamDefaultWriter",
         ],
     ),
+    ("process", &["process"]),
     ("url/url", &["URL"]),
     ("url/search_params", &["URLSearchParams"]),
     ("file/blob", &["Blob", "File"]),

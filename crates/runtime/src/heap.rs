@@ -13,6 +13,7 @@ use hearth_core::{ByteSize, LimitExceeded, LimitKind};
 
 use crate::cage;
 use crate::ledger::{Entry, Verdict};
+use crate::natives;
 
 /// V8's hard limit is this many times the app's, within the bounds below.
 const HARD_FACTOR: u64 = 4;
@@ -20,6 +21,14 @@ const HARD_MIN: u64 = 512 << 20;
 const HARD_MAX: u64 = 1 << 30;
 /// What the near-heap-limit callback grants so that termination can be seen.
 const GRANT: usize = 64 << 20;
+
+/// What V8 allocates for a module of WebAssembly, or an instance of one, beside what it counts itself. There is one of its global
+/// handles for each of them, so that their number is known. Intl objects have prices of their own (`natives.rs`).
+const WASM_PRICE: u64 = 24 << 10;
+/// Of one global handle.
+const HANDLE_SIZE: u64 = 32;
+/// Handles that are not looked at: V8 and we have some ourselves, and few objects are not worth a collection.
+const FREE_HANDLES: u64 = 1024;
 
 /// Array buffers that are worth a look.
 const NOTABLE: u64 = 1 << 20;
@@ -36,6 +45,11 @@ pub(crate) struct HeapGuard {
     granted: AtomicBool,
     /// What buffers held when a start was last looked at; `NEVER`: none was.
     buffers: AtomicU64,
+    /// How full the heap may be, natives counted, before all garbage is collected to see what is left.
+    collect_at: AtomicU64,
+    wants_collection: AtomicBool,
+    /// Global handles of our own.
+    own_handles: AtomicU64,
     entry: Arc<Entry>,
     handle: v8::IsolateHandle,
 }
@@ -55,6 +69,9 @@ impl HeapGuard {
             budget: AtomicU64::new(0),
             granted: AtomicBool::new(false),
             buffers: AtomicU64::new(NEVER),
+            collect_at: AtomicU64::new(first_collection(limit)),
+            wants_collection: AtomicBool::new(false),
+            own_handles: AtomicU64::new(0),
             entry: Arc::new(Entry::open()),
             handle: isolate.thread_safe_handle(),
         });
@@ -68,6 +85,46 @@ impl HeapGuard {
     /// For an isolate that gets its app later.
     pub(crate) fn set_limit(&self, limit: ByteSize) {
         self.limit.store(limit.bytes(), Ordering::Relaxed);
+        self.collect_at.store(first_collection(limit), Ordering::Relaxed);
+    }
+
+    pub(crate) fn limit(&self) -> ByteSize {
+        ByteSize(self.limit.load(Ordering::Relaxed))
+    }
+
+    /// Handles that the runtime has itself, which are no natives of the app.
+    pub(crate) fn set_own_handles(&self, count: usize) {
+        self.own_handles.store(count as u64, Ordering::Relaxed);
+    }
+
+    /// Whether it is time to collect all garbage, to see what is left.
+    pub(crate) fn wants_collection(&self) -> bool {
+        self.wants_collection.load(Ordering::Relaxed)
+    }
+
+    /// All garbage was collected: what is left, natives counted. The next time is when a quarter of the room is used up.
+    pub(crate) fn note_collection(&self, isolate: &mut v8::Isolate) -> ByteSize {
+        let left = self.held(isolate);
+        let limit = self.limit().bytes();
+        // Natives are judged here alone: garbage of theirs stays until V8 collects the objects, which are small.
+        if limit > 0 && left > limit && self.exceeded.load(Ordering::Relaxed) == 0 {
+            self.exceeded.store(left, Ordering::Relaxed);
+        }
+        let next = left + (self.limit().bytes().saturating_sub(left) / 4).max(self.limit().bytes() / 16);
+        self.collect_at.store(next.max(first_collection(self.limit())), Ordering::Relaxed);
+        self.wants_collection.store(false, Ordering::Relaxed);
+        ByteSize(left)
+    }
+
+    fn held(&self, isolate: &mut v8::Isolate) -> u64 {
+        let statistics = isolate.get_heap_statistics();
+        (statistics.used_heap_size() + statistics.external_memory()) as u64 + self.natives(isolate, &statistics)
+    }
+
+    fn natives(&self, isolate: &v8::Isolate, statistics: &v8::HeapStatistics) -> u64 {
+        let handles = statistics.used_global_handles_size() as u64 / HANDLE_SIZE;
+        let others = FREE_HANDLES + self.own_handles.load(Ordering::Relaxed) + natives::count(isolate);
+        handles.saturating_sub(others) * WASM_PRICE + natives::bytes(isolate)
     }
 
     pub(crate) fn entry(&self) -> Arc<Entry> {
@@ -104,12 +161,18 @@ impl HeapGuard {
         let buffers = statistics.external_memory() as u64;
         let used = statistics.used_heap_size() as u64 + buffers;
         let limit = self.limit.load(Ordering::Relaxed);
+        let natives = self.natives(isolate, &statistics);
+        if limit > 0 && used + natives > self.collect_at.load(Ordering::Relaxed) {
+            self.wants_collection.store(true, Ordering::Relaxed);
+        }
         if limit > 0 && used > limit && self.exceeded.load(Ordering::Relaxed) == 0 {
             self.exceeded.store(used, Ordering::Relaxed);
             self.handle.terminate_execution();
         }
         // What V8 has taken for the heap counts for the cage, used or not.
-        if let Verdict::Over { used, budget } = self.entry.update(statistics.total_heap_size() as u64, buffers) {
+        if let Verdict::Over { used, budget } =
+            self.entry.update(statistics.total_heap_size() as u64, buffers + natives)
+        {
             self.budget.store(budget.bytes(), Ordering::Relaxed);
             self.over.store(used.bytes(), Ordering::Relaxed);
             self.handle.terminate_execution();
@@ -128,6 +191,11 @@ unsafe extern "C" fn after_collection(
     // SAFETY: V8 passes the isolate that was collected, which this thread has entered.
     let mut isolate = unsafe { v8::Isolate::from_raw_isolate_ptr(isolate) };
     guard.check(&mut isolate);
+}
+
+/// Half of the limit.
+fn first_collection(limit: ByteSize) -> u64 {
+    if limit.bytes() == 0 { u64::MAX } else { limit.bytes() / 2 }
 }
 
 unsafe extern "C" fn near_limit(data: *mut c_void, current: usize, _initial: usize) -> usize {

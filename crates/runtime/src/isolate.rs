@@ -331,6 +331,12 @@ impl LockedIsolate<'_> {
         heap.check_start(inner);
     }
 
+    /// All garbage was collected: what is left.
+    pub(crate) fn note_collection(&mut self) -> ByteSize {
+        let Isolate { inner, heap, .. } = &mut *self.isolate;
+        heap.note_collection(inner)
+    }
+
     /// Compares the memory in use with the limit now.
     pub(crate) fn check_heap(&mut self) {
         let Isolate { inner, heap, .. } = &mut *self.isolate;

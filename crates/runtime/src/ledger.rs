@@ -7,10 +7,11 @@
 //!
 //! Each entry says whose it is once an app has it, so that who holds the most can be named when it is too late (`cage.rs`).
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
-use hearth_core::{AppName, ByteSize, Owner, VersionName};
+use hearth_core::{AppName, ByteSize, MemoryAccount, Owner, VersionName};
 
 use crate::app::App;
 
@@ -45,6 +46,7 @@ pub struct Rules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holdings {
     pub heaps: ByteSize,
+    /// Array buffers, and what apps have on its way: bodies and messages.
     pub buffers: ByteSize,
     pub isolates: u64,
     pub created: u64,
@@ -93,10 +95,27 @@ pub fn set_budget(rules: Rules) {
 pub fn holdings() -> Holdings {
     Holdings {
         heaps: ByteSize(HEAPS.load(Ordering::Relaxed)),
-        buffers: ByteSize(BUFFERS.load(Ordering::Relaxed)),
+        buffers: ByteSize(BUFFERS.load(Ordering::Relaxed) + MemoryAccount::held_by_all().bytes()),
         isolates: ISOLATES.load(Ordering::Relaxed),
         created: CREATED.load(Ordering::Relaxed),
     }
+}
+
+/// The owners whose isolates hold the most, the largest first, up to `most`; array buffers and natives counted.
+pub fn holders(most: usize) -> Vec<(Owner, ByteSize)> {
+    let mut by_owner: HashMap<Owner, u64> = HashMap::new();
+    for part in parts().iter() {
+        let Some(whose) = part.whose.get() else { continue };
+        let held = part.heap.load(Ordering::Relaxed) + part.buffers.load(Ordering::Relaxed);
+        match by_owner.get_mut(&whose.owner) {
+            Some(sum) => *sum += held,
+            None => drop(by_owner.insert(whose.owner.clone(), held)),
+        }
+    }
+    let mut all: Vec<_> = by_owner.into_iter().map(|(owner, held)| (owner, ByteSize(held))).collect();
+    all.sort_unstable_by(|(one, held), (other, more)| more.cmp(held).then_with(|| one.as_str().cmp(other.as_str())));
+    all.truncate(most);
+    all
 }
 
 pub(crate) fn crowd() -> Crowd {
@@ -132,6 +151,7 @@ impl Entry {
         let heap = heap.max(BLANK.bytes());
         let heaps = exchange(&HEAPS, &self.0.heap, heap);
         let total = heaps.saturating_add(exchange(&BUFFERS, &self.0.buffers, buffers));
+        let total = total.saturating_add(MemoryAccount::held_by_all().bytes());
         match RULES.get() {
             Some(rules) => rules.judge(heaps, total, heap + buffers),
             None => Verdict::Fine,

@@ -30,6 +30,7 @@ mod last_request;
 mod ledger;
 mod locker;
 mod modules;
+mod natives;
 mod op_error;
 mod operations;
 mod ops;
@@ -51,14 +52,14 @@ mod trial;
 mod watchdog;
 mod worker;
 
-pub use app::App;
+pub use app::{App, Meters};
 pub use blank::Blank;
 pub use bootstrap::BootstrapError;
 pub use cage::blame;
 pub use code_cache::{CodeCache, CodeCacheStatistics, UnpackError, pack, unpack};
 pub use isolate::{Isolate, LockedIsolate, Locking};
 pub use last_request::running_request;
-pub use ledger::{BLANK, Holdings, Rules as BudgetRules, holdings, set_budget};
+pub use ledger::{BLANK, Holdings, Rules as BudgetRules, holders, holdings, set_budget};
 pub use operations::{
     Binding, BindingCall, DefaultOperations, Fetched, LogLevel, LogLine, Network, OperationError, OperationFuture,
     Operations,

@@ -1,6 +1,6 @@
 //! Errors of native functions, named by the JavaScript class that the app sees.
 
-use hearth_core::BodyError;
+use hearth_core::{AccountFull, BodyError, LimitExceeded, LimitKind};
 
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum OpError {
@@ -10,6 +10,9 @@ pub(crate) enum OpError {
     Range(String),
     #[error("{message}")]
     Dom { name: &'static str, message: String },
+    /// What the app has on its way outside of its isolate is more than its memory limit.
+    #[error("{0}")]
+    Memory(LimitExceeded),
     /// A value of the app's own is already being thrown: V8 has it.
     #[error("an exception is pending")]
     Pending,
@@ -34,6 +37,10 @@ impl OpError {
                 let message = text(scope, message);
                 Some(v8::Exception::range_error(scope, message))
             }
+            Self::Memory(exceeded) => {
+                let message = text(scope, &exceeded.to_string());
+                Some(v8::Exception::range_error(scope, message))
+            }
             Self::Dom { name, message } => {
                 let state = crate::state::State::current(scope);
                 let make = v8::Local::new(scope, &state.entry().make_dom_exception);
@@ -55,5 +62,11 @@ impl OpError {
 impl From<BodyError> for OpError {
     fn from(error: BodyError) -> Self {
         Self::Type(error.to_string())
+    }
+}
+
+impl From<AccountFull> for OpError {
+    fn from(full: AccountFull) -> Self {
+        Self::Memory(LimitExceeded::memory(LimitKind::Heap, full.held, full.limit))
     }
 }

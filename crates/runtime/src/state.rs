@@ -38,7 +38,7 @@ pub(crate) struct State {
     pub(crate) bodies: RefCell<Bodies>,
     pub(crate) modules: RefCell<ModuleMap>,
     pub(crate) rejections: RefCell<Rejections>,
-    console: RefCell<Console>,
+    console: Console,
     pub(crate) decoders: RefCell<HashMap<u64, crate::ops::Decoder, ById>>,
     pub(crate) fetches: RefCell<HashMap<u64, crate::ops::FetchState, ById>>,
     pub(crate) sockets: RefCell<Sockets>,
@@ -99,7 +99,7 @@ impl State {
             bodies: RefCell::default(),
             modules: RefCell::default(),
             rejections: RefCell::default(),
-            console: RefCell::new(console),
+            console,
             decoders: RefCell::default(),
             fetches: RefCell::default(),
             sockets: RefCell::default(),
@@ -181,13 +181,12 @@ impl State {
 
     /// Writes to the app's log, as far as its rate allows.
     pub(crate) fn log(&self, request: RequestId, level: Level, message: &str) {
-        let mut console = self.console.borrow_mut();
-        if let Admitted::Yes { .. } = console.admit() {
+        if let Admitted::Yes { .. } = self.console.admit() {
             if let Some(operations) = &self.app.operations {
                 return operations.log(&LogLine::new(&self.app, request, level, message));
             }
             let requests = self.requests.borrow();
-            console.write(&Line { request, id: requests.text_id(request), level, message });
+            self.console.write(&Line { request, id: requests.text_id(request), level, message });
         }
     }
 
@@ -251,6 +250,11 @@ impl State {
         self.ops.borrow_mut().insert(op, PendingOp { request, resolver, task });
         self.requests.borrow_mut().note_op(request, op);
         Ok((op, promise))
+    }
+
+    /// Handles of V8's that are the runtime's and not the app's.
+    pub(crate) fn own_handles(&self) -> usize {
+        self.ops.borrow().len() + self.modules.borrow().handles()
     }
 
     /// The request that waits for an op; none when it was cancelled.

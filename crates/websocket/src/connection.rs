@@ -21,6 +21,7 @@ use std::task::{Context, Poll};
 
 use bytes::BytesMut;
 use hearth_core::SocketEnd;
+use hearth_core::memory::Charge;
 use hearth_core::websocket::{Close, SocketEvent, SocketFault};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::time::Instant;
@@ -32,6 +33,7 @@ use crate::config::Config;
 use crate::decoder::{Decoded, Decoder, Received};
 use crate::encoder::Encoder;
 use crate::outbox::Outbox;
+use crate::violation::Violation;
 
 mod goodbye;
 
@@ -58,6 +60,8 @@ pub struct Connection<S> {
     inbox: BytesMut,
     outbox: Outbox,
     decoder: Decoder,
+    /// For the message that the decoder collects.
+    charge: Option<Charge>,
     encoder: Encoder,
     phase: Phase,
     /// When anything last came.
@@ -117,6 +121,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             outbox: Outbox::default(),
             decoder: Decoder::new(role, config.max_message).with(config.deflate),
             encoder: Encoder::new(role).with(config.deflate),
+            charge: end.open_charge(),
             config,
             phase: Phase::Open(end),
             heard: now,
@@ -235,7 +240,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                         self.heard = Instant::now();
                         return Ok(Progress::None);
                     }
-                    match self.decoder.decode_within(&mut self.inbox, budget) {
+                    let decoded = self.decoder.decode_within(&mut self.inbox, budget);
+                    match decoded.and_then(|decoded| self.recharge().map(|()| decoded)) {
                         Ok(Decoded::Received(received)) => {
                             self.receive(received);
                             return Ok(Progress::Some);
@@ -287,6 +293,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     return Ok(Progress::None);
                 }
             }
+        }
+    }
+
+    /// Charges what the decoder holds to the app.
+    fn recharge(&mut self) -> Result<(), Violation> {
+        let held = self.decoder.held();
+        match self.charge.as_mut().map(|charge| charge.try_set(held)) {
+            Some(Err(full)) => Err(Violation::NoMemory { limit: full.limit }),
+            Some(Ok(())) | None => Ok(()),
         }
     }
 

@@ -118,6 +118,11 @@ impl Decoder {
         }
     }
 
+    /// Bytes that the message at hand takes so far.
+    pub fn held(&self) -> u64 {
+        self.message.as_ref().map_or(0, |partial| partial.bytes.len() as u64)
+    }
+
     fn step(&mut self, inbox: &mut BytesMut, budget: &mut Budget) -> Result<Decoded, Violation> {
         loop {
             match self.state {

@@ -37,6 +37,9 @@ pub enum Violation {
     EmptyFrames,
     #[error("a message is larger than {limit}")]
     TooLarge { limit: ByteSize },
+    /// No rule of the protocol: the app's memory for messages on their way is used up.
+    #[error("the app has no memory left for this message: {limit} are in use")]
+    NoMemory { limit: ByteSize },
 }
 
 impl Violation {
@@ -45,7 +48,7 @@ impl Violation {
         match self {
             Self::Utf8 | Self::Deflate => 1007,
             Self::LastBlocks | Self::EmptyFrames => 1008,
-            Self::TooLarge { .. } => 1009,
+            Self::TooLarge { .. } | Self::NoMemory { .. } => 1009,
             _ => 1002,
         }
     }
@@ -53,7 +56,7 @@ impl Violation {
     /// What the app hears of it.
     pub fn fault(self) -> SocketFault {
         match self {
-            Self::TooLarge { limit } => SocketFault::TooLarge { limit },
+            Self::TooLarge { limit } | Self::NoMemory { limit } => SocketFault::TooLarge { limit },
             Self::ReservedBit => SocketFault::Protocol("a reserved bit is set"),
             Self::Opcode => SocketFault::Protocol("an opcode is reserved"),
             Self::Unmasked => SocketFault::Protocol("a frame is not masked"),

@@ -3,10 +3,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hearth_gateway::Stats as GatewayStats;
-use hearth_link::{CellStats, PoolStats};
+use hearth_link::{CellStats, Holder, PoolStats};
+use hearth_runtime::holders;
 
 use crate::cell::Cell;
 use crate::serving::Registry;
+
+/// Owners that are named with what they hold.
+const HOLDERS: usize = 3;
 
 #[derive(Clone)]
 pub(super) struct Source {
@@ -53,6 +57,7 @@ impl Source {
             rejected: front.rejected,
             recent: self.registry.recent(),
             resident_memory: resident_memory(),
+            holders: holders(HOLDERS).into_iter().map(|(owner, held)| Holder { owner, bytes: held.bytes() }).collect(),
         }
     }
 }

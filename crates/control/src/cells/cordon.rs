@@ -23,6 +23,8 @@ const ACCIDENTS: u32 = 1;
 pub enum Why {
     Crashed,
     Stuck,
+    /// Its isolates held most of a cell that became too large.
+    Memory,
     Operator,
     /// `isolation: process`
     Manifest,
@@ -48,13 +50,15 @@ pub enum Release {
 }
 
 impl Why {
-    const ALL: [Self; 5] = [Self::Crashed, Self::Stuck, Self::Operator, Self::Manifest, Self::Configuration];
+    const ALL: [Self; 6] =
+        [Self::Crashed, Self::Stuck, Self::Memory, Self::Operator, Self::Manifest, Self::Configuration];
 
     /// As it is kept.
     fn word(self) -> &'static str {
         match self {
             Self::Crashed => "crashed",
             Self::Stuck => "stuck",
+            Self::Memory => "memory",
             Self::Operator => "operator",
             Self::Manifest => "manifest",
             Self::Configuration => "configuration",

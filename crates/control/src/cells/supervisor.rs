@@ -200,11 +200,11 @@ impl Supervisor {
     }
 
     fn note_stats(&mut self, cell: CellId, stats: CellStats) {
-        let size = stats.resident_memory;
-        self.tally.note(cell, stats);
         let limit = self.rules.memory.map_or(u64::MAX, |limit| limit.bytes());
-        if size.is_some_and(|size| size > limit) {
-            self.replace_grown(cell, size.unwrap_or_default());
+        let grown = stats.resident_memory.filter(|size| *size > limit).map(|size| (size, stats.holders.clone()));
+        self.tally.note(cell, stats);
+        if let Some((size, holders)) = grown {
+            self.replace_grown(cell, size, &holders);
         }
     }
 

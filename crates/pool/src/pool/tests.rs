@@ -33,6 +33,8 @@ pub(super) type Caller = Held<Result<Lease<Shop>, AcquireError<&'static str>>>;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Plan {
     Make(Duration),
+    /// What is made takes nothing new from the start.
+    Broken(Duration),
     Fail(Duration),
     Panic,
 }
@@ -108,18 +110,19 @@ impl Keep for Shop {
         self.0.begun.fetch_add(1, Ordering::SeqCst);
         let plan = self.0.plans.lock().unwrap().pop_front().unwrap_or(Plan::Make(MAKING));
         match plan {
-            Plan::Make(time) => tokio::time::sleep(time).await,
+            Plan::Make(time) | Plan::Broken(time) => tokio::time::sleep(time).await,
             Plan::Fail(time) => {
                 tokio::time::sleep(time).await;
                 return Err("planned");
             }
             Plan::Panic => panic!("planned"),
         }
+        let health = if let Plan::Broken(_) = plan { Health::Retiring } else { Health::Ready };
         let mut things = self.0.things.lock().unwrap();
         let part = Arc::new(Part {
             number: things.len(),
             key: *key,
-            health: Mutex::new(Health::Ready),
+            health: Mutex::new(health),
             load: Mutex::new(Load::Idle),
             affinity: Mutex::new(Affinity::Here),
             weight: AtomicU64::new(BLANK),

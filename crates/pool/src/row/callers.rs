@@ -2,12 +2,13 @@
 //! (`stock.rs`); here is only who gets what when it ends.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::{Caller, Cold, End, Phase, Reach, Row};
-use crate::keep::Keep;
+use super::{Caller, Cold, End, Over, Pause, Phase, Reach, Row, Succession};
+use crate::keep::{Health, Keep, Reason};
 use crate::lease::Lease;
 use crate::rack::{Answer, Later, Rack};
 use crate::shelf::AcquireError;
@@ -39,15 +40,31 @@ impl<K: Keep> Row<K> {
         }
     }
 
-    /// Whether somebody waits for whom a thing could be made, if the pool had room.
+    /// Whether a thing should be made, if the pool had room: for a caller that counts on nothing, or to succeed a worn one.
     pub(crate) fn needs_creation(&self) -> bool {
-        self.callers.iter().any(|caller| caller.cold.is_none())
+        let is_wanted = self.callers.iter().any(|caller| caller.cold.is_none())
+            || (self.wants_successor() && self.cold.is_empty() && self.slots.iter().any(Slot::is_worn));
+        is_wanted
             && self.phase == Phase::Open
+            && self.pause == Pause::Off
             && self.usable() + self.cold.len() < self.rules.most
     }
 
     fn usable(&self) -> usize {
-        self.slots.iter().filter(|slot| slot.is_usable()).count()
+        self.slots.iter().filter(|slot| slot.is_usable() && !slot.is_worn()).count()
+    }
+
+    /// Creations may begin again.
+    pub(crate) fn resume(&mut self) {
+        self.pause = Pause::Off;
+    }
+
+    fn back_off(&mut self) -> Option<Duration> {
+        if self.pause == Pause::On {
+            return None;
+        }
+        self.pause = Pause::On;
+        self.backoff.failed(self.backoff.round())
     }
 
     /// Gives what has room to those who wait, first come first served. Who counts on a creation is not put off with a busy
@@ -108,9 +125,14 @@ impl<K: Keep> Row<K> {
         self.cold.remove(index).weight
     }
 
-    /// A creation succeeded. Returns what was reserved for it.
-    pub(crate) fn land(&mut self, mut slot: Slot<K::Thing>, rack: &Arc<Rack<K>>, later: &mut Later<K>) -> u64 {
+    /// A creation succeeded.
+    pub(crate) fn land(&mut self, mut slot: Slot<K::Thing>, rack: &Arc<Rack<K>>, later: &mut Later<K>) -> Over {
         let reserved = self.end(slot.id);
+        let is_broken = matches!(rack.keep().health(&slot.thing), Health::Retiring | Health::Gone);
+        if is_broken && self.phase == Phase::Open {
+            return Over { reserved, pause: self.land_broken(slot, rack, later) };
+        }
+        self.backoff.succeeded();
         for caller in self.callers.iter_mut().filter(|caller| caller.cold == Some(slot.id)) {
             caller.cold = None;
         }
@@ -119,15 +141,45 @@ impl<K: Keep> Row<K> {
         if let Phase::Over(end) = self.phase {
             slot.condemn(end.reason());
         }
+        if self.succession == Succession::Wanted {
+            // What takes its place is there.
+            self.slots.iter_mut().filter(|slot| slot.is_worn()).for_each(|slot| slot.condemn(Reason::Expired));
+            self.succession = Succession::Settled;
+        }
         self.slots.push(slot);
         self.clear(rack, later);
         // However short its life is to be, who waited for it gets it: else they would wait for the next, and so on for ever.
         self.serve(rack, Reach::Any, None, later);
-        reserved
+        Over { reserved, pause: None }
     }
 
-    /// A creation failed, and with it all who counted on it. Returns what was reserved for it.
-    pub(crate) fn fail(&mut self, id: SlotId, error: &AcquireError<K::Error>, later: &mut Later<K>) -> u64 {
+    /// A thing came that takes nothing new already. The callers who counted on it get it all the same, for their answer or for
+    /// the reason why there is none: else each would wait for the next, and so on for ever.
+    fn land_broken(&mut self, mut slot: Slot<K::Thing>, rack: &Arc<Rack<K>>, later: &mut Later<K>) -> Option<Duration> {
+        let id = slot.id;
+        self.counts.created += 1;
+        slot.landed = self.moment();
+        self.slots.push(slot);
+        let index = self.slots.len() - 1;
+        for mut caller in std::mem::take(&mut self.callers) {
+            if caller.cold == Some(id) && self.slots[index].is_usable() {
+                self.counts.misses += 1;
+                let (slot, thing) = self.lease(index);
+                later.work().answers.push((caller.answer, Ok(Lease::new(rack.clone(), slot, thing))));
+            } else {
+                caller.cold = caller.cold.filter(|cold| *cold != id);
+                self.callers.push_back(caller);
+            }
+        }
+        let pause = self.back_off();
+        self.slots[index].examine(rack.keep(), &self.rules.life, None);
+        self.clear(rack, later);
+        self.assign();
+        pause
+    }
+
+    /// A creation failed, and with it all who counted on it.
+    pub(crate) fn fail(&mut self, id: SlotId, error: &AcquireError<K::Error>, later: &mut Later<K>) -> Over {
         let reserved = self.end(id);
         self.counts.failed += 1;
         let callers = std::mem::take(&mut self.callers);
@@ -138,6 +190,8 @@ impl<K: Keep> Row<K> {
                 self.callers.push_back(caller);
             }
         }
-        reserved
+        // A caller that comes again has its own reason to try; a worn thing would have its successor tried without end.
+        let pause = if self.wants_successor() { self.back_off() } else { None };
+        Over { reserved, pause }
     }
 }

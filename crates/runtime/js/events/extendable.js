@@ -9,6 +9,7 @@ const webidl = require("webidl");
 const { Event } = require("dom/event");
 const { DOMException } = require("dom/exception");
 const { KEY, waitUntil } = require("events/context");
+const { environment } = require("environment");
 
 /** Not constructible by apps: made by dispatch. */
 class ExtendableEvent extends Event {
@@ -26,6 +27,12 @@ class ExtendableEvent extends Event {
   waitUntil(promise) {
     webidl.requiredArguments(arguments.length, 1, "Failed to execute 'waitUntil' on 'ExtendableEvent'");
     waitUntil(this.#request, promise);
+  }
+
+  /** What handlers of modules get as their second argument. */
+  get env() {
+    if (!(#request in this)) throw new TypeError("Illegal invocation");
+    return environment();
   }
 
   static answer(event, value) {

@@ -20,6 +20,10 @@ declare function op_text_decoder_free(decoder: number): void;
 declare function op_base64_encode(binary: string): string | undefined; // undefined: a code unit above 0xFF
 declare function op_base64_decode(text: string): string | undefined; // forgiving; a binary string; undefined: invalid
 
+// ---- src/ops/natives.rs
+/** The object holds so much outside of V8's heap, for as long as it is there. */
+declare function op_native_made(object: object, kilobytes: number): void;
+
 // ---- src/ops/url.rs
 /** Parses; returns the href and fills `out` with ada's url_aggregator offsets, or undefined when it is not a URL.
  *  out = [protocol_end, username_end, host_start, host_end, port, pathname_start, search_start, hash_start];

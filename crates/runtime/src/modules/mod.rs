@@ -81,6 +81,11 @@ impl ModuleMap {
         Some((file, line + 1, column + 1))
     }
 
+    /// How many handles of V8's are in here.
+    pub(crate) fn handles(&self) -> usize {
+        self.by_name.len() + self.by_hash.values().map(Vec::len).sum::<usize>() + self.uncached.len()
+    }
+
     pub(crate) fn note_uncached(&mut self, code: Uncached) {
         self.uncached.push(code);
     }

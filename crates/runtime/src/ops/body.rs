@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
+use hearth_core::memory::Charge;
 use hearth_core::pipe::{self, Room};
-use hearth_core::{Body, BodyError, RequestId};
+use hearth_core::{Body, BodyError, ByteSize, LimitExceeded, LimitKind, RequestId};
 
 use super::convert::{bytes_of, bytes_value, id_of, string_bytes, string_of, text_of};
 use super::{Arguments, Return};
@@ -19,6 +20,11 @@ type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
 const BODY_BYTES: i32 = 1;
 const BODY_TEXT: i32 = 2;
 const BODY_NATIVE: i32 = 3;
+
+/// What a turn takes of a body that comes in pieces.
+const MAX_IN_TURN: usize = 256 * 1024;
+/// What is collected outside of a turn before other tasks have theirs.
+const MAX_AT_ONCE: usize = 256 * 1024;
 
 fn gone() -> OpError {
     OpError::type_error("the body cannot be read any more")
@@ -85,7 +91,8 @@ pub(super) enum Everything {
     Later(Body),
 }
 
-/// All of the body: at once where it has all arrived.
+/// All of the body: at once where it has all arrived and is not large. What is decoded on the way may be far larger than what
+/// came, so that beyond a bounded piece it is collected outside of the turn, under the app's limit.
 pub(super) fn take_all(state: &State, id: BodyId) -> Result<Everything, OpError> {
     let whole = state.bodies.borrow_mut().take_whole(id);
     if let Some((request, bytes)) = whole {
@@ -94,9 +101,16 @@ pub(super) fn take_all(state: &State, id: BodyId) -> Result<Everything, OpError>
     }
     let mut body = state.bodies.borrow_mut().take_to_read(id).ok_or_else(gone)?;
     let mut pieces: Vec<Bytes> = Vec::new();
+    let mut size = 0;
     loop {
+        if size >= MAX_IN_TURN {
+            return Ok(Everything::Later(Body::Stream(Box::new(Prefixed { first: Some(join(pieces)), rest: body }))));
+        }
         match body.poll_next(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(Some(Ok(piece))) => pieces.push(piece),
+            Poll::Ready(Some(Ok(piece))) => {
+                size += piece.len();
+                pieces.push(piece);
+            }
             Poll::Ready(Some(Err(error))) => return Err(error.into()),
             Poll::Ready(None) => break,
             Poll::Pending => {
@@ -183,7 +197,7 @@ pub(super) fn collect_later<'s>(
     body: Body,
     wrap: fn(Bytes) -> OpValue,
 ) -> Result<v8::Local<'s, v8::Promise>, OpError> {
-    let work = collect(body, state.app.limits.heap.bytes(), wrap);
+    let work = collect(body, state.app.limits.heap, state.app.meters.memory.open(), wrap);
     start_read(scope, state, id, work)
 }
 
@@ -195,11 +209,12 @@ pub(super) fn body_argument<'s>(
     kind: v8::Local<'s, v8::Value>,
     value: v8::Local<'s, v8::Value>,
 ) -> Result<Body, OpError> {
+    let account = &state.app.meters.memory;
     Ok(match kind.int32_value(scope).unwrap_or(0) {
-        BODY_BYTES => bytes_of(value)?.into(),
+        BODY_BYTES => account.charge(bytes_of(value)?)?.into(),
         BODY_TEXT => {
             let text = text_of(value)?;
-            Bytes::from(string_bytes(scope, text)).into()
+            account.charge(Bytes::from(string_bytes(scope, text)))?.into()
         }
         BODY_NATIVE => {
             let id = id_of(value)?;
@@ -213,17 +228,30 @@ pub(super) fn body_argument<'s>(
     })
 }
 
-/// Collects outside the isolate, but never more than the isolate could hold.
-async fn collect(mut body: Body, limit: u64, wrap: fn(Bytes) -> OpValue) -> Result<OpValue, OpError> {
+/// Collects outside the isolate, but never more than the isolate could hold, and all bodies of the app together no more than
+/// its account.
+async fn collect(
+    mut body: Body,
+    limit: ByteSize,
+    mut charge: Charge,
+    wrap: fn(Bytes) -> OpValue,
+) -> Result<OpValue, OpError> {
     let mut pieces = Vec::new();
-    let mut size = 0u64;
+    let (mut size, mut since_yield) = (0u64, 0);
     while let Some(piece) = body.next().await {
         let piece = piece?;
         size += piece.len() as u64;
-        if limit != 0 && size > limit {
-            return Err(OpError::Range("the body is larger than the app's memory".into()));
+        if limit.bytes() != 0 && size > limit.bytes() {
+            return Err(OpError::Memory(LimitExceeded::memory(LimitKind::Heap, ByteSize(size), limit)));
         }
+        charge.try_set(size)?;
+        since_yield += piece.len();
         pieces.push(piece);
+        // A decoder has the next piece at once, as long as it has input.
+        if since_yield >= MAX_AT_ONCE {
+            since_yield = 0;
+            tokio::task::yield_now().await;
+        }
     }
     Ok(wrap(join(pieces)))
 }
@@ -275,7 +303,15 @@ pub(super) fn op_pipe_write<'s>(
         Err(_) => bytes_of(chunk)?,
     };
     let writer = state.bodies.borrow().writer(id);
-    rv.set_int32(match writer.map_or(Room::Gone, |writer| writer.write(chunk)) {
+    let room = match (writer, state.app.meters.memory.charge(chunk)) {
+        (None, _) => Room::Gone,
+        (Some(writer), Ok(chunk)) => writer.write(chunk),
+        (Some(writer), Err(full)) => {
+            writer.fail(BodyError::Failed(full.to_string()));
+            Room::Gone
+        }
+    };
+    rv.set_int32(match room {
         Room::Yes => 1,
         Room::Full => 0,
         Room::Gone => -1,

@@ -21,6 +21,7 @@ mod fetch;
 mod file;
 mod json;
 mod modules;
+mod natives;
 mod request;
 mod timers;
 mod url;
@@ -71,6 +72,7 @@ natives! {
     State encoding::{
         op_text_decoder_new, op_text_decoder_decode, op_text_decoder_free, op_base64_encode, op_base64_decode,
     }
+    Nobody natives::{op_native_made}
     Nobody url::{op_url_parse, op_url_set, op_url_form_parse, op_url_form_serialize}
     State crypto::{op_crypto_random, op_crypto_uuid, op_crypto_digest}
     State timers::{op_timer_start, op_timer_cancel, op_now, op_time_origin}

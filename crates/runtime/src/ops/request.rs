@@ -96,7 +96,14 @@ pub(super) fn op_respond<'s>(
         HEADERS_LIST => header_list(scope, args.get(4))?,
         _ => Headers::new(),
     };
-    let body = body_argument(scope, &state, request, args.get(5), args.get(6))?;
+    let body = match body_argument(scope, &state, request, args.get(5), args.get(6)) {
+        Ok(body) => body,
+        Err(OpError::Memory(exceeded)) => {
+            crate::worker::fail(&state, request, exceeded.into());
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
     let status = u16::try_from(status).unwrap_or(500);
     let mut response = Response { status, reason, headers, body, websocket: None };
     let mut app = None;

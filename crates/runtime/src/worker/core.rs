@@ -64,6 +64,10 @@ pub(super) struct Live {
     pub(super) tasks_due: bool,
     /// The size of the heap at which an app that is to stay small gives back what it does not use.
     pub(super) tidy_at: usize,
+    /// How full the heap may stay before another worker should take this one's place, where loading the app filled much of it.
+    pub(super) worn_at: u64,
+    /// The turn is for the runtime's own sake, and says nothing of how long the app's are.
+    pub(super) housekeeping: bool,
     /// Requests that have ended, for things that are done now and then.
     pub(super) served: u64,
 }
@@ -109,6 +113,8 @@ impl Core {
                     turns: 0,
                     tasks_due: false,
                     tidy_at: 0,
+                    worn_at: 0,
+                    housekeeping: false,
                     served: 0,
                 },
                 chore: None,

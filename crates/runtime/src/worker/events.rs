@@ -2,13 +2,13 @@
 
 use std::time::Instant;
 
-use hearth_core::{Body, Failure, Headers, Request, RequestId, Response};
+use hearth_core::{Body, Failure, Headers, LimitExceeded, LimitKind, Request, RequestId, Response};
 use tokio::sync::oneshot;
 
 use super::Arrival;
 use super::core::{Answer, Death, Handlers, Live};
 use super::event::{EventResult, Scheduled, Task};
-use super::life::{answer, respond};
+use super::life::{answer, fail, respond};
 use super::turn::describe;
 use crate::isolate::LockedIsolate;
 use crate::op_error::OpError;
@@ -50,9 +50,14 @@ impl Live {
             let result = dispatch.call(scope, undefined, &[number])?;
             let text = v8::Local::<v8::String>::try_from(result).ok()?;
             let text = crate::ops::string_bytes(scope, text);
-            let response = Response::new(200, Headers::TEXT, Body::from(bytes::Bytes::from(text)));
             // Now, and not after the turn: microtasks come next, and may go on for long.
-            respond(state, id, response, None);
+            match state.app.meters.memory.charge(bytes::Bytes::from(text)) {
+                Ok(text) => respond(state, id, Response::new(200, Headers::TEXT, Body::from(text)), None),
+                Err(full) => {
+                    let exceeded = LimitExceeded::memory(LimitKind::Heap, full.held, full.limit);
+                    fail(state, id, exceeded.into());
+                }
+            }
             Some(())
         })?;
         self.after(isolate, id)?;

@@ -32,6 +32,7 @@ pub(crate) fn respond(state: &State, request: RequestId, mut response: Response,
     match std::mem::take(&mut response.body) {
         _ if response.websocket.is_some() => {
             if let Some(socket) = &mut response.websocket {
+                socket.charge_to(&state.app.meters.memory);
                 socket.hold(Watch { link: state.link.clone(), request });
             }
             entry.serving = Some(Serving { app, connected: true });
@@ -114,12 +115,16 @@ pub(super) fn answer(reply: Reply, failure: Failure, post: impl FnOnce(Letter)) 
 }
 
 /// An error that no handler answers for: logged, and the worker is replaced when it has finished what it has. What listeners
-/// of a WebSocket leave uncaught is logged, and the socket goes on: they are what handlers are to requests.
+/// of a WebSocket leave uncaught is logged, and the socket goes on: they are what handlers are to requests. So does a worker whose
+/// modules leave something uncaught and load all the same.
 pub(crate) fn uncaught(state: &State, request: RequestId, message: &str) {
     let text = format!("Uncaught {message}");
     state.log(request, crate::console::Level::Error, &text);
-    let listens = state.requests.borrow_mut().get(request).is_some_and(|entry| entry.listens);
-    if !listens {
+    let stays = state.requests.borrow_mut().get(request).is_some_and(|entry| {
+        // What is rejected while the modules are evaluated would be rejected in every other worker, too.
+        entry.listens || entry.phase == Phase::Loading
+    });
+    if !stays {
         state.link.retire();
     }
 }

@@ -101,6 +101,9 @@ impl Live {
                 self.handlers = handlers;
                 self.state.link.set_hooks(handlers.0);
                 isolate.check_heap_at_start();
+                if isolate.heap().wants_collection() {
+                    self.collect_all(isolate)?;
+                }
                 if let Some(reply) = reply {
                     self.state.link.outbox().put(Letter::Loaded(reply));
                 }

@@ -79,6 +79,8 @@ pub struct Worker {
 pub enum Health {
     /// Takes requests.
     Ready,
+    /// The same, but its heap stays so full that another should take its place soon.
+    Worn,
     /// An error outside any handler was seen: should finish what it has and be replaced.
     Retiring,
     /// Destroyed.
@@ -106,6 +108,7 @@ struct Vitals {
     active: AtomicU32,
     busy: AtomicBool,
     retiring: AtomicBool,
+    worn: AtomicBool,
     /// Nothing more is given to it.
     leaving: AtomicBool,
     gone: AtomicBool,
@@ -292,6 +295,8 @@ impl Worker {
             Health::Gone
         } else if self.shared.vitals.retiring.load(Ordering::Relaxed) {
             Health::Retiring
+        } else if self.shared.vitals.worn.load(Ordering::Relaxed) {
+            Health::Worn
         } else {
             Health::Ready
         }
@@ -522,6 +527,10 @@ impl Link {
 
     fn set_hooks(&self, bits: u32) {
         self.vitals.hooks.store(bits, Ordering::Relaxed);
+    }
+
+    pub(crate) fn wear(&self) {
+        self.vitals.worn.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn retire(&self) {

@@ -65,7 +65,9 @@ impl Live {
         self.turn_ended = if finished.cpu < LONG { now + finished.cpu } else { Instant::now() };
         state.settle_answers(self.turn_ended);
         self.turns = self.turns.wrapping_add(1);
-        state.app.pace.note(finished.cpu);
+        if !self.housekeeping {
+            state.app.pace.note(finished.cpu);
+        }
         self.tasks_due |= finished.cpu >= LONG || self.turns % TASK_TURNS == 0;
         // What stopped the turn is what it exceeded, whatever a look at its memory finds after that.
         let stopped = isolate.heap().exceeded().or(finished.exceeded);
@@ -86,6 +88,9 @@ impl Live {
 impl Live {
     /// Runs what V8 has put off, now and then: steps of collections, cleanup of FinalizationRegistry.
     pub(super) fn run_tasks(&mut self, isolate: &mut LockedIsolate<'_>) -> Result<(), Killed> {
+        if isolate.heap().wants_collection() {
+            self.collect_all(isolate)?;
+        }
         if !std::mem::take(&mut self.tasks_due) {
             return Ok(());
         }
@@ -101,6 +106,33 @@ impl Live {
             Footprint::Usual => Ok(()),
             Footprint::Small => self.tidy(isolate),
         }
+    }
+
+    /// Collects all garbage. Where the heap stays above half of its limit, and above half of what loading the app left free,
+    /// another worker is to take this one's place before a request fails.
+    pub(super) fn collect_all(&mut self, isolate: &mut LockedIsolate<'_>) -> Result<(), Killed> {
+        isolate.heap().set_own_handles(self.state.own_handles());
+        self.housekeeping = true;
+        let collected = self.turn(isolate, RequestId::OUTSIDE, |scope, _| scope.low_memory_notification());
+        self.housekeeping = false;
+        collected?;
+        let (left, limit) = (isolate.note_collection().bytes(), isolate.heap().limit().bytes());
+        let exceeded = isolate.heap().exceeded();
+        if exceeded.is_some() {
+            return Err(Killed { request: RequestId::OUTSIDE, exceeded });
+        }
+        let upper_half = |bytes: u64| bytes + limit.saturating_sub(bytes) / 2;
+        if self.served == 0 {
+            self.worn_at = upper_half(left);
+            return Ok(());
+        }
+        let worn_at = self.worn_at.max(limit / 2);
+        if left > upper_half(worn_at) {
+            self.state.link.retire();
+        } else if left > worn_at {
+            self.state.link.wear();
+        }
+        Ok(())
     }
 
     /// Gives back what the heap has and does not use, if that may be much.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hearth_core::module::{ImportStyle, ImportType, ModuleCode, ModuleError, ModuleId, ModuleLoader, ModuleSource};
 use hearth_core::{AppName, Body, ByteSize, Headers, Limits, Method, Owner, Pace, Request, Response, VersionName};
 use hearth_egress::{Client, EgressPolicy};
-use hearth_runtime::{App, CodeCache};
+use hearth_runtime::{App, CodeCache, Meters};
 
 #[derive(Debug)]
 struct OneModule {
@@ -59,6 +59,7 @@ pub fn named(name: &str, code: &str, egress: Arc<Client>, code_cache: Arc<CodeCa
         code_cache,
         operations: None,
         pace: Pace::new(std::time::Instant::now()),
+        meters: Meters::new(&Limits::default()),
     })
 }
 

@@ -19,7 +19,24 @@ export default {
           env.KEY,
         ]);
       case "/elsewhere":
-        return Response.json([typeof process, typeof Deno, typeof Bun.env, typeof require, typeof importScripts]);
+        return Response.json([typeof Deno, typeof require, typeof importScripts]);
+      case "/process": {
+        const shown = { ...process.env };
+        const same = Bun.env === process.env;
+        process.env.KEY = "changed";
+        const { KEY } = process.env;
+        process.env.KEY = "value";
+        return Response.json([shown, same, KEY, env.KEY ?? null, typeof process.versions.node, process.cwd(), process.platform]);
+      }
+      case "/tick":
+        return new Promise((resolve) => {
+          const seen = [1];
+          process.nextTick((number) => {
+            seen.push(number);
+            resolve(new Response(seen.join()));
+          }, 3);
+          seen.push(2);
+        });
     }
   },
 };

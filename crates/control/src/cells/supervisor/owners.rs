@@ -11,7 +11,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hearth_core::{AppName, Owner};
-use hearth_link::{AccessFormat, Ask, CellPlan, EVALUATED, ListenerPlan, Place, Reply, Role, ToCell, VersionSpec};
+use hearth_link::{
+    AccessFormat, Ask, CellPlan, EVALUATED, Holder, ListenerPlan, Place, Reply, Role, ToCell, VersionSpec,
+};
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
@@ -225,13 +227,16 @@ impl Supervisor {
         }
     }
 
-    /// A cell has become too large.
-    pub(super) fn replace_grown(&mut self, cell: CellId, size: u64) {
+    /// A cell has become too large. An owner that holds more than half of that gets a cell of its own.
+    pub(super) fn replace_grown(&mut self, cell: CellId, size: u64, holders: &[Holder]) {
         let now = Instant::now();
         let is_it =
             |one: &Member| one.id == cell && one.is_open() && now.saturating_duration_since(one.began) >= GROWN_UP;
         if !self.replace(Reason::Memory, is_it).is_empty() {
             self.tell_heaviest(cell, size);
+            if let Some(owner) = culprit(size, holders) {
+                self.shut_away(&owner, Why::Memory);
+            }
             self.settle();
         }
     }
@@ -293,6 +298,11 @@ fn heaviest(workers: &[Value], owners: &HashMap<AppName, Owner>) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
+/// The owner that alone holds more than half of a cell, if one does.
+fn culprit(size: u64, holders: &[Holder]) -> Option<Owner> {
+    holders.first().filter(|holder| holder.bytes > size / 2).map(|holder| holder.owner.clone())
+}
+
 /// What all are served with, but small, and without what the main cells have done already.
 fn plan_of_cordon(main: &CellPlan, socket: PathBuf) -> CellPlan {
     let mut plan = plan_apart(main);
@@ -326,6 +336,15 @@ mod tests {
             [worker("a", 1_500_000), worker("c", 2_000_000), worker("b", 1_500_000), worker("d", 1), worker("e", 2)];
         assert_eq!(heaviest(&workers, &owners), "ann 3.0 MB, c 2.0 MB, e 0.0 MB");
         assert_eq!(heaviest(&[], &owners), "");
+    }
+
+    #[test]
+    fn an_owner_is_to_blame_for_a_large_cell_when_it_holds_most_of_it() {
+        let holder = |owner: &str, bytes| Holder { owner: Owner::new(owner), bytes };
+        let holders = [holder("ann", 600 << 20), holder("bob", 1 << 20)];
+        assert_eq!(culprit(1000 << 20, &holders), Some(Owner::new("ann")));
+        assert_eq!(culprit(1300 << 20, &holders), None);
+        assert_eq!(culprit(1, &[]), None);
     }
 
     #[test]

@@ -269,3 +269,74 @@ async fn a_thing_that_somebody_has_hears_once_that_it_is_to_go() {
     other.retire();
     assert_eq!(shop.things()[1].leaving.load(Ordering::SeqCst), 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_broken_when_it_comes_serves_who_waited_and_the_next_is_made_after_a_pause() {
+    let (pool, shop) = pool(PLENTY);
+    shop.plan(std::iter::repeat_n(Plan::Broken(MAKING), 20));
+    let shelf = pool.shelf(1, ONE);
+    let mut waited = Vec::new();
+    for _ in 0..4 {
+        let mut caller = waiting(&shelf);
+        let began = Instant::now();
+        let lease = loop {
+            match caller.poll() {
+                Some(lease) => break lease.unwrap(),
+                None => pass(MAKING).await,
+            }
+        };
+        waited.push(began.elapsed());
+        drop(lease);
+    }
+    assert_eq!(shop.begun(), 4, "one for each caller, and none for nobody");
+    assert!(waited[0] <= MAKING * 2 && waited.is_sorted() && waited[3] >= waited[1] * 2, "{waited:?}");
+    assert!(waited.iter().all(|wait| *wait < Duration::from_secs(3)), "{waited:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thing_that_comes_well_ends_the_pauses() {
+    let (pool, shop) = pool(PLENTY);
+    shop.plan([Plan::Broken(MAKING), Plan::Make(MAKING)]);
+    let shelf = pool.shelf(1, ONE);
+    let mut first = waiting(&shelf);
+    pass(MAKING).await;
+    drop(first.poll().unwrap().unwrap());
+    let mut second = waiting(&shelf);
+    pass(Duration::from_millis(50)).await;
+    pass(MAKING).await;
+    drop(second.poll().unwrap().unwrap());
+    assert_eq!(shelf.try_acquire().unwrap().number, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_worn_serves_until_its_successor_is_there() {
+    let (pool, shop) = pool(PLENTY);
+    let shelf = pool.shelf(1, ONE);
+    drop(shelf.acquire().await.unwrap());
+    shop.things()[0].set_health(Health::Worn);
+    for _ in 0..3 {
+        assert_eq!(shelf.try_acquire().unwrap().number, 0, "nobody waits for the successor");
+        settle().await;
+    }
+    assert_eq!(shop.begun(), 2, "one successor, although one thing is the most");
+    let held = shelf.try_acquire().unwrap();
+    pass(MAKING).await;
+    assert_eq!(shelf.try_acquire().unwrap().number, 1);
+    assert_eq!(shop.fates(), [None, None], "it finishes what it has");
+    drop(held);
+    assert_eq!(shop.fates(), [Some(Reason::Expired), None]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_successor_that_cannot_be_made_is_tried_again_after_a_pause_and_the_worn_one_goes_on() {
+    let (pool, shop) = pool(PLENTY);
+    let shelf = pool.shelf(1, ONE);
+    drop(shelf.acquire().await.unwrap());
+    shop.things()[0].set_health(Health::Worn);
+    shop.plan(std::iter::repeat_n(Plan::Fail(MAKING), 100));
+    for _ in 0..100 {
+        assert_eq!(shelf.try_acquire().unwrap().number, 0);
+        pass(MAKING).await;
+    }
+    assert!((2..10).contains(&shop.begun()), "{}", shop.begun());
+}

@@ -1,0 +1,47 @@
+//! What objects of an isolate hold outside of V8's heap, where V8 does not count it: each has a price, which is given back when
+//! V8 has collected the object.
+
+use std::collections::HashMap;
+
+use crate::requests::ById;
+
+/// Kept with the isolate. The weak handles do not keep their objects alive.
+#[derive(Default)]
+pub(crate) struct Natives {
+    bytes: u64,
+    next: u64,
+    objects: HashMap<u64, v8::Weak<v8::Object>, ById>,
+}
+
+/// What the isolate's objects hold, by their prices.
+pub(crate) fn bytes(isolate: &v8::Isolate) -> u64 {
+    isolate.get_slot::<Natives>().map_or(0, |natives| natives.bytes)
+}
+
+/// How many they are; V8 has a global handle for each.
+pub(crate) fn count(isolate: &v8::Isolate) -> u64 {
+    isolate.get_slot::<Natives>().map_or(0, |natives| natives.objects.len() as u64)
+}
+
+/// An object was made that holds so many bytes.
+pub(crate) fn add(scope: &mut v8::PinScope<'_, '_>, object: v8::Local<v8::Object>, price: u64) {
+    let natives = natives(scope);
+    natives.next += 1;
+    natives.bytes += price;
+    let number = natives.next;
+    let collected = Box::new(move |isolate: &mut v8::Isolate| {
+        if let Some(natives) = isolate.get_slot_mut::<Natives>() {
+            natives.bytes -= price;
+            natives.objects.remove(&number);
+        }
+    });
+    let weak = v8::Weak::with_finalizer(scope, object, collected);
+    self::natives(scope).objects.insert(number, weak);
+}
+
+fn natives(isolate: &mut v8::Isolate) -> &mut Natives {
+    if isolate.get_slot::<Natives>().is_none() {
+        isolate.set_slot(Natives::default());
+    }
+    isolate.get_slot_mut().expect("it was just put there")
+}
