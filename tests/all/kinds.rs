@@ -287,7 +287,7 @@ fn hearth_app_tells_who_it_is_and_cannot_be_forged() {
     let refused = "TypeError";
     let expected = json!([refused, refused, refused, refused, refused, true, true, true, "about"]);
     assert_eq!(json(&server.get("/forged")), expected);
-    assert_eq!(json(&server.get("/bun")), json!([true, ["file"]]));
+    assert_eq!(json(&server.get("/bun")), json!([true, ["file", "env"]]));
 
     let recycled = serve_with("kinds/about", &["--workers", "1", "--max-requests", "1"]);
     let ids = [0, 1, 2].map(|_| json(&recycled.get("/app"))["worker"].as_str().unwrap().to_owned());
@@ -367,4 +367,47 @@ fn a_hook_that_does_not_end_is_cut_off_and_a_kill_is_no_orderly_end() {
     assert!(status.success(), "{log}");
     assert_eq!(log.lines().filter(|line| line.contains("begins to end")).count(), 1, "{log}");
     assert!(log.contains("onTerminate was not done after 1 s"), "{log}");
+}
+
+#[test]
+fn pages_of_a_worker_are_told_where_the_app_begins_if_it_wants() {
+    let code = r#"
+        const page = (html) => new Response(html, { headers: { "content-type": "text/html; charset=utf-8" } });
+        const later = (text) => new Promise((resolve) => setTimeout(() => resolve(new TextEncoder().encode(text)), 1));
+        export default {
+            routes: { "/route": page("<head></head>route"), "/file": Hearth.file("page.html") },
+            async fetch(request) {
+                if (request.url.endsWith("/text")) return new Response("<head></head>");
+                if (request.url.endsWith("/own")) return page("<head><base href=/own/></head>");
+                if (!request.url.endsWith("/stream")) return page("<!doctype html><head></head>whole");
+                const pieces = ["<!doctype html><he", "ad></head>", "streamed"];
+                return page(new ReadableStream({
+                    async pull(controller) {
+                        if (pieces.length === 0) return controller.close();
+                        controller.enqueue(await later(pieces.shift()));
+                    },
+                }));
+            },
+        };
+    "#;
+    let folder = crate::folder::Folder::with(
+        "base",
+        &[
+            ("shop/index.js", code),
+            ("shop/page.html", "<head></head>file"),
+            ("shop/manifest.yaml", "injectBase: true\n"),
+            ("plain/index.js", code),
+            ("plain/page.html", "<head></head>file"),
+        ],
+    );
+    let server = folder.serve(&[]);
+    let base = "<base href=\"/shop/\">";
+    server.expect("/shop/", &format!("<!doctype html><head>{base}</head>whole"));
+    server.expect("/shop/stream", &format!("<!doctype html><head>{base}</head>streamed"));
+    server.expect("/shop/route", &format!("<head>{base}</head>route"));
+    server.expect("/shop/file", &format!("<head>{base}</head>file"));
+    server.expect("/shop/text", "<head></head>");
+    server.expect("/shop/own", "<head><base href=/own/></head>");
+    server.expect("/plain/", "<!doctype html><head></head>whole");
+    server.expect("/plain/route", "<head></head>route");
 }

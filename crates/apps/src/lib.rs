@@ -13,4 +13,4 @@ pub mod versions;
 pub mod watch;
 
 pub use folder::{ENTRIES, MANIFESTS, app_folder};
-pub use modules::{AppModules, function_body};
+pub use modules::{AppModules, Fault, Grade, function_body};

@@ -5,7 +5,9 @@
 //! | a page (HTML), by whatever path | `no-cache`: kept, but asked for each time |
 //! | with a hash before its extension: `app.3f9a1b2c.js`, `index-BxY12abc.js` | `public, max-age=31536000, immutable` |
 //! | below a folder `immutable`: `_app/immutable/nodes/0.js` | the same: its name says so |
+//! | below `_next/static` | the same: Next names all that is there after its contents |
 //! | with eight characters for a hash in a folder that only a builder writes: `_astro/page.DrqNLHZG.css` | the same |
+//! | the same in `assets`, in both cases and no word: `assets/hero-CLDdwZDr.png` | the same |
 //! | any other | `public, max-age=0, must-revalidate` |
 //!
 //! A name is taken for a hashed one only where that is nearly sure, since a mistake lasts a year in every browser, and a
@@ -22,10 +24,20 @@ const BUILDERS: &[&str] = &["_astro", "_nuxt", "_next"];
 /// All below it stays as it is: SvelteKit's `_app/immutable`, and whoever else says so.
 const IMMUTABLE: &str = "immutable";
 
+/// Next's: every name below it has a hash, in more forms than one.
+const NEXT: [&str; 2] = ["_next", "static"];
+/// Where Vite puts what it names; people use the name, too.
+const ASSETS: &str = "assets";
+
 /// `folders` lead to the file.
 pub fn cache_control(folders: &[String], name: &str, media: Media, audience: Audience) -> &'static str {
     let is_in = |names: &[&str]| folders.iter().any(|folder| names.contains(&folder.as_str()));
-    let stays = is_hashed(name) || is_in(&[IMMUTABLE]) || (is_in(BUILDERS) && has_short_hash(name));
+    let is_next = folders.windows(2).any(|pair| pair == NEXT);
+    let stays = is_hashed(name)
+        || is_in(&[IMMUTABLE])
+        || is_next
+        || (is_in(BUILDERS) && has_short_hash(name))
+        || (is_in(&[ASSETS]) && has_short_hash(name) && is_mixed(name));
     match (audience, media.is_html(), stays) {
         (_, true, _) => "no-cache",
         (Audience::Public, _, true) => "public, max-age=31536000, immutable",
@@ -53,6 +65,16 @@ fn has_short_hash(name: &str) -> bool {
     let is_code = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let is_word = !hash.bytes().any(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
     hash.bytes().all(is_code) && !is_word && (before.is_empty() || before.ends_with(['.', '-', '_']))
+}
+
+/// The last eight characters before the extension are no words that people write together: two capitals and something that is
+/// no letter, or three capitals, and small letters.
+fn is_mixed(name: &str) -> bool {
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let hash = &stem.as_bytes()[stem.len().saturating_sub(8)..];
+    let count = |class: fn(&u8) -> bool| hash.iter().filter(|byte| class(byte)).count();
+    let (upper, lower) = (count(u8::is_ascii_uppercase), count(u8::is_ascii_lowercase));
+    lower > 0 && (upper >= 3 || (upper == 2 && upper + lower < hash.len()))
 }
 
 /// Eight or more letters and digits that nobody would think of: hex; or in capitals, or in both cases, or with two
@@ -136,6 +158,10 @@ mod tests {
             "_astro/hoisted.D-x_Abcd.js",
             "_nuxt/BxYabcDE.js",
             "_next/static/chunks/main-DrqNLHZG.js",
+            "_next/static/chunks/0_1c5e_a7f2._.js",
+            "docs/_next/static/aBc-D_e/_buildManifest.js",
+            "assets/hero-CLDdwZDr.png",
+            "assets/index-D-x_Abcd.js",
         ] {
             assert!(stays(path), "{path}");
         }
@@ -144,8 +170,12 @@ mod tests {
             "_astro/favicon.svg",
             "_astro/page.stylesheet.css",
             "_astro/DrqNLHZG",
-            "_next/static/chunks/framework.js",
-            "assets/page.DrqNLHZG.css",
+            "_next/data.json",
+            "static/_next/logo.svg",
+            "assets/logo-DarkMode.svg",
+            "assets/report-Jan_2024.pdf",
+            "images/hero-CLDdwZDr.png",
+            "styles/page.DrqNLHZG.css",
             "immutable/index.html",
             "my-immutable/a.js",
         ] {

@@ -9,6 +9,7 @@
 //! a link nor a rename between two calls leads out of it, and no `/proc` is needed in a jailed cell.
 #![forbid(unsafe_code)]
 
+mod answers;
 mod caching;
 mod canonical;
 mod coding;
@@ -29,9 +30,10 @@ mod site;
 mod spot;
 mod stream;
 
+pub use answers::inject_base;
 pub use canonical::{Access, is_changed, open_canonical};
 pub use media::Media;
 pub use pages::NOT_FOUND_PAGE;
 pub use refused::Refused;
-pub use rules::{APP_FILES, Audience, BaseTag, Fallback, Inject, SiteError, SiteRules};
+pub use rules::{APP_FILES, Audience, BaseTag, Fallback, HOST_FILES, Inject, SiteError, SiteRules};
 pub use site::{Ask, Site};

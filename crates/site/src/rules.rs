@@ -17,7 +17,14 @@ pub const APP_FILES: &[&str] = &[
     "yarn.lock",
     "pnpm-lock.yaml",
     "node_modules",
+    "_headers",
+    "_redirects",
+    "_routes.json",
+    "_worker.js",
 ];
+
+/// Names at the top of a site that are instructions for other hosts. What they say is not done here.
+pub const HOST_FILES: &[&str] = &["_headers", "_redirects", "_routes.json", "_worker.js"];
 
 #[derive(Clone, Debug)]
 pub struct SiteRules {

@@ -131,7 +131,9 @@ impl Site {
             if let (Place::File(spot), Some(name), Ending::Name) = (&place, names.last(), path.ending) {
                 return Ok(Lookup::File { spot: spot.clone(), name: name.clone() });
             }
-            let page = if self.fallback == Fallback::Pages { self.page_of(names)? } else { None };
+            // Where everything else is the home page, a page of that name still comes first.
+            let has_pages = matches!(self.fallback, Fallback::Pages | Fallback::Spa);
+            let page = if has_pages { self.page_of(names)? } else { None };
             if let (Some((spot, name)), Ending::Name) = (&page, path.ending) {
                 return Ok(Lookup::File { spot: spot.clone(), name: name.clone() });
             }

@@ -51,6 +51,7 @@ mod warm;
 
 pub use app::AppModules;
 pub use snippet::function_body;
+pub use warm::{Fault, Grade};
 
 #[cfg(test)]
 mod tests;

@@ -213,7 +213,7 @@ fn options(style: ImportStyle) -> ResolveOptions {
     ResolveOptions {
         cwd: Some("/".into()),
         alias_fields: vec![vec!["browser".into()]],
-        condition_names: ["hearth", "workerd", "worker", "browser", condition, "default"].map(String::from).into(),
+        condition_names: ["hearth", "worker", "browser", condition, "default"].map(String::from).into(),
         extension_alias: EXTENSION_ALIASES
             .map(|(written, tried)| (written.into(), tried.iter().map(|&t| t.into()).collect()))
             .into(),

@@ -33,7 +33,7 @@ pub(super) fn transform<'a>(
         return Err(fault::syntax(id, source, &errors));
     }
     let scoping = checked.semantic.into_scoping();
-    let options = transform_options(options);
+    let options = transform_options(options, Pragmas::of(program));
     let done = Transformer::new(allocator, Path::new(id), &options).build_with_scoping(scoping, program);
     if !done.errors.is_empty() {
         return Err(fault::syntax(id, source, &done.errors));
@@ -77,12 +77,44 @@ fn is_mark(export: &ExportNamedDeclaration<'_>, span: Span) -> bool {
     export.span == span && export.declaration.is_none() && export.specifiers.is_empty() && export.source.is_none()
 }
 
-fn transform_options(given: &CompilerOptions) -> TransformOptions {
+/// What the comments of a file say about its JSX: `@jsxRuntime`, or what only one of the two runtimes has. The transformer reads
+/// the names in them itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pragmas {
+    Silent,
+    Classic,
+    Automatic,
+}
+
+impl Pragmas {
+    fn of(program: &Program<'_>) -> Self {
+        let source = program.source_text;
+        let mut found = Self::Silent;
+        for comment in &program.comments {
+            let mut words = comment.content_span().source_text(source).split_whitespace();
+            while let Some(word) = words.next() {
+                match (word, found) {
+                    ("@jsxRuntime", _) => match words.next() {
+                        Some("classic") => return Self::Classic,
+                        Some("automatic") => return Self::Automatic,
+                        _ => {}
+                    },
+                    ("@jsxImportSource", _) => found = Self::Automatic,
+                    ("@jsx" | "@jsxFrag", Self::Silent) => found = Self::Classic,
+                    _ => {}
+                }
+            }
+        }
+        found
+    }
+}
+
+fn transform_options(given: &CompilerOptions, pragmas: Pragmas) -> TransformOptions {
     let mut options = TransformOptions::default();
     let yes = |flag: Option<bool>| flag.unwrap_or(false);
-    let runtime = match given.jsx.as_deref() {
-        Some("react") => JsxRuntime::Classic,
-        _ => JsxRuntime::Automatic,
+    let runtime = match (pragmas, given.jsx.as_deref()) {
+        (Pragmas::Classic, _) | (Pragmas::Silent, Some("react")) => JsxRuntime::Classic,
+        (Pragmas::Automatic | Pragmas::Silent, _) => JsxRuntime::Automatic,
     };
     options.jsx = JsxOptions { runtime, throw_if_namespace: false, ..JsxOptions::enable() };
     match runtime {

@@ -16,8 +16,23 @@ struct Walk<'a> {
     app: &'a AppModules,
     seen: HashSet<(ModuleId, ImportType)>,
     loaded: usize,
-    /// Imports that need not succeed, and who asks.
+    /// Imports that need not succeed, and the module that asks.
     later: Vec<(ModuleId, Import)>,
+}
+
+/// What is wrong with an app's modules.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    pub error: ModuleError,
+    pub grade: Grade,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grade {
+    /// The app does not load.
+    Fatal,
+    /// What `require` or `import()` asks for: the app may never get there, or catch it.
+    Possible,
 }
 
 // === impl AppModules ===
@@ -34,6 +49,37 @@ impl AppModules {
             }
         }
         Ok(walk.loaded)
+    }
+
+    /// All that is wrong with what the entry leads to. Blocks; for who wants to mend it.
+    pub fn faults(&self) -> Vec<Fault> {
+        let mut faults: Vec<Fault> = Vec::new();
+        let mut seen = HashSet::new();
+        let mut open = vec![(self.entry(), ImportType::Default, Grade::Fatal)];
+        let mut later = Vec::new();
+        // What must be there comes first, so that what is reached both ways is fatal.
+        while let Some((id, kind, grade)) = open.pop().or_else(|| later.pop()) {
+            if !seen.insert((id.clone(), kind)) {
+                continue;
+            }
+            let module = match self.module(&id, kind) {
+                Ok(module) => module,
+                Err(error) => {
+                    faults.push(Fault { error, grade });
+                    continue;
+                }
+            };
+            for import in &module.imports {
+                let grade = if import.need == Need::Always { grade } else { Grade::Possible };
+                match self.resolve(&import.specifier, &id, import.style) {
+                    Ok(id) if grade == Grade::Fatal => open.push((id, import.kind, grade)),
+                    Ok(id) => later.push((id, import.kind, grade)),
+                    Err(error) => faults.push(Fault { error, grade }),
+                }
+            }
+        }
+        faults.sort_by_key(|fault| fault.grade != Grade::Fatal);
+        faults
     }
 }
 

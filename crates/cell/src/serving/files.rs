@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use hearth_config::{Auth, Settings, SiteKind};
 use hearth_link::VersionSpec;
-use hearth_site::{APP_FILES, Audience, BaseTag, Fallback, Inject, NOT_FOUND_PAGE, Site, SiteError, SiteRules};
+use hearth_site::{
+    APP_FILES, Audience, BaseTag, Fallback, HOST_FILES, Inject, NOT_FOUND_PAGE, Site, SiteError, SiteRules,
+};
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FilesError {
@@ -52,6 +54,7 @@ pub(super) fn assets(spec: &VersionSpec, folder: &Path) -> Result<Site, FilesErr
     let site = Site::open(SiteRules {
         fallback: Fallback::Worker,
         inject,
+        hidden: HOST_FILES.iter().map(|name| (*name).to_owned()).collect(),
         audience: audience(&spec.settings),
         ..SiteRules::new(inside(spec, folder)?)
     })?;

@@ -13,7 +13,7 @@ use hearth_core::{ByteSize, Dispatch, Dispatched, Failure, Request, Response};
 use hearth_gateway::status_and_code;
 use hearth_link::VersionSpec;
 use hearth_runtime::Handled;
-use hearth_site::{Ask, Site};
+use hearth_site::{Ask, Site, inject_base};
 
 use super::address::Address;
 use super::counters::{Counters, Registry};
@@ -68,6 +68,7 @@ impl Served {
                 return Progress::Answered(answer);
             }
         }
+        let inject = self.base_to_inject(&request);
         let rest = match &*self.content {
             Content::Worker { host, assets: None } => match host.handle(request, began) {
                 Handled::Answered(mut answer, now) => {
@@ -75,20 +76,32 @@ impl Served {
                         base.confine(response);
                     }
                     self.count(&answer, now - began);
-                    return Progress::Answered(answer);
+                    return Progress::Answered(with_base(answer, inject.as_deref()));
                 }
                 Handled::Coming(rest) => rest,
             },
             Content::Worker { .. } | Content::Site(_) | Content::Elsewhere(_) => Rest::All(request),
         };
-        Progress::Coming(Box::pin(self.clone().go_on(rest, began, base)))
+        Progress::Coming(Box::pin(self.clone().go_on(rest, began, base, inject)))
     }
 
-    async fn go_on(self: Arc<Self>, rest: Rest, began: Instant, base: Base) -> Result<Response, Failure> {
+    /// Where pages of the worker's are to be told where the app begins, that.
+    fn base_to_inject(&self, request: &Request) -> Option<Box<str>> {
+        let wanted = self.spec.settings.inject_base == Some(true) && self.is_here();
+        wanted.then(|| base_of(request).into())
+    }
+
+    async fn go_on(
+        self: Arc<Self>,
+        rest: Rest,
+        began: Instant,
+        base: Base,
+        inject: Option<Box<str>>,
+    ) -> Result<Response, Failure> {
         let _in_flight = self.is_here().then(|| self.counters.begin());
         let mut answer = match rest {
-            Rest::All(request) => self.respond(request).await,
-            Rest::Coming(coming) => coming.response().await,
+            Rest::All(request) => self.respond(request, inject.as_deref()).await,
+            Rest::Coming(coming) => with_base(coming.response().await, inject.as_deref()),
         };
         if let Ok(response) = &mut answer {
             base.confine(response);
@@ -97,7 +110,7 @@ impl Served {
         answer
     }
 
-    async fn respond(&self, request: Request) -> Result<Response, Failure> {
+    async fn respond(&self, request: Request, base: Option<&str>) -> Result<Response, Failure> {
         match &*self.content {
             Content::Site(site) => site.answer(ask(&request)).await?.ok_or(Failure::NotFound),
             Content::Worker { host, assets } => {
@@ -106,7 +119,7 @@ impl Served {
                         return Ok(response);
                     }
                 }
-                host.dispatch(request).answer().await
+                with_base(host.dispatch(request).answer().await, base)
             }
             Content::Elsewhere(elsewhere) => {
                 let errand = Errand { app: self.spec.app.clone(), version: self.spec.version.clone() };
@@ -137,8 +150,19 @@ impl Served {
 
 fn ask(request: &Request) -> Ask<'_> {
     let Address { path, query, .. } = Address::of(&request.url);
-    let base = request.headers.get(BASE).and_then(|base| std::str::from_utf8(base).ok());
-    Ask { method: &request.method, headers: &request.headers, path, query, base: base.unwrap_or_default() }
+    Ask { method: &request.method, headers: &request.headers, path, query, base: base_of(request) }
+}
+
+fn base_of(request: &Request) -> &str {
+    request.headers.get(BASE).and_then(|base| std::str::from_utf8(base).ok()).unwrap_or_default()
+}
+
+/// An answer of a worker's, with the app's base in it if it is a page.
+fn with_base(answer: Result<Response, Failure>, base: Option<&str>) -> Result<Response, Failure> {
+    match base {
+        Some(base) => answer.map(|response| inject_base(response, base)),
+        None => answer,
+    }
 }
 
 // === impl Content ===

@@ -125,15 +125,14 @@ impl App<'_> {
             return;
         }
         let is_installed = self.folder.join("node_modules").is_dir();
-        match graph::check(self.folder, &entry) {
-            Some(_) if installs && !is_installed => {
-                let message = "its modules were not all checked: its dependencies are installed when it is served";
-                let finding = Finding::warning(&self.folder.join(&entry), message.to_owned());
-                self.findings.push(finding.of_app(&self.name));
-            }
-            Some(finding) => self.findings.push(finding.of_app(&self.name)),
-            None => {}
+        let found = graph::check(self.folder, &entry);
+        if !found.is_empty() && installs && !is_installed {
+            let message = "its modules were not all checked: its dependencies are installed when it is served";
+            let finding = Finding::warning(&self.folder.join(&entry), message.to_owned());
+            self.findings.push(finding.of_app(&self.name));
+            return;
         }
+        self.findings.extend(found.into_iter().map(|finding| finding.of_app(&self.name)));
     }
 
     fn entry(&mut self, manifest: &Manifest, settings: &Settings) -> Option<PathBuf> {

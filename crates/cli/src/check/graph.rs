@@ -1,16 +1,30 @@
-//! The modules of an app: whether all that its entry needs is there and can be read. The first fault ends the search.
+//! The modules of an app: whether all that its entry leads to is there and can be read. What only `require` and `import()` ask
+//! for is a warning: the app may never get there, or do without.
 
 use std::path::{Path, PathBuf};
 
-use hearth_apps::AppModules;
+use hearth_apps::{AppModules, Grade};
 use hearth_config::Position;
 use hearth_core::module::ModuleError;
 
-use super::finding::Finding;
+use super::finding::{Finding, Severity};
 
-pub fn check(folder: &Path, entry: &Path) -> Option<Finding> {
-    let checked = AppModules::open(folder, entry).and_then(|modules| modules.warm());
-    checked.err().map(|error| finding(folder, entry, &error))
+pub fn check(folder: &Path, entry: &Path) -> Vec<Finding> {
+    let modules = match AppModules::open(folder, entry) {
+        Ok(modules) => modules,
+        Err(error) => return vec![finding(folder, entry, &error)],
+    };
+    let faults = modules.faults();
+    faults
+        .iter()
+        .map(|fault| {
+            let found = finding(folder, entry, &fault.error);
+            match fault.grade {
+                Grade::Fatal => found,
+                Grade::Possible => Finding { severity: Severity::Warning, ..found },
+            }
+        })
+        .collect()
 }
 
 fn finding(folder: &Path, entry: &Path, error: &ModuleError) -> Finding {

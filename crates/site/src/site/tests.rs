@@ -110,6 +110,7 @@ fn spa(rules: &mut SiteRules) {
 
 const FILES: &[(&str, &str)] = &[
     ("index.html", "INDEX"),
+    ("_headers", "HEADERS"),
     ("app.js", "APP"),
     ("docs/index.html", "DOCS"),
     ("docs/page.html", "PAGE"),
@@ -208,6 +209,8 @@ async fn a_page_of_one_knows_its_routes() {
         ("/", "200 INDEX"),
         ("/deep/link", "200 INDEX"),
         ("/deep/link/", "200 INDEX"),
+        ("/_headers", "200 INDEX"),
+        ("/docs/page", "200 PAGE"),
         ("/deep//link", "200 INDEX"),
         ("/assets", "200 INDEX"),
         ("/assets/", "200 INDEX"),

@@ -40,7 +40,7 @@ fn like_react() {
         ("node_modules/react/cjs/jsx-runtime.production.js", "exports.Fragment = 1; exports.jsx = exports.jsxs = f;"),
         (
             "node_modules/react-dom/package.json",
-            r#"{"exports": {"./server": {"workerd": "./server.edge.js", "node": "./server.node.js", "default": "./server.node.js"}}}"#,
+            r#"{"exports": {"./server": {"workerd": "./server.edge.js", "worker": "./server.edge.js", "node": "./server.node.js", "default": "./server.node.js"}}}"#,
         ),
         ("node_modules/react-dom/server.edge.js", server),
         ("node_modules/react-dom/server.node.js", "require('util')"),

@@ -92,7 +92,7 @@ fn conditions_follow_the_package_and_the_style() {
     assert_eq!(import("p"), "import.js");
     assert_eq!(require("p"), "require.cjs");
     assert_eq!(import("p/ours"), "hearth.js");
-    assert_eq!(import("p/workerd"), "workerd.js");
+    assert_eq!(import("p/workerd"), "default.js", "its APIs are not there");
     assert_eq!(import("p/worker"), "worker.js");
     assert_eq!(import("p/browser"), "browser.js");
     assert_eq!(import("p/nested"), "import.js");

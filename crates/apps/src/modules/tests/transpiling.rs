@@ -51,6 +51,15 @@ fn jsx() {
     let classic = r#"{"jsx": "react", "jsxFactory": "h", "jsxFragmentFactory": "Fragment"}"#;
     let out = js_with("tsconfig.json", classic, "a.tsx", &format!("import {{ h, Fragment }} from 'preact'; {source}"));
     assert!(out.contains("h(Fragment") && out.contains("import{h,Fragment}"), "{out}");
+    let out = js("a.tsx", &format!("/** @jsx h */\n/** @jsxFrag F */ {source}"));
+    assert!(out.contains("h(") && !out.contains("jsx-runtime"), "{out}");
+    let out = js_with(
+        "tsconfig.json",
+        r#"{"jsx": "react"}"#,
+        "src/a.tsx",
+        &format!("/** @jsxImportSource preact */ {source}"),
+    );
+    assert!(out.contains("preact/jsx-runtime"), "{out}");
     let out = js("a.jsx", &format!("/** @jsxImportSource preact */ {source}"));
     assert!(out.contains("preact/jsx-runtime"), "{out}");
     let out = js("a.tsx", &format!("/** @jsxRuntime classic @jsx h @jsxFrag F */ {source}"));

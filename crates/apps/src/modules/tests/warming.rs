@@ -1,5 +1,6 @@
 //! Memory: what is loaded once stays, and `warm` loads all of it.
 
+use super::super::Grade;
 use super::*;
 
 #[test]
@@ -59,6 +60,21 @@ fn missing_static_imports_are_errors() {
     assert!(matches!(app.modules.warm(), Err(ModuleError::Syntax { .. })));
     let app = App::new(&[("main.js", "import './a.png'"), ("a.png", "")]);
     assert!(matches!(app.modules.warm(), Err(ModuleError::WrongType { .. })));
+}
+
+#[test]
+fn faults_are_all_that_is_wrong_and_what_may_never_be_met_comes_last() {
+    let app = App::new(&[
+        ("main.js", "import './none.js'; import 'gone'; import 'pkg'; try { await import('./maybe.js') } catch {}"),
+        ("node_modules/pkg/package.json", "{}"),
+        ("node_modules/pkg/index.js", "require('path'); module.exports = 1"),
+    ]);
+    let faults: Vec<_> = app.modules.faults().into_iter().map(|fault| (fault.grade, fault.error.to_string())).collect();
+    let named = |grade, name: &str| faults.iter().any(|(of, text)| *of == grade && text.contains(name));
+    assert_eq!(faults.len(), 4, "{faults:?}");
+    assert!(named(Grade::Fatal, "./none.js") && named(Grade::Fatal, "gone"), "{faults:?}");
+    assert!(named(Grade::Possible, "path") && named(Grade::Possible, "./maybe.js"), "{faults:?}");
+    assert!(faults[..2].iter().all(|(grade, _)| *grade == Grade::Fatal));
 }
 
 #[test]
