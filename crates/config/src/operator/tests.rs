@@ -103,7 +103,7 @@ fn every_key_is_read() {
     assert_eq!(config.defaults.max_requests, Some(Bound::Limited(1000)));
     let shop = &config.apps[&AppName::new("shop")];
     assert_eq!(shop.memory, Some(ByteSize::mb(256)));
-    assert_eq!(shop.place("memory").to_string(), "hearth.yaml:49:47: apps.shop.memory: ");
+    assert_eq!(shop.place("memory").to_string(), "hearth.yaml:50:47: apps.shop.memory: ");
     assert_eq!(config.apps.len(), 2);
     let expected = Ceilings {
         memory: Some(ByteSize::mb(512)),
