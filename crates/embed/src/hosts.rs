@@ -1,6 +1,7 @@
 //! Scripts that a pool has been asked for, by name: each is served until another text, other operations or a newer name takes its place.
 
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hearth_cell::AppHost;
@@ -25,9 +26,12 @@ pub(crate) struct Version {
 
 struct Hosted {
     version: Version,
-    host: AppHost,
+    host: Arc<Host>,
     used: u64,
 }
+
+/// A script as it is served. When nobody is about to use it any more, it is retired: its workers finish what they have.
+pub(crate) struct Host(AppHost);
 
 pub(crate) struct Hosts {
     most: usize,
@@ -49,7 +53,7 @@ impl Hosts {
     }
 
     /// The host of that version, made by `make` if there is none.
-    pub(crate) fn host(&self, name: Name, version: Version, make: impl FnOnce() -> AppHost) -> AppHost {
+    pub(crate) fn host(&self, name: Name, version: Version, make: impl FnOnce() -> AppHost) -> Arc<Host> {
         let mut inner = self.lock();
         inner.clock += 1;
         let used = inner.clock;
@@ -57,16 +61,15 @@ impl Hosts {
             hosted.used = used;
             return hosted.host.clone();
         }
-        let before = inner.hosts.remove(&name);
-        let mut gone: Vec<Hosted> = before.into_iter().collect();
+        let mut gone: Vec<Hosted> = inner.hosts.remove(&name).into_iter().collect();
         if inner.hosts.len() >= self.most {
             gone.extend(inner.remove_oldest());
         }
-        let host = make();
+        let host = Arc::new(Host(make()));
         inner.hosts.insert(name, Hosted { version, host: host.clone(), used });
+        // Retired without the lock.
         drop(inner);
-        // Their workers finish what they have.
-        gone.iter().for_each(|hosted| hosted.host.retire());
+        drop(gone);
         host
     }
 
@@ -80,6 +83,22 @@ impl Inner {
         let oldest = self.hosts.iter().min_by_key(|(_, hosted)| hosted.used);
         let oldest = oldest.map(|(name, _)| name.clone())?;
         self.hosts.remove(&oldest)
+    }
+}
+
+// === impl Host ===
+
+impl Deref for Host {
+    type Target = AppHost;
+
+    fn deref(&self) -> &AppHost {
+        &self.0
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.0.retire();
     }
 }
 

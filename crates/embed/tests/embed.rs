@@ -23,7 +23,8 @@ const COUNTER: &str = "let n = 0; export default {
 
 fn main() {
     type Case = (&'static str, fn());
-    let cases: [Case; 11] = [
+    let cases: [Case; 12] = [
+        ("more_names_than_room_take_turns", more_names_than_room_take_turns),
         ("pools_are_made_once_and_before_they_are_used", pools_are_made_once_and_before_they_are_used),
         ("pooled_workers_stay_warm_and_give_way", pooled_workers_stay_warm_and_give_way),
         ("isolates_are_kept_by_name", isolates_are_kept_by_name),
@@ -103,6 +104,27 @@ fn pooled_workers_stay_warm_and_give_way() {
     assert_eq!(result.data.as_deref(), Some(r#"{"n":2,"payload":[1]}"#));
     let failed = run(pool.execute("d", "export default {", operations, get()));
     assert!(matches!(failed, Err(Error::Failed(Failure::Load(_)))), "{failed:?}");
+}
+
+/// A script that has to give way while an event is on its way to it serves that event.
+fn more_names_than_room_take_turns() {
+    let pool = IsolatePool::new(2, Limits::default()).unwrap();
+    let operations = plain();
+    run(async {
+        let mut tasks = Vec::new();
+        for name in ["a", "b", "c", "d"] {
+            let (pool, operations) = (pool.clone(), operations.clone());
+            tasks.push(tokio::spawn(async move {
+                for _ in 0..5 {
+                    pool.execute(name, COUNTER, operations.clone(), get()).await.unwrap().text().await.unwrap();
+                }
+            }));
+        }
+        for task in tasks {
+            task.await.unwrap();
+        }
+    });
+    assert_eq!(pool.stats().hits + pool.stats().misses, 20);
 }
 
 fn isolates_are_kept_by_name() {

@@ -10,8 +10,8 @@ mod one_module;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hearth_core::{ByteSize, Footprint};
-use hearth_runtime::{Blank, Isolate, Place, Platform, SharedIsolate, Snapshot, Worker};
+use hearth_core::{ByteSize, Failure, Footprint};
+use hearth_runtime::{App, Blank, Isolate, Locking, Place, Platform, SharedIsolate, Snapshot, Worker};
 use one_module::{app, request};
 
 const HELLO: &str = "export default { fetch() { return new Response('Hello, World!'); } };";
@@ -108,7 +108,7 @@ async fn memory(platform: Platform, snapshot: &Snapshot) {
         let each = || (resident() - before) / COUNT as f64;
         let mut workers = Vec::new();
         for _ in 0..COUNT {
-            let worker = Worker::start(platform, snapshot, app.clone()).await.unwrap();
+            let worker = start_worker(platform, snapshot, app.clone(), Locking::NoLocker).await.unwrap();
             worker.fetch(request(b"")).await.unwrap();
             workers.push(worker);
         }
@@ -136,7 +136,7 @@ async fn starts(platform: Platform, snapshot: &Snapshot) {
         let mut times = Vec::new();
         for _ in 0..100 {
             let start = Instant::now();
-            let worker = Worker::start(platform, snapshot, app.clone()).await.unwrap();
+            let worker = start_worker(platform, snapshot, app.clone(), Locking::NoLocker).await.unwrap();
             worker.fetch(request(b"")).await.unwrap();
             times.push(start.elapsed());
         }
@@ -144,12 +144,23 @@ async fn starts(platform: Platform, snapshot: &Snapshot) {
     }
 }
 
+/// As `auto` starts them, and the others.
+async fn start_worker(
+    platform: Platform,
+    snapshot: &Snapshot,
+    app: Arc<App>,
+    locking: Locking,
+) -> Result<Worker, Failure> {
+    let blank = Blank::new(platform, snapshot, HEAP).with_locking(locking);
+    Worker::start_from(blank, app, Place::Inline).await
+}
+
 async fn warm(platform: Platform, snapshot: &Snapshot) {
     let payload: &[u8] = br#"{"id":1,"name":"a name","tags":["a","b","c"],"nested":{"x":1,"y":[1,2,3]}}"#;
-    for (name, code, body) in
-        [("hello", HELLO, &b""[..]), ("async, reads url", ASYNC, b""), ("JSON echo, 76 bytes", JSON, payload)]
-    {
-        let worker = Worker::start(platform, snapshot, app(code, HEAP)).await.unwrap();
+    let cases = [("hello", HELLO, &b""[..]), ("async, reads url", ASYNC, b""), ("JSON echo, 76 bytes", JSON, payload)];
+    let ways = [("", Locking::NoLocker), (", under V8's lock", Locking::Locker)];
+    for ((name, code, body), (way, locking)) in cases.into_iter().flat_map(|case| ways.map(|way| (case, way))) {
+        let worker = start_worker(platform, snapshot, app(code, HEAP), locking).await.unwrap();
         for _ in 0..50_000 {
             worker.fetch(request(body)).await.unwrap();
         }
@@ -161,7 +172,7 @@ async fn warm(platform: Platform, snapshot: &Snapshot) {
             }
             times.push(start.elapsed() / 1000);
         }
-        report(&format!("warm request inside the process: {name}"), times);
+        report(&format!("warm request inside the process: {name}{way}"), times);
     }
 }
 
@@ -182,7 +193,7 @@ async fn steps(platform: Platform, snapshot: &Snapshot) {
         let app = app(&SMALL.replace("NUMBER", &number.to_string()), ByteSize::mb(8));
         let lap = || (cpu(), faults());
         let mut laps = vec![lap()];
-        let mut blank = Blank::new(platform, snapshot, HEAP);
+        let mut blank = Blank::new(platform, snapshot, HEAP).with_locking(Locking::NoLocker);
         laps.push(lap());
         blank.rehearse();
         laps.push(lap());
