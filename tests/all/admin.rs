@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::Value;
 
 use crate::client::{Client, Reply};
-use crate::folder::{Folder, says};
+use crate::folder::{Folder, eventually, says};
 use crate::program::Program;
 use crate::server::{Server, TOKEN, scratch};
 
@@ -255,6 +255,38 @@ fn ready_is_who_serves_and_does_not_drain() {
     client.send_last_chunk();
     assert_eq!(client.chunk(), None);
     assert_eq!(server.wait().0.code(), Some(0));
+}
+
+#[test]
+fn a_drain_can_be_undone_until_its_end() {
+    let (_folder, mut server) = hello("admin-undo", &["--drain-timeout", "10m"]);
+    let ready = || bare(&server, "GET", "/health/ready", &[("host", "h")], "").status;
+    let mut client = server.connect();
+    client.start_chunked("/echo/");
+    client.send_chunk("held");
+    assert_eq!(client.head().status, 200);
+    assert_eq!(client.text_chunk(), "held");
+    let not_draining = server.ask("DELETE", "/admin/drain", "");
+    assert_eq!((not_draining.status, not_draining.text()), (200, r#"{"draining":false}"#));
+    for _ in 0..2 {
+        assert_eq!(server.ask("POST", "/admin/drain", "").status, 202);
+        assert_eq!(ready(), 503);
+        eventually(&server, "requests are refused", || server.get("/hello/").status == 503);
+        let refused = server.get("/hello/");
+        refused.assert_error(503, "draining", &[]);
+        assert_eq!(refused.header("retry-after"), Some("1"));
+        assert_eq!(server.ask("DELETE", "/admin/drain", "").text(), r#"{"draining":false}"#);
+        assert_eq!(ready(), 200);
+        eventually(&server, "requests are let in", || server.get("/hello/").status == 200);
+        client.send_chunk("still");
+        assert_eq!(client.text_chunk(), "still");
+    }
+    assert_eq!(server.ask("POST", "/admin/drain", "").status, 202);
+    client.send_last_chunk();
+    assert_eq!(client.chunk(), None);
+    let (status, log) = server.wait();
+    assert_eq!(status.code(), Some(0));
+    assert_eq!(log.matches("Drain undone").count(), 2, "{log}");
 }
 
 #[test]

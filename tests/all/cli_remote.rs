@@ -290,6 +290,7 @@ fn logs_and_events_are_followed_until_the_server_ends() {
     let kept = told(&server, &["events"]);
     assert!(kept.lines().filter(|line| line.contains("catalogue_changed apps=")).count() >= 2, "{kept}");
     assert_eq!(told_json(&server, &["events"])["events"][0]["event"], "catalogue_changed");
+    assert_eq!(told(&server, &["drain", "--undo"]).trim(), "requests are let in again");
     ask(&server, &["drain", "--yes"]);
     for program in [&mut logs, &mut lines, &mut events] {
         program.wait();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hearth_core::ByteSize;
+use hearth_link::Admission;
 use hearth_pool::{OwnerLimits, Pool, PoolLimits, ShelfRules};
 use hearth_runtime::{App, BudgetRules, Lane, Locking, Platform, Snapshot, StuckTurn, set_budget};
 use tokio::sync::Notify;
@@ -150,9 +151,14 @@ impl Cell {
         let _ = self.inner.blanks.filler().ready(count).await;
     }
 
-    /// Refuses new requests; ready when those in flight have ended.
-    pub async fn drain(&self) {
-        self.inner.owners.drain().await;
+    /// Whether apps' requests are let in from now on; to begin with they are. What is in flight goes on.
+    pub fn admit(&self, admission: Admission) {
+        self.inner.owners.admit(admission);
+    }
+
+    /// Ready when no request of an app is in flight and none is let in, or when they are let in again.
+    pub async fn quiet(&self) {
+        self.inner.owners.quiet().await;
     }
 
     /// Destroys everything, when the last lease is back; `onTerminate` of each worker has run before this is over.

@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use hearth_core::{Owner, RequestId};
+use hearth_link::Admission;
 use hearth_pool::{Bar, Gate, GateLimits, GateStats, OwnerGate, OwnerLimits};
 use hearth_runtime::{Stuck, StuckTurn};
+use tokio::sync::watch;
 
 use crate::cell::CellConfig;
 use crate::modes::tally::{Tally, TallyStats};
@@ -28,6 +30,7 @@ pub(crate) struct Owners {
     max_per_owner: Option<usize>,
     gates: Arc<Mutex<HashMap<Key, Member>>>,
     bars: Mutex<HashMap<(Owner, RequestId), Vec<Bar>>>,
+    admission: watch::Sender<Admission>,
 }
 
 /// An owner's gate, and what each of its apps brings to it.
@@ -59,6 +62,7 @@ impl Owners {
             max_per_owner: config.max_per_owner,
             gates: Arc::default(),
             bars: Mutex::default(),
+            admission: watch::Sender::new(Admission::Open),
         }
     }
 
@@ -115,12 +119,29 @@ impl Owners {
         owners
     }
 
-    /// Refuses new requests; ready when all that were there have ended.
-    pub(crate) async fn drain(&self) {
-        self.warm.drain();
-        self.fresh.drain();
-        self.warm.drained().await;
-        self.fresh.drained().await;
+    /// Whether new requests are let in from now on.
+    pub(crate) fn admit(&self, admission: Admission) {
+        for gate in [&self.warm, &self.fresh] {
+            match admission {
+                Admission::Open => gate.reopen(),
+                Admission::Closed => gate.drain(),
+            }
+        }
+        self.admission.send_replace(admission);
+    }
+
+    /// Ready when new requests are let in, or none is in flight.
+    pub(crate) async fn quiet(&self) {
+        let mut admission = self.admission.subscribe();
+        let drained = async {
+            self.warm.drained().await;
+            self.fresh.drained().await;
+        };
+        tokio::select! {
+            // The sender is as alive as this.
+            _ = admission.wait_for(|admission| *admission == Admission::Open) => {}
+            () = drained => {}
+        }
     }
 
     pub(crate) fn stats(&self) -> (GateStats, GateStats) {

@@ -85,6 +85,8 @@ pub enum Action {
         owner: String,
     },
     Drain,
+    /// Until the end has begun.
+    UndoDrain,
     /// The program that is there now, in the place of the one that runs.
     Upgrade,
     Sandbox(SandboxAction),
@@ -141,7 +143,7 @@ impl Action {
             "events" => only(method, &[(Method::Get, Self::Events { follow: follow(query, Follow::Yes)? })], "GET"),
             "reload" => only(method, &[(Method::Post, Self::Reload)], "POST"),
             "logs" => only(method, &[(Method::Get, logs(query)?)], "GET"),
-            "drain" => only(method, &[(Method::Post, Self::Drain)], "POST"),
+            "drain" => only(method, &[(Method::Post, Self::Drain), (Method::Delete, Self::UndoDrain)], "POST, DELETE"),
             "replace" => only(method, &[(Method::Post, Self::Replace)], "POST"),
             "cordons" => only(method, &[(Method::Get, Self::Cordons)], "GET"),
             _ if rest.starts_with("cordons/") => {
@@ -215,6 +217,7 @@ impl Action {
             Self::Reload => (Method::Post, "/admin/reload".to_owned(), None),
             Self::Sandbox(action) => return action.call(),
             Self::Drain => (Method::Post, "/admin/drain".to_owned(), None),
+            Self::UndoDrain => (Method::Delete, "/admin/drain".to_owned(), None),
             Self::Replace => (Method::Post, "/admin/replace".to_owned(), None),
             Self::Cordons => (Method::Get, "/admin/cordons".to_owned(), None),
             Self::Cordon { owner } => (Method::Put, format!("/admin/cordons/{}", encode(owner)), None),
@@ -269,7 +272,7 @@ impl Action {
         match self {
             Self::Pool | Self::Workers | Self::Metrics | Self::Prometheus | Self::Crashes => Known::Nothing,
             Self::Logs { .. } | Self::Events { .. } => Known::Nothing,
-            Self::Reload | Self::Replace | Self::Drain | Self::Upgrade => Known::Nothing,
+            Self::Reload | Self::Replace | Self::Drain | Self::UndoDrain | Self::Upgrade => Known::Nothing,
             Self::Apps | Self::App { .. } | Self::Upload { .. } | Self::Task { .. } => Known::Apps,
             Self::Activate { .. } | Self::Rollback { .. } | Self::Delete { .. } => Known::Apps,
             Self::Secrets { .. } | Self::SetSecret { .. } | Self::DeleteSecret { .. } => Known::Apps,

@@ -42,6 +42,7 @@ use crate::sandboxes::{self, SandboxHost, SandboxHostError, SandboxPlan};
 mod cordons;
 mod crashes;
 mod deploy;
+mod drain;
 mod keys;
 mod known;
 mod refresh;
@@ -52,6 +53,7 @@ mod upgrade;
 pub use cordons::CordonError;
 pub(crate) use cordons::CordonRecord;
 pub(crate) use crashes::Crashes;
+use drain::Draining;
 use known::Knowledge;
 pub use known::{Known, Starting};
 pub use remembered::Remembered;
@@ -86,6 +88,7 @@ pub(crate) struct Shared {
     /// What cells were told to serve last. Locked while it changes: one look at all there is after the other.
     told: tokio::sync::Mutex<Option<Vec<VersionSpec>>>,
     ending: watch::Sender<Option<Ending>>,
+    draining: Draining,
     successor: Option<Successor>,
     /// Somebody should look again.
     pub(crate) stale: Notify,
@@ -139,6 +142,8 @@ pub enum ActionError {
     Starting(#[from] Starting),
     #[error(transparent)]
     Sandbox(#[from] ToolError),
+    #[error("the server ends already: its drain has come to its end")]
+    Ending,
     #[error(
         "this server keeps no sandboxes: start it with --mcp ADDRESS:PORT, or with `mcp:` or `sandboxes:` in hearth.yaml"
     )]
@@ -216,6 +221,7 @@ impl Control {
             catalogue: watch::Sender::new(Arc::default()),
             told: tokio::sync::Mutex::default(),
             ending: watch::Sender::new(None),
+            draining: Draining::default(),
             successor,
             stale: Notify::new(),
             looks_again: AtomicBool::new(false),
@@ -297,8 +303,12 @@ impl Control {
             Action::Cordon { owner } => Answer::Json(self.cordon(owner).await?),
             Action::Release { owner } => Answer::Json(self.release(owner).await?),
             Action::Drain => {
-                self.drain();
+                self.begin_drain();
                 Answer::Accepted(json!({ "draining": true }))
+            }
+            Action::UndoDrain => {
+                self.undo_drain()?;
+                Answer::Json(json!({ "draining": false }))
             }
             Action::Upgrade => Answer::Accepted(self.upgrade().await?),
             Action::Sandbox(action) => self.sandboxes()?.carry_out(action).await?,
@@ -370,7 +380,7 @@ impl Control {
 
     /// An upgrade is no drain: cells serve on, and nobody need go elsewhere.
     pub fn is_draining(&self) -> bool {
-        self.ending() == Some(Ending::Drain)
+        self.ending() == Some(Ending::Drain) || self.shared.draining.is_on()
     }
 
     /// Ready when somebody wants the server to end.

@@ -53,7 +53,8 @@ pub(crate) async fn run(control: Control) {
             }
             continue;
         }
-        for due in due_between(&control.catalogue(), last, now) {
+        let is_let_in = |_: &Due| !control.is_draining();
+        for due in due_between(&control.catalogue(), last, now).into_iter().filter(is_let_in) {
             start(&control, &running, due, now);
         }
         last = now;

@@ -37,8 +37,17 @@ pub enum ToCell {
     Accept,
     /// Are you there? Answered by the threads that serve, with the same number.
     Ping(u64),
+    /// Whether apps' requests are let in from now on. Cells let them in to begin with.
+    Admit(Admission),
     /// Accept nothing more, finish what is in flight, and end.
     Drain(Idle),
+}
+
+/// Whether requests are let in. Those that are not are answered 503, and what is in flight goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Admission {
+    Open,
+    Closed,
 }
 
 /// What becomes of connections that have nothing to do when a cell drains.
@@ -62,6 +71,8 @@ pub enum Ask {
         app: AppName,
         version: VersionName,
     },
+    /// Answered when no request of an app is in flight and none is let in, or when they are let in again.
+    Quiet,
     /// Runs code that is no app's.
     Eval(Box<EvalRequest>),
     Scheduled {
@@ -122,6 +133,7 @@ pub struct Unserved {
 pub enum Reply {
     Pool(Value),
     Workers(Vec<Value>),
+    Quiet,
     Stats(Box<CellStats>),
     Event(EventOutcome),
     Eval(Box<EvalOutcome>),

@@ -133,6 +133,11 @@ impl Gate {
         self.hall.drained().await;
     }
 
+    /// Undoes [`drain`](Self::drain): new requests enter again, also where it has come to its end.
+    pub fn reopen(&self) {
+        self.hall.reopen();
+    }
+
     /// The sum over all owners that ever were.
     pub fn stats(&self) -> GateStats {
         self.hall.stats()

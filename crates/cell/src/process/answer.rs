@@ -46,6 +46,10 @@ pub(super) async fn answer(workshop: &Workshop, stats: &Source, outbox: &Outbox,
             Reply::Workers(all.iter().filter_map(|worker| serde_json::to_value(worker).ok()).collect())
         }
         Ask::Eval(request) => Reply::Eval(Box::new(eval::evaluate(workshop, *request).await)),
+        Ask::Quiet => {
+            workshop.cell.quiet().await;
+            Reply::Quiet
+        }
         Ask::Stats => return stats.tell(|stats| owed.pay(Reply::Stats(stats))),
         Ask::Load { app, version } => Reply::Event(load(workshop, &app, &version).await),
         Ask::Scheduled { app, version, time, cron } => {

@@ -194,6 +194,7 @@ async fn serve(
                 let outbox = outbox.clone();
                 tokio::spawn(async move { outbox.send(FromCell::Pong(beat)) });
             }
+            Some(ToCell::Admit(admission)) => cell.admit(admission),
             Some(ToCell::Drain(idle)) => break idle,
             Some(ToCell::Begin(_)) => {}
             None => break Idle::Close,

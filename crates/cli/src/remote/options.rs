@@ -235,6 +235,9 @@ pub struct TaskOptions {
 
 #[derive(Debug, Args)]
 pub struct DrainOptions {
+    /// Take back a drain that has not come to its end: requests are let in again.
+    #[arg(long, conflicts_with = "yes")]
+    pub undo: bool,
     /// Do not ask.
     #[arg(long, short)]
     pub yes: bool,

@@ -38,6 +38,10 @@ pub(super) fn crashes(session: &Session) -> Result<(), RemoteError> {
 }
 
 pub(super) fn drain(session: &Session, options: &DrainOptions) -> Result<(), RemoteError> {
+    if options.undo {
+        let value = session.server.value(&Action::UndoDrain)?;
+        return session.output.answer(&value, |_| "requests are let in again".to_owned());
+    }
     if !options.yes {
         match confirm("End the server?")? {
             Some(true) => {}

@@ -30,6 +30,7 @@ fn all() -> Vec<Action> {
         Action::Events { follow: Follow::No },
         Action::Reload,
         Action::Drain,
+        Action::UndoDrain,
         Action::Sandbox(SandboxAction::Show { id: name() }),
         Action::Replace,
         Action::Cordons,

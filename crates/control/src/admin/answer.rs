@@ -83,6 +83,7 @@ pub(super) fn failed(failure: &ActionError) -> Response {
         ActionError::Starting(_) => (503, "starting"),
         ActionError::Configuration(_) => (422, "bad_configuration"),
         ActionError::Upgrade(_) => (409, "no_upgrade"),
+        ActionError::Ending => (409, "ending"),
         ActionError::NoSandboxes => (409, "no_sandboxes"),
         ActionError::Sandbox(error) => (sandbox_status(error), error.code()),
         ActionError::Store(_) | ActionError::Io(_) => (500, "internal"),

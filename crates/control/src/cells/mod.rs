@@ -39,7 +39,9 @@ use std::time::Duration;
 
 use hearth_core::Owner;
 use hearth_journal::LogLine;
-use hearth_link::{Ask, CellEvent, CellPlan, CellStats, CertificatePlan, Reply, Span, Unserved, VersionSpec};
+use hearth_link::{
+    Admission, Ask, CellEvent, CellPlan, CellStats, CertificatePlan, Reply, Span, Unserved, VersionSpec,
+};
 use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
 
@@ -180,9 +182,20 @@ impl Cells {
     /// An event of an app's has as long as the app's own limits let it have.
     pub async fn ask(&self, what: Ask) -> Result<Reply, AskError> {
         let (asker, answered) = oneshot::channel();
-        let is_event = matches!(what, Ask::Scheduled { .. } | Ask::Task { .. } | Ask::Load { .. } | Ask::Eval(_));
+        let has_own_time =
+            matches!(what, Ask::Scheduled { .. } | Ask::Task { .. } | Ask::Load { .. } | Ask::Eval(_) | Ask::Quiet);
         self.send(Command::Ask { what, asker })?;
-        if is_event { answered.await.map_err(|_| AskError::Stopped)? } else { answer(answered).await? }
+        if has_own_time { answered.await.map_err(|_| AskError::Stopped)? } else { answer(answered).await? }
+    }
+
+    /// Whether apps' requests are let in from now on, by cells that come later, too.
+    pub fn admit(&self, admission: Admission) -> Result<(), AskError> {
+        self.send(Command::Admit(admission))
+    }
+
+    /// Ready when no request of an app is in flight and none is let in, or when they are let in again.
+    pub async fn quiet(&self) -> Result<(), AskError> {
+        self.ask(Ask::Quiet).await.map(drop)
     }
 
     /// Puts others in the place of all cells that serve, or are about to where none does. Ready when they do; requests in flight finish where they are.

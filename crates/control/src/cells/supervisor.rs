@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hearth_core::Owner;
-use hearth_link::{CellEvent, CellStats, FromCell, Reply, Unserved, VersionSpec};
+use hearth_link::{Admission, CellEvent, CellStats, FromCell, Reply, ToCell, Unserved, VersionSpec};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
@@ -72,6 +72,8 @@ pub(super) struct Supervisor {
     buried: mpsc::UnboundedReceiver<Buried>,
     burying: usize,
     next_beat: Instant,
+    /// Whether apps' requests are let in.
+    admission: Admission,
     /// Somebody wants the end, and waits for it.
     ending: Option<oneshot::Sender<()>>,
     /// Told when our cells serve.
@@ -124,6 +126,7 @@ impl Supervisor {
             buried,
             burying: 0,
             next_beat: Instant::now() + BEAT,
+            admission: Admission::Open,
             ending: None,
             serving,
             adopted,
@@ -188,8 +191,12 @@ impl Supervisor {
                 self.settle();
             }
             FromCell::Accepting => {
+                let admission = self.admission;
                 if let Some(member) = self.member(cell).filter(|member| member.stage == Stage::Opening) {
                     member.stage = Stage::Serving;
+                    if admission == Admission::Closed {
+                        member.process.send(ToCell::Admit(admission));
+                    }
                 }
                 self.settle();
             }

@@ -168,6 +168,22 @@ impl Hall {
         self.owner_drained();
     }
 
+    pub(super) fn reopen(&self) {
+        let mut roll = self.roll();
+        if roll.door == Door::Open {
+            return;
+        }
+        roll.door = Door::Open;
+        // What `drain` gave back. First, so that the number does not come to nothing on the way.
+        self.undrained.fetch_add(1, Ordering::AcqRel);
+        for line in roll.lines.values() {
+            // A line that has drained has been counted, or is about to be.
+            if owner::lock(line).reopen() == Door::Draining {
+                self.undrained.fetch_sub(1, Ordering::AcqRel);
+            }
+        }
+    }
+
     pub(super) fn owner_drained(&self) {
         if self.undrained.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.drained.notify_waiters();

@@ -1,7 +1,7 @@
 //! The line of one owner: how many run, who waits, and the counts. Plain state; its lock and the rules that need more than
 //! one line are in `owner.rs` and `hall.rs`.
 //!
-//! States of the door: `Open -> Draining -> Drained`; the last one is entered once, when nobody runs or waits any more.
+//! States of the door: `Open -> Draining -> Drained`, the last one when nobody runs or waits any more; both go back to `Open`.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -164,6 +164,11 @@ impl Line {
         if self.door == Door::Open {
             self.door = Door::Draining;
         }
+    }
+
+    /// Says how far the drain had come.
+    pub(super) fn reopen(&mut self) -> Door {
+        std::mem::replace(&mut self.door, Door::Open)
     }
 
     /// True once: when a line that drains has become empty.

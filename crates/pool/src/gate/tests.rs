@@ -218,6 +218,42 @@ async fn draining_ends_too_when_the_last_waiter_goes_away() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_drain_can_be_undone_before_and_after_its_end() {
+    let gate = open_gate();
+    let (busy, idle) = (gate.owner(LIMITS), gate.owner(LIMITS));
+    let mut permit = busy.try_enter();
+    for _ in 0..3 {
+        gate.drain();
+        assert_eq!(busy.enter().await.err(), Some(Refused::Draining));
+        let mut drained = Held::pending({
+            let gate = gate.clone();
+            async move { gate.drained().await }
+        });
+        gate.reopen();
+        assert!(drained.poll().is_none(), "one runs");
+        // What comes and goes with the gate open ends no drain.
+        drop(idle.try_enter().unwrap());
+        drop(permit.take());
+        assert!(drained.poll().is_none());
+        permit = busy.try_enter();
+    }
+    gate.drain();
+    drop(permit);
+    gate.drained().await;
+    gate.reopen();
+    gate.reopen();
+    let (permit, late) = (idle.try_enter().unwrap(), gate.owner(LIMITS));
+    assert!(late.try_enter().is_some());
+    gate.drain();
+    let mut drained = Held::pending({
+        let gate = gate.clone();
+        async move { gate.drained().await }
+    });
+    drop(permit);
+    assert!(drained.poll().is_some());
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_total_bounds_who_runs_and_waits() {
     let gate = Gate::new(GateLimits { running: None, total: Some(2) });
     let (one, other) = (gate.owner(LIMITS), gate.owner(LIMITS));

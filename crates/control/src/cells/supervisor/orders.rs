@@ -1,7 +1,7 @@
 //! What somebody wants of the cells.
 
 use hearth_core::{AppName, Owner, VersionName};
-use hearth_link::{Ask, CellPlan, CertificatePlan, EventOutcome, Reply, ToCell, Unserved, VersionSpec};
+use hearth_link::{Admission, Ask, CellPlan, CertificatePlan, EventOutcome, Reply, ToCell, Unserved, VersionSpec};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -23,6 +23,7 @@ pub(in crate::cells) enum Command {
     Cordons { done: oneshot::Sender<Vec<CordonView>> },
     ShutAway { owner: Owner, done: oneshot::Sender<()> },
     Release { owner: Owner, done: oneshot::Sender<Release> },
+    Admit(Admission),
     HandOver { done: oneshot::Sender<HandedOver> },
     Drain { done: oneshot::Sender<()> },
 }
@@ -71,6 +72,12 @@ impl Supervisor {
                 self.assign();
                 let _ = done.send(released);
             }
+            Command::Admit(admission) => {
+                self.admission = admission;
+                for member in self.groups().flat_map(|group| &group.members).filter(|member| member.is_open()) {
+                    member.process.send(ToCell::Admit(admission));
+                }
+            }
             Command::HandOver { done } => {
                 let _ = done.send(self.hand_over());
                 return Then::End;
@@ -107,7 +114,7 @@ impl Supervisor {
 
     fn ask(&mut self, what: Ask, asker: Asker) {
         let target = match &what {
-            Ask::Pool | Ask::Workers => Ok(self.cells(|member| member.is_open())),
+            Ask::Pool | Ask::Workers | Ask::Quiet => Ok(self.cells(|member| member.is_open())),
             Ask::Stats => Ok(self.cells(|member| member.hears())),
             Ask::Eval(_) => Ok(self.cell_for_evaluation()),
             Ask::Scheduled { app, version, .. } | Ask::Task { app, version, .. } | Ask::Load { app, version } => {
