@@ -32,6 +32,8 @@ macro_rules! cases {
 cases! {
     abort: reasons listeners statics any;
     blob: parts_and_slices files;
+    ports: messages_come_in_order a_listener_alone_waits_for_start messages_are_cloned_and_buffers_transferred
+        a_closed_port_is_silent the_interfaces;
     clone: collections typed_arrays circles errors what_cannot_be_cloned transfers;
     crypto: digests random;
     encoding: base64 utf8 split_characters fatal_and_marks other_encodings;

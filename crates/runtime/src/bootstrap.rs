@@ -63,6 +63,7 @@ static FILES: &[File] = files![
     Lazy "encoding/text",
     Rare "performance",
     Rare "structured_clone",
+    Rare "dom/message_port",
     Lazy "crypto/digest",
     Lazy "crypto/random",
     Lazy "inspect_text",

@@ -20,6 +20,7 @@ const INTERFACES: &[Exports] = &[
         &["CustomEvent", "ErrorEvent", "MessageEvent", "CloseEvent", "PromiseRejectionEvent", "ProgressEvent"],
     ),
     ("dom/abort", &["AbortController", "AbortSignal"]),
+    ("dom/message_port", &["MessageChannel", "MessagePort"]),
     ("encoding/text", &["TextEncoder", "TextDecoder"]),
     ("performance", &["Performance"]),
     ("crypto/digest", &["SubtleCrypto"]),

@@ -9,11 +9,12 @@ import * as headers from "./headers.js";
 import * as messages from "./messages.js";
 import * as misc from "./misc.js";
 import * as params from "./params.js";
+import * as ports from "./ports.js";
 import * as streams from "./streams.js";
 import * as timers from "./timers.js";
 import * as url from "./url.js";
 
-const topics = { abort, blob, clone, crypto, encoding, events, headers, messages, misc, params, streams, timers, url };
+const topics = { abort, blob, clone, crypto, encoding, events, headers, messages, misc, params, ports, streams, timers, url };
 
 export default {
   async fetch(request) {

@@ -5,8 +5,8 @@
 //! those can be counted: operators, brackets, and the words that take an operand (strings and comments are counted as
 //! if they were code, which only makes the bound larger). So each file is worked on in a thread of its own, whose stack
 //! is that number times the most that a level was measured to take. Such a stack costs address space; memory is used
-//! only as deep as the code really nests. Files that would need more than [`MAX_STACK`] are refused; that is at about
-//! 5.5 million operators, twenty megabytes of minified code.
+//! only as deep as the code really nests. Files that would need more than [`MAX_STACK`] are refused, since hostile code could
+//! nest that deeply and take all of it; that is at about 2.8 million operators, ten megabytes of minified code.
 //!
 //! Time has no such bound: for some TypeScript, oxc (as tsc) tries two readings at each level, so that forty levels of
 //! `(a=null<` take hours. Nothing can stop a thread; after [`DEADLINE`] the file is refused and the thread left to
@@ -22,7 +22,7 @@ use std::time::Duration;
 const PER_LEVEL: usize = if cfg!(debug_assertions) { 6 << 10 } else { 3 << 9 };
 const BASE: usize = 1 << 20;
 /// Ordinary files need some megabytes.
-const MAX_STACK: usize = if cfg!(debug_assertions) { 24 << 30 } else { 8 << 30 };
+const MAX_STACK: usize = if cfg!(debug_assertions) { 12 << 30 } else { 4 << 30 };
 /// Megabytes of source take less than a second.
 const DEADLINE: Duration = Duration::from_secs(20);
 
