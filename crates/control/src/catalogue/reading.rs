@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use hearth_apps::discovery::hides;
@@ -11,6 +12,7 @@ use hearth_config::{
 };
 use hearth_core::{AppName, VersionName};
 use hearth_link::Kind;
+use rustix::fs::{Mode, OFlags};
 
 /// Longer files are no manifests.
 const LARGEST: u64 = 2 << 20;
@@ -113,17 +115,72 @@ fn first_of(folder: &Path, names: &[&str]) -> Result<Option<(PathBuf, String)>, 
     for name in names {
         let file = folder.join(name);
         let failed = |source| ReadError::Io { file: file.clone(), source };
-        // A pipe of that name would never be read to its end.
-        match std::fs::metadata(&file) {
-            Ok(facts) if facts.is_file() => {}
-            Ok(_) => return Err(failed(io::Error::other("it is not a file"))),
+        let opened = match open(&file) {
+            Ok(opened) => opened,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => return Err(failed(error)),
-        }
-        let opened = File::open(&file).map_err(failed)?;
+        };
         let mut text = String::new();
         opened.take(LARGEST).read_to_string(&mut text).map_err(failed)?;
         return Ok(Some((file, text)));
     }
     Ok(None)
+}
+
+/// Opens a regular file without waiting, whatever it is. A link is followed only to a file of the link's own user: Hearth may
+/// read files that the user who may write to the folder may not, such as the `.env` of another app.
+fn open(file: &Path) -> io::Result<File> {
+    let opened =
+        File::from(rustix::fs::open(file, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?);
+    let (target, named) = (opened.metadata()?, file.symlink_metadata()?);
+    if !target.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let is_itself = (named.dev(), named.ino()) == (target.dev(), target.ino());
+    if is_itself || (named.is_symlink() && named.uid() == target.uid()) {
+        return Ok(opened);
+    }
+    Err(io::Error::new(
+        io::ErrorKind::PermissionDenied,
+        format!(
+            "it is a link of user {} to a file of user {}, and links are followed to files of the same user only: copy the file",
+            named.uid(),
+            target.uid()
+        ),
+    ))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::os::unix::fs::{lchown, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_link_is_followed_to_files_of_its_own_user_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let (own, link) = (folder.path().join("own.env"), folder.path().join(".env"));
+        std::fs::write(&own, "A=1").unwrap();
+        symlink(&own, &link).unwrap();
+        assert_eq!(first_of(folder.path(), &[".env"]).unwrap().unwrap().1, "A=1");
+        // A file of another user: root makes the link another's, others link to a file of root's.
+        match rustix::process::geteuid().is_root() {
+            true => lchown(&link, Some(12345), None).unwrap(),
+            false => {
+                std::fs::remove_file(&link).unwrap();
+                symlink("/etc/passwd", &link).unwrap();
+            }
+        }
+        let error = first_of(folder.path(), &[".env"]).unwrap_err().to_string();
+        assert!(error.contains("it is a link of user") && error.contains("copy the file"), "{error}");
+    }
+
+    #[test]
+    fn a_pipe_is_no_file_and_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join(".env");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
+        assert!(first_of(folder.path(), &[".env"]).unwrap_err().to_string().contains("it is not a file"));
+    }
 }
