@@ -6,17 +6,12 @@
 //! Who comes back is served by the main cells before its own cell leaves, and that serves on for a moment: requests that are
 //! on their way there arrive, even if it was only being started.
 
-use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hearth_core::{AppName, Owner};
-use hearth_link::{
-    AccessFormat, Ask, CellPlan, EVALUATED, Holder, ListenerPlan, Place, Reply, Role, ToCell, VersionSpec,
-};
-use serde_json::Value;
-use tokio::sync::oneshot;
-use tokio::time::{Instant, timeout};
+use hearth_core::Owner;
+use hearth_link::{AccessFormat, CellPlan, EVALUATED, Holder, ListenerPlan, Place, Role, VersionSpec};
+use tokio::time::Instant;
 
 use super::Supervisor;
 use crate::cells::cordon::{Fall, Why, runs_code};
@@ -35,9 +30,8 @@ const FIRST_SHUT: Duration = Duration::from_secs(1);
 const LONGEST_SHUT: Duration = Duration::from_secs(60);
 /// A younger cell is as large as it must be: another one would be no smaller.
 const GROWN_UP: Duration = Duration::from_secs(5);
-/// Owners that are named where a cell has become too large, and how long their cell may take to name them.
+/// Owners that are named where a cell has become too large.
 const HEAVIEST: usize = 3;
-const HEAVIEST_TIMEOUT: Duration = Duration::from_secs(2);
 /// A cell that lived this long begins anew.
 const PROBATION: Duration = Duration::from_secs(60);
 
@@ -232,33 +226,15 @@ impl Supervisor {
         let now = Instant::now();
         let is_it =
             |one: &Member| one.id == cell && one.is_open() && now.saturating_duration_since(one.began) >= GROWN_UP;
+        let process = self.member(cell).map(|member| member.process.pid());
         if !self.replace(Reason::Memory, is_it).is_empty() {
-            self.tell_heaviest(cell, size);
+            let heaviest = heaviest(holders);
+            tracing::warn!(cell = process, bytes = size, heaviest, "A cell has become too large");
             if let Some(owner) = culprit(size, holders) {
                 self.shut_away(&owner, Why::Memory);
             }
             self.settle();
         }
-    }
-
-    /// Has the log say whose workers take the most of a cell that has become too large.
-    fn tell_heaviest(&mut self, cell: CellId, size: u64) {
-        let (asker, answered) = oneshot::channel();
-        let call = self.calls.open(asker, vec![cell]);
-        let Some(member) = self.member(cell) else { return };
-        let pid = member.process.pid();
-        member.process.send(ToCell::Ask { call, what: Ask::Workers });
-        let owners: HashMap<AppName, Owner> =
-            self.versions.iter().map(|spec| (spec.app.clone(), spec.owner.clone())).collect();
-        tokio::spawn(async move {
-            let workers = match timeout(HEAVIEST_TIMEOUT, answered).await {
-                Ok(Ok(Ok(Reply::Workers(workers)))) => workers,
-                // It is too large all the same.
-                _ => Vec::new(),
-            };
-            let heaviest = heaviest(&workers, &owners);
-            tracing::warn!(cell = pid, bytes = size, heaviest, "A cell has become too large");
-        });
     }
 
     pub(super) fn cordon_views(&self) -> Vec<CordonView> {
@@ -284,17 +260,10 @@ impl Supervisor {
     }
 }
 
-/// The owners whose workers take the most, with how much: `ann 31.0 MB, bob 2.5 MB`.
-fn heaviest(workers: &[Value], owners: &HashMap<AppName, Owner>) -> String {
-    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
-    for worker in workers {
-        let (Some(app), Some(bytes)) = (worker["app"].as_str(), worker["memoryBytes"].as_u64()) else { continue };
-        let owner = owners.get(&AppName::new(app)).map_or(app, Owner::as_str);
-        *sums.entry(owner).or_default() += bytes;
-    }
-    let mut sums: Vec<(&str, u64)> = sums.into_iter().collect();
-    sums.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
-    let shown = sums.iter().take(HEAVIEST).map(|(owner, bytes)| format!("{owner} {:.1} MB", *bytes as f64 / 1e6));
+/// The owners that hold the most, with how much: `ann 31.0 MB, bob 2.5 MB`.
+fn heaviest(holders: &[Holder]) -> String {
+    let shown = holders.iter().take(HEAVIEST);
+    let shown = shown.map(|holder| format!("{} {:.1} MB", holder.owner.as_str(), holder.bytes as f64 / 1e6));
     shown.collect::<Vec<_>>().join(", ")
 }
 
@@ -329,13 +298,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_heaviest_owners_are_those_whose_workers_take_the_most_together() {
-        let worker = |app: &str, bytes: u64| serde_json::json!({ "app": app, "memoryBytes": bytes });
-        let owners = ["a", "b"].map(|app| (AppName::new(app), Owner::new("ann"))).into_iter().collect();
-        let workers =
-            [worker("a", 1_500_000), worker("c", 2_000_000), worker("b", 1_500_000), worker("d", 1), worker("e", 2)];
-        assert_eq!(heaviest(&workers, &owners), "ann 3.0 MB, c 2.0 MB, e 0.0 MB");
-        assert_eq!(heaviest(&[], &owners), "");
+    fn the_heaviest_owners_are_named_with_what_they_hold() {
+        let holder = |owner: &str, bytes| Holder { owner: Owner::new(owner), bytes };
+        let holders = [holder("ann", 3_000_000), holder("bob", 2_000_000), holder("c", 2), holder("d", 1)];
+        assert_eq!(heaviest(&holders), "ann 3.0 MB, bob 2.0 MB, c 0.0 MB");
+        assert_eq!(heaviest(&[]), "");
     }
 
     #[test]
