@@ -15,6 +15,7 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Buf;
 use hearth_core::Dispatch;
@@ -174,6 +175,10 @@ async fn next_head<D>(shared: &Shared<D>, line: &mut Line) -> Awaited {
     }
 }
 
+/// A server that stops closes a connection that has had no request after this time: its client connected while the server still
+/// listened, and the first request may be on its way.
+const FIRST_REQUEST_GRACE: Duration = Duration::from_millis(500);
+
 /// Sends what there is, then reads.
 fn poll_more<D>(cx: &mut Context<'_>, shared: &Shared<D>, wire: &mut Wire, tally: &Tally) -> Poll<More> {
     if !wire.outbox.is_empty() {
@@ -209,7 +214,10 @@ fn poll_more<D>(cx: &mut Context<'_>, shared: &Shared<D>, wire: &mut Wire, tally
     wire.trim();
     // A front of ours may be about to send: it has its time, as `hop.rs` says.
     if shared.drain.phase() >= Phase::Draining && !wire.is_hop() {
-        return Poll::Ready(More::End(Ending::Close));
+        if !tally.is_fresh() {
+            return Poll::Ready(More::End(Ending::Close));
+        }
+        wire.read_timer.shorten(FIRST_REQUEST_GRACE);
     }
     let late = || shared.clock.recent() + TICK;
     let silence = shared.config.silence(tally.is_fresh() && !wire.is_hop());

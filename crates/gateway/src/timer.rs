@@ -23,6 +23,14 @@ impl Timer {
         self.deadline = None;
     }
 
+    /// Brings the deadline forward to `timeout` from now, where it is later or not set.
+    pub fn shorten(&mut self, timeout: Duration) {
+        let latest = Instant::now() + timeout;
+        if self.deadline.is_none_or(|deadline| deadline > latest) {
+            self.deadline = Some(latest);
+        }
+    }
+
     /// Ready when `timeout` has passed since the first poll after the last stop; never for a timeout of zero.
     pub fn poll(&mut self, cx: &mut Context<'_>, timeout: Duration, now: impl FnOnce() -> Instant) -> Poll<()> {
         if timeout.is_zero() {
