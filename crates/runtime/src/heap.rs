@@ -2,12 +2,12 @@
 //!
 //! V8's own limit is no use for this: it aborts the process when a large piece is asked for near it. So V8 gets a hard
 //! limit far above the app's, and the app's is checked after every garbage collection, array buffers counted. The
-//! near-heap-limit callback is the last line: it terminates, and grants room once for the termination to happen in.
+//! near-heap-limit callback is the last line: it terminates, and grants room for the termination to happen in, so often and no more.
 //! The same checks keep the process's ledger (`ledger.rs`), which has a limit of its own.
 
 use std::ffi::c_void;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use hearth_core::{ByteSize, LimitExceeded, LimitKind};
 
@@ -21,6 +21,9 @@ const HARD_MIN: u64 = 512 << 20;
 const HARD_MAX: u64 = 1 << 30;
 /// What the near-heap-limit callback grants so that termination can be seen.
 const GRANT: usize = 64 << 20;
+/// How often. A built-in that does not heed termination but ends by itself needs several (`join` of 2^26 parts does), and where it is
+/// given none V8 ends the process, with the requests of all its apps. With these a heap has half a gigabyte more at most.
+const MAX_GRANTS: u32 = 8;
 
 /// What V8 allocates for a module of WebAssembly, or an instance of one, beside what it counts itself. There is one of its global
 /// handles for each of them, so that their number is known. Intl objects have prices of their own (`natives.rs`).
@@ -42,7 +45,8 @@ pub(crate) struct HeapGuard {
     /// The same for the process's budget, and what that is.
     over: AtomicU64,
     budget: AtomicU64,
-    granted: AtomicBool,
+    /// How often room was granted.
+    grants: AtomicU32,
     /// What buffers held when a start was last looked at; `NEVER`: none was.
     buffers: AtomicU64,
     /// How full the heap may be, natives counted, before all garbage is collected to see what is left.
@@ -67,7 +71,7 @@ impl HeapGuard {
             exceeded: AtomicU64::new(0),
             over: AtomicU64::new(0),
             budget: AtomicU64::new(0),
-            granted: AtomicBool::new(false),
+            grants: AtomicU32::new(0),
             buffers: AtomicU64::new(NEVER),
             collect_at: AtomicU64::new(first_collection(limit)),
             wants_collection: AtomicBool::new(false),
@@ -205,13 +209,13 @@ unsafe extern "C" fn near_limit(data: *mut c_void, current: usize, _initial: usi
         guard.exceeded.store(current as u64, Ordering::Relaxed);
     }
     guard.handle.terminate_execution();
-    limit_after_grant(&guard.granted, current)
+    limit_after_grant(&guard.grants, current)
 }
 
-/// V8's limit from now on. What goes on when it has been raised once does not heed termination: it ends at the limit, and with it the
+/// V8's limit from now on. What goes on when it has been raised so often does not heed termination: it ends at the limit, and with it the
 /// process, before it takes the cage that all share.
-fn limit_after_grant(granted: &AtomicBool, current: usize) -> usize {
-    if granted.swap(true, Ordering::Relaxed) { current } else { current + GRANT }
+fn limit_after_grant(grants: &AtomicU32, current: usize) -> usize {
+    if grants.fetch_add(1, Ordering::Relaxed) < MAX_GRANTS { current + GRANT } else { current }
 }
 
 #[cfg(test)]
@@ -219,11 +223,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn room_to_terminate_in_is_granted_once() {
-        let granted = AtomicBool::new(false);
-        let raised = limit_after_grant(&granted, 512 << 20);
-        assert_eq!(raised, (512 << 20) + GRANT);
-        assert_eq!(limit_after_grant(&granted, raised), raised);
-        assert_eq!(limit_after_grant(&granted, raised), raised);
+    fn room_to_terminate_in_is_granted_so_often_and_no_more() {
+        let (grants, begin) = (AtomicU32::new(0), 512 << 20);
+        let raised = (0..100).fold(begin, |current, _| limit_after_grant(&grants, current));
+        assert_eq!(raised, begin + MAX_GRANTS as usize * GRANT);
     }
 }
