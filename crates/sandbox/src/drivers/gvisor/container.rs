@@ -11,6 +11,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use hearth_core::ByteSize;
 use hearth_jail::sandbox::Plan;
 use hearth_jail::sandbox::cgroup::Groups;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::bundle;
 use crate::driver::{BoxFuture, DestroyError, Image, Instance, Usage};
@@ -20,6 +22,9 @@ use crate::drivers::removal::remove_tree;
 /// connection is its output until then, because its input is what it waits for. Its complaints go nowhere, and what it prints
 /// from then on goes where they go: opening a file for that would make one, were the device not there.
 const GATE: &str = r#"read -r _ && exec "$0" "$@" <&1 >&2"#;
+
+/// For a process that was killed to be gone.
+const KILL_TIMEOUT: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
 
 #[derive(Clone)]
 pub(super) struct Container {
@@ -166,10 +171,16 @@ impl Drop for Running {
 /// Kills all of it: `runsc` itself can take many seconds over it.
 fn end(mut child: Child, container: &Container, groups: &Groups) -> io::Result<()> {
     let family = descendants(child.id());
-    // Who has ended already need not be killed.
+    let family = family.into_iter().filter_map(|pid| Pid::from_raw(pid as i32));
+    // A descriptor is of that process, also when its number is another's by now.
+    let family: Vec<OwnedFd> = family.filter_map(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()).collect();
+    // Those that have ended already need not be killed.
     let _ = child.kill();
-    for pid in family.into_iter().filter_map(|pid| rustix::process::Pid::from_raw(pid as i32)) {
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+    for process in &family {
+        let _ = pidfd_send_signal(process, Signal::KILL);
+    }
+    for process in &family {
+        let _ = poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&KILL_TIMEOUT));
     }
     child.wait()?;
     container.forget();
