@@ -6,9 +6,9 @@ run: setup
 	cargo run --locked --release --bin hearth -- serve examples --listen 127.0.0.1:8080 --admin 127.0.0.1:9090
 
 test: setup-tests lint
-	cargo test --locked --workspace --lib --bins --tests --no-fail-fast
+	cargo build --locked -p hearth-embed --examples
 	cargo test --locked -p hearth-embed --doc
-	cargo test --locked -p hearth-embed --examples
+	cargo test --locked --workspace --lib --bins --tests --no-fail-fast
 
 lint: setup
 	cargo fmt --all --check
