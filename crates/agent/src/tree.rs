@@ -1,4 +1,4 @@
-//! The end of a process and all its descendants, and of what is nobody's any more.
+//! Ends a process and all its descendants, and processes whose command has ended.
 //!
 //! A descendant is what has such a parent, or is in a session that such a one leads, or carries the exec's mark in the
 //! environment that it was started with. So what forked twice, or began a session of its own, is found too; only what also
@@ -66,7 +66,7 @@ pub fn is_any_beside(known: &[Pid]) -> bool {
 }
 
 /// Kills those that belong to none of `bodies`, nor descend from `helpers`, and are older than all of `bodies` that are
-/// `busy`: no other can have started them. From the first process of a namespace only; elsewhere they are somebody's.
+/// `busy`: no other can have started them. From the first process of a namespace only; elsewhere other programs may have started them.
 pub fn kill_strangers(bodies: &[(BodyKey, Pid)], busy: &[Pid], helpers: &[Pid]) {
     if std::process::id() != 1 {
         return;

@@ -9,7 +9,7 @@ use hearth_journal::{Colours, Format, Level, LogLine};
 /// What an app's console is called in the log.
 const CONSOLE: &str = "hearth::console";
 
-/// Parts that say things of interest to nobody who runs a server: `h2` warns once for each connection that breaks its rules, which
+/// Libraries whose lines do not help the operator: `h2` warns once for each connection that breaks its rules, which
 /// a client can do thousands of times a second; `rmcp` tells of each client in the words of its own structs.
 pub const QUIET: &str = ",rmcp=error,h2=error";
 /// What is logged where nothing else is said.

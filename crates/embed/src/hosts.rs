@@ -30,7 +30,7 @@ struct Hosted {
     used: u64,
 }
 
-/// A script as it is served. When nobody is about to use it any more, it is retired: its workers finish what they have.
+/// A script as it is served. When no caller is about to use it any more, it is retired: its workers finish what they have.
 pub(crate) struct Host(AppHost);
 
 pub(crate) struct Hosts {

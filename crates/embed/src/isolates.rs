@@ -16,7 +16,7 @@ pub(crate) struct Keeper {
     pub(crate) heap: ByteSize,
 }
 
-/// An isolate that nobody else has, until it is dropped: then it is kept for the next caller with that name.
+/// An isolate for one caller alone, until it is dropped: then it is kept for the next caller with that name.
 pub struct PooledIsolate {
     lease: Lease<Keeper>,
 }
@@ -43,7 +43,7 @@ impl PooledIsolate {
         self.lease.with_lock(f)
     }
 
-    /// Runs what `f` returns to its end while nobody else has the isolate. V8's lock itself is taken whenever a script runs in it, and
+    /// Runs what `f` returns to its end while no other caller has the isolate. V8's lock itself is taken whenever a script runs in it, and
     /// not while the future waits: a thread that waited with it would keep the isolate's own timers and responses out.
     ///
     /// ```

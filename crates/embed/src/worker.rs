@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::event::{Event, Outcome};
 use crate::script::{Names, Script, app};
 
-/// A script in an isolate that nobody else uses. The isolate is destroyed with it.
+/// A script in an isolate of its own. The isolate is destroyed with it.
 ///
 /// ```
 /// use std::sync::Arc;

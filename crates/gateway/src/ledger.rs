@@ -179,7 +179,7 @@ impl Ledger {
     }
 }
 
-/// Without a locked instruction: whoever calls this is the only writer.
+/// Without a locked instruction: the caller is the only writer.
 fn add(counter: &AtomicU64, count: u64) {
     counter.store(counter.load(Relaxed) + count, Relaxed);
 }

@@ -3,7 +3,7 @@
 //! kernel does it in a group.
 //!
 //! What is counted: memory of the processes' own, once however many share it; data in connections of the loopback; and for
-//! each Unix socket as much as its buffer takes, since nobody says what is in it.
+//! each Unix socket as much as its buffer takes, since the kernel does not say what is in it.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -78,7 +78,7 @@ impl Agent {
         let is_its = |key, body: &crate::body::Body| body.run.is_some() && tree::holds(body.pid, key, victim);
         let found = self.bodies.iter().find(|(key, body)| is_its(**key, body)).map(|(key, _)| *key);
         let Some(key) = found else {
-            // Of a session that runs nothing, or of nobody any more.
+            // Of a session that runs nothing, or of a command that has ended.
             let _ = kill(Pid::from_raw(victim as i32), Signal::SIGKILL);
             return;
         };

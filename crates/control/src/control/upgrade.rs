@@ -84,7 +84,7 @@ impl Successor {
     }
 }
 
-/// What a program writes, as far as anybody wants to know.
+/// What a program writes, up to a bound.
 async fn words(from: Option<impl AsyncRead + Unpin>) -> String {
     let mut text = Vec::new();
     if let Some(from) = from {

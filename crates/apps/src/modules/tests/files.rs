@@ -83,7 +83,7 @@ fn only_regular_files() {
     assert_eq!(read(&*files(&app), "/"), Err(FileRefusal::NotAFile));
 }
 
-/// Somebody puts a file and a link that leads out in each other's place, again and again.
+/// A thread puts a file and a link that leads out in each other's place, again and again.
 #[test]
 fn a_link_that_is_swapped_in_leads_nowhere() {
     let app = app();
