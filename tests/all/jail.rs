@@ -1,4 +1,4 @@
-//! The jail of cells: each line of `docs/security.md` that it holds is tried behind it, by `hearth jail-probe`, which enters
+//! The jail of cells: each line of `docs/guide/security.md` that it holds is tried behind it, by `hearth jail-probe`, which enters
 //! it by the same function that cells do; and cells that serve are seen to be in it, while all that they must do works.
 
 use std::collections::BTreeSet;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Execution {
-    /// The one that keeps both promises, speed and fairness, as measured (`docs/pools.md`): `pooled` without V8's own lock.
+    /// The one that keeps both promises, speed and fairness, as measured (`docs/design/pools.md`): `pooled` without V8's own lock.
     #[default]
     Auto,
     /// Warm workers, entered by the thread that has the request, under V8's own lock.

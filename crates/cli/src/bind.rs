@@ -50,7 +50,7 @@ impl fmt::Display for BindError {
             (io::ErrorKind::PermissionDenied, _) if address.port() < FIRST_FREE_PORT => write!(
                 f,
                 "ports below {FIRST_FREE_PORT} need a privilege: choose one above with {flag}, have systemd open it \
-                 (docs/operations.md), or grant it with `setcap cap_net_bind_service=+ep` on this program"
+                 (docs/guide/operations.md), or grant it with `setcap cap_net_bind_service=+ep` on this program"
             ),
             (io::ErrorKind::AddrNotAvailable, _) => write!(
                 f,

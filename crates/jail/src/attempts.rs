@@ -1,5 +1,5 @@
 //! Things that a jailed process must not be able to do, tried. For `hearth jail-probe`, whose answers the tests of
-//! `docs/security.md` are made of; and some that it must be able to do, so that a jail in which nothing works is no success.
+//! `docs/guide/security.md` are made of; and some that it must be able to do, so that a jail in which nothing works is no success.
 //!
 //! The calls have arguments that would change nothing if they were let through: numbers and pointers that the kernel takes
 //! exception to, once it comes to look at them. So "refused" means that it did not even look.

@@ -1,4 +1,4 @@
-//! What a cell gives up before its first thread and before any app: all that serving does not need. `docs/security.md` has
+//! What a cell gives up before its first thread and before any app: all that serving does not need. `docs/guide/security.md` has
 //! the table of what that holds, and `hearth jail-probe` tries each line of it behind this same function.
 //!
 //! ```text

@@ -26,7 +26,7 @@ pub(super) fn configuration(file: Option<&Path>) -> (OperatorConfig, Finding) {
             Ok(operator) => return (operator, Finding::good(CHECK, path.display().to_string())),
             Err(errors) => {
                 let lines: Vec<String> = errors.to_string().lines().map(|line| line.trim().to_owned()).collect();
-                bad(lines.join("; "), "mend what is named; docs/operations.md has all keys")
+                bad(lines.join("; "), "mend what is named; docs/guide/operations.md has all keys")
             }
         },
         Err(error) if file.is_none() && error.kind() == io::ErrorKind::NotFound => {

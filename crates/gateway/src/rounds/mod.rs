@@ -1,7 +1,7 @@
 //! Connections that are ready at the same time are served together: all of them are read, then all requests are handled,
 //! then all answers are sent. One connection after the other, each of these three would find the processor's caches full of
 //! what the last one left there, and they are large: the kernel's receiving, ours and the app's code, the kernel's sending.
-//! In company each is fetched once for all (docs/speed.md has what that brings).
+//! In company each is fetched once for all (docs/lab/speed.md has what that brings).
 //!
 //! ```text
 //! events ──> read ──> due ──> handle ──> unsent ──> send ──> at rest

@@ -1,4 +1,4 @@
-//! What a program inside cannot reach: the threat model of `docs/security.md`, one line after the other, tried.
+//! What a program inside cannot reach: the threat model of `docs/guide/security.md`, one line after the other, tried.
 
 use std::io::Write;
 use std::net::TcpListener;
