@@ -5,7 +5,7 @@
 //! - No more data comes than the limit allows; the exact limit is enough, and one byte less is not.
 //! - An end stays the end.
 
-use hearth_gateway::parse::{ChunkError, Decoder, Event};
+use hearth_gateway::parse::{ChunkError, ChunkEvent, ChunkedDecoder};
 
 #[derive(Debug, PartialEq)]
 struct Decoded {
@@ -59,24 +59,24 @@ fn complete(bytes: &[u8], free: &Decoded) {
 }
 
 fn decode<'a>(pieces: impl Iterator<Item = &'a [u8]>, limit: u64) -> Decoded {
-    let (mut decoder, mut data, mut used) = (Decoder::new(limit), Vec::new(), 0);
+    let (mut decoder, mut data, mut used) = (ChunkedDecoder::new(limit), Vec::new(), 0);
     for piece in pieces {
         let mut at = 0;
         loop {
             let before = at;
             match decoder.next(piece, &mut at) {
-                Ok(Event::Data(range)) => {
+                Ok(ChunkEvent::Data(range)) => {
                     assert!(before <= range.start && range.start < range.end && range.end == at);
                     data.extend_from_slice(&piece[range]);
                 }
-                Ok(Event::More) => {
+                Ok(ChunkEvent::More) => {
                     assert_eq!(at, piece.len(), "wants more, and has not taken all");
                     break;
                 }
-                Ok(Event::End) => {
+                Ok(ChunkEvent::End) => {
                     used += at;
-                    assert_eq!(decoder.next(b"5\r\n", &mut 0), Ok(Event::End));
-                    assert_eq!(decoder.next(b"", &mut 0), Ok(Event::End));
+                    assert_eq!(decoder.next(b"5\r\n", &mut 0), Ok(ChunkEvent::End));
+                    assert_eq!(decoder.next(b"", &mut 0), Ok(ChunkEvent::End));
                     return Decoded { data, used, end: End::Complete };
                 }
                 Err(error) => return Decoded { data, used: used + at, end: End::Failed(error) },

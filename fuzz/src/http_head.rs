@@ -8,7 +8,7 @@
 //! - The url is the target at the host that was asked for, and no reader of urls finds another host in it.
 
 use hearth_core::Method;
-use hearth_gateway::parse::{Framing, Head, Reject, Rules, Version, head};
+use hearth_gateway::parse::{BodyFraming, Head, HeadRules, HttpVersion, Reject, head};
 
 const PRIVATE: &str = "private";
 const SCHEME: &str = "http://";
@@ -29,8 +29,8 @@ struct Seen {
     method: Method,
     url: String,
     headers: Vec<Line>,
-    framing: Framing,
-    version: Version,
+    framing: BodyFraming,
+    version: HttpVersion,
     keep_alive: bool,
     expects_continue: bool,
     id: Option<String>,
@@ -58,8 +58,13 @@ pub fn check(data: &[u8]) {
 }
 
 fn read(bytes: &[u8], max_head: usize) -> Verdict {
-    let rules =
-        Rules { scheme: SCHEME, default_host: DEFAULT_HOST, max_head, max_headers: 100, private_cookie: Some(PRIVATE) };
+    let rules = HeadRules {
+        scheme: SCHEME,
+        default_host: DEFAULT_HOST,
+        max_head,
+        max_headers: 100,
+        private_cookie: Some(PRIVATE),
+    };
     Ok(head(bytes, &rules)?.map(Seen::from))
 }
 
@@ -92,8 +97,8 @@ fn compare(bytes: &[u8], seen: &Seen) {
     let target = std::str::from_utf8(target).expect("a target is text");
     assert_eq!(seen.method.as_str().as_bytes(), method);
     assert!(!method.is_empty() && method.iter().all(|b| is_token(*b)));
-    assert_eq!(seen.version, if version == b"HTTP/1.1" { Version::Http11 } else { Version::Http10 });
-    assert!(seen.version == Version::Http11 || version == b"HTTP/1.0");
+    assert_eq!(seen.version, if version == b"HTTP/1.1" { HttpVersion::Http11 } else { HttpVersion::Http10 });
+    assert!(seen.version == HttpVersion::Http11 || version == b"HTTP/1.0");
     let fields: Vec<Line> = lines.into_iter().map(field).collect();
     assert!(fields.len() <= 100);
     compare_url(seen, target, &fields);
@@ -147,7 +152,7 @@ fn normal(host: &str) -> String {
 
 fn compare_url(seen: &Seen, target: &str, fields: &[Line]) {
     let hosts = all(fields, "host");
-    assert!(hosts.len() == 1 || (hosts.is_empty() && seen.version == Version::Http10), "hosts: {hosts:?}");
+    assert!(hosts.len() == 1 || (hosts.is_empty() && seen.version == HttpVersion::Http10), "hosts: {hosts:?}");
     let host = hosts.first().map_or(DEFAULT_HOST, |host| std::str::from_utf8(host).expect("a host is text"));
     let (host, path) = match authority(target) {
         Some(authority) => (authority, target.split_once("://").map_or("", |(_, rest)| &rest[authority.len()..])),
@@ -198,17 +203,17 @@ fn compare_headers(seen: &Seen, target: &str, fields: &[Line]) {
 fn compare_framing(seen: &Seen, fields: &[Line]) {
     let (lengths, encodings) = (all(fields, "content-length"), all(fields, "transfer-encoding"));
     let expected = match (lengths.first(), encodings.first()) {
-        (None, None) => Framing::None,
+        (None, None) => BodyFraming::None,
         (Some(length), None) => {
             assert!(lengths.iter().all(|l| l == length), "differing lengths: {lengths:?}");
             assert!(length.iter().all(u8::is_ascii_digit), "no length: {length:?}");
             let length = std::str::from_utf8(length).ok().and_then(|length| length.parse().ok());
-            Framing::Length(length.expect("a length fits 64 bits"))
+            BodyFraming::Length(length.expect("a length fits 64 bits"))
         }
         (None, Some(encoding)) => {
             assert!(encodings.len() == 1 && encoding.eq_ignore_ascii_case(b"chunked"), "encodings: {encodings:?}");
-            assert_eq!(seen.version, Version::Http11);
-            Framing::Chunked
+            assert_eq!(seen.version, HttpVersion::Http11);
+            BodyFraming::Chunked
         }
         (Some(_), Some(_)) => panic!("a length and an encoding"),
     };
@@ -218,9 +223,9 @@ fn compare_framing(seen: &Seen, fields: &[Line]) {
 fn compare_connection(seen: &Seen, fields: &[Line]) {
     let options = all(fields, "connection").join(&b","[..]).to_ascii_lowercase();
     let has = |option: &[u8]| options.split(|b| *b == b',').any(|o| o.trim_ascii() == option);
-    assert_eq!(seen.keep_alive, !has(b"close") && (seen.version == Version::Http11 || has(b"keep-alive")));
+    assert_eq!(seen.keep_alive, !has(b"close") && (seen.version == HttpVersion::Http11 || has(b"keep-alive")));
     let waits = all(fields, "expect").iter().any(|value| value.eq_ignore_ascii_case(b"100-continue"));
-    assert_eq!(seen.expects_continue, waits && seen.version == Version::Http11);
+    assert_eq!(seen.expects_continue, waits && seen.version == HttpVersion::Http11);
     let well_formed = |id: &&&[u8]| {
         (1..=64).contains(&id.len()) && id.iter().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(b))
     };

@@ -9,7 +9,7 @@ use hearth_apps::{AppModules, ENTRIES, app_folder};
 use hearth_cell::{AppHost, Cell, Commons, keep_breadcrumbs};
 use hearth_config::{OperatorConfig, Settings};
 use hearth_core::ADMIN_COOKIE;
-use hearth_gateway::{Config, Errors, Listener, Server, Summary};
+use hearth_gateway::{Config, ErrorDetail, Listener, Server, Summary};
 use hearth_runtime::{App, Platform, Stuck, Threads};
 use tokio::net::TcpListener;
 
@@ -82,7 +82,7 @@ fn config(options: &ServerOptions, settings: &Settings) -> Config {
         body_timeout: settings.stream_timeout,
         drain_timeout: options.drain_timeout,
         private_cookie: Some(ADMIN_COOKIE.into()),
-        errors: if options.dev { Errors::Detailed } else { Errors::Brief },
+        errors: if options.dev { ErrorDetail::Detailed } else { ErrorDetail::Brief },
         ..Config::default()
     }
 }

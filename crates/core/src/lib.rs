@@ -5,6 +5,7 @@
 pub mod body;
 pub mod cidr;
 pub mod dispatch;
+pub mod drain;
 pub mod failure;
 pub mod files;
 pub mod headers;
@@ -24,6 +25,7 @@ pub mod websocket;
 pub use body::{Body, BodyError, ByteStream, Divisible};
 pub use cidr::Cidr;
 pub use dispatch::{Dispatch, Dispatched};
+pub use drain::IdleConnections;
 pub use failure::{Failure, LimitExceeded};
 pub use headers::Headers;
 pub use http::{ADMIN_COOKIE, Method, Request, Response};

@@ -8,18 +8,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::date::Civil;
-use crate::head::{Head, Version};
+use crate::head::{Head, HttpVersion};
 use crate::request_id::IdText;
 use crate::text::push_json;
 
 /// Who gets the lines. Called on the connection's own task: it must not block.
-pub type Sink = Arc<dyn Fn(&AccessLine<'_>) + Send + Sync>;
+pub type AccessLogSink = Arc<dyn Fn(&AccessLine<'_>) + Send + Sync>;
 
 #[derive(Clone, Default)]
-pub enum AccessLog {
+pub enum AccessLogOutput {
     #[default]
     Off,
-    On(Sink),
+    On(AccessLogSink),
 }
 
 /// What is known of a request when it is over.
@@ -40,14 +40,14 @@ pub struct AccessLine<'a> {
     /// From the request's head to the end of the answer.
     pub duration: Duration,
     pub request_id: &'a str,
-    pub outcome: Outcome,
+    pub outcome: RequestOutcome,
     pub user_agent: Option<Cow<'a, str>>,
     pub referer: Option<Cow<'a, str>>,
 }
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RequestOutcome {
     Answered,
     /// Refused by the gateway; the error's code.
     Refused(&'static str),
@@ -65,14 +65,14 @@ pub struct Entry {
     client: IpAddr,
     method: Box<str>,
     url: Box<str>,
-    version: Version,
+    version: HttpVersion,
     user_agent: Option<Box<[u8]>>,
     referer: Option<Box<[u8]>>,
 }
 
-// === impl AccessLog ===
+// === impl AccessLogOutput ===
 
-impl AccessLog {
+impl AccessLogOutput {
     /// Lines for people: `TIME CLIENT "METHOD URL PROTOCOL" STATUS BYTES DURATION OUTCOME ID "REFERER" "USER AGENT"`.
     pub fn text(write: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self::On(Arc::new(move |line| write(&line.to_text())))
@@ -84,15 +84,15 @@ impl AccessLog {
     }
 }
 
-impl fmt::Debug for AccessLog {
+impl fmt::Debug for AccessLogOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if let Self::Off = self { "Off" } else { "On" })
     }
 }
 
-// === impl Outcome ===
+// === impl RequestOutcome ===
 
-impl Outcome {
+impl RequestOutcome {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Answered => "answered",
@@ -120,7 +120,7 @@ impl Entry {
     }
 
     /// For what was no request.
-    pub fn unread(client: IpAddr, version: Version) -> Self {
+    pub fn unread(client: IpAddr, version: HttpVersion) -> Self {
         Self {
             time: SystemTime::now(),
             start: Instant::now(),
@@ -133,7 +133,13 @@ impl Entry {
         }
     }
 
-    pub fn line<'a>(&'a self, id: &'a IdText, status: Option<u16>, bytes: u64, outcome: Outcome) -> AccessLine<'a> {
+    pub fn line<'a>(
+        &'a self,
+        id: &'a IdText,
+        status: Option<u16>,
+        bytes: u64,
+        outcome: RequestOutcome,
+    ) -> AccessLine<'a> {
         AccessLine {
             time: self.time,
             client: self.client,
@@ -247,7 +253,7 @@ mod tests {
             bytes: 5,
             duration: Duration::from_micros(1500),
             request_id: "id-1",
-            outcome: Outcome::Answered,
+            outcome: RequestOutcome::Answered,
             user_agent: Some("a\"b\\c\u{1b}\n".into()),
             referer: None,
         }
@@ -260,7 +266,7 @@ mod tests {
             "2024-02-29T23:59:59.042Z 192.0.2.1 \"GET http://h/\u{e9}\\\" HTTP/1.1\" 200 5 1.500ms answered id-1 \
              \"-\" \"a\\\"b\\\\c\\x1b\\x0a\""
         );
-        let unread = AccessLine { method: "", url: "", status: None, outcome: Outcome::ClientGone, ..line() };
+        let unread = AccessLine { method: "", url: "", status: None, outcome: RequestOutcome::ClientGone, ..line() };
         assert!(unread.to_text().contains("\"- - HTTP/1.1\" - 5 1.500ms client_gone"), "{}", unread.to_text());
     }
 
@@ -270,7 +276,7 @@ mod tests {
             line().to_json(),
             r#"{"time":"2024-02-29T23:59:59.042Z","client":"192.0.2.1","method":"GET","url":"http://h/é\"","protocol":"HTTP/1.1","status":200,"bytes":5,"duration_ms":1.500,"outcome":"answered","request_id":"id-1","user_agent":"a\"b\\c\u001b\n"}"#
         );
-        let gone = AccessLine { status: None, outcome: Outcome::Refused("malformed_head"), ..line() };
+        let gone = AccessLine { status: None, outcome: RequestOutcome::Refused("malformed_head"), ..line() };
         assert!(
             gone.to_json().contains(r#""status":null"#) && gone.to_json().contains(r#""outcome":"malformed_head""#)
         );

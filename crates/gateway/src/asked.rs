@@ -7,17 +7,17 @@ use std::time::Instant;
 
 use hearth_core::{Dispatch, Failure, Method, RequestId, Response};
 
-use crate::access::{AccessLog, Entry, Outcome, Sink};
+use crate::access::{AccessLogOutput, AccessLogSink, Entry, RequestOutcome};
 use crate::clock::Clock;
 use crate::compress::{Purpose, compress};
 use crate::config::{Compression, Config};
 use crate::drain::Drain;
 use crate::encoding::Accepts;
-use crate::head::{Head, Version};
+use crate::head::{Head, HttpVersion};
 use crate::identity;
 use crate::parts::{Wanted, divide};
 use crate::peer::{Peer, client_group};
-use crate::rates::{Rates, Verdict};
+use crate::rate_limit::{KeyedRateLimiter, RateDecision};
 use crate::reject::Reject;
 use crate::request_id::{IdText, Ids};
 use crate::rescue::{Asker, FailureLog, refuse, rescue};
@@ -34,13 +34,13 @@ pub struct Shared<D> {
     pub stats: Stats,
     pub drain: Drain,
     /// By client.
-    pub rates: Rates<IpAddr>,
+    pub rates: KeyedRateLimiter<IpAddr>,
 }
 
 /// What must be known of a request when its answer is written.
 pub struct Asked {
     pub id: IdText,
-    pub version: Version,
+    pub version: HttpVersion,
     pub is_head: bool,
     pub keep_alive: bool,
     accepts: Accepts,
@@ -54,7 +54,7 @@ pub struct Asked {
 /// What is known of a request, for the access log and for its trace.
 struct Record {
     entry: Entry,
-    log: Option<Sink>,
+    log: Option<AccessLogSink>,
     trace: Option<(TraceSink, Trace)>,
 }
 
@@ -83,14 +83,14 @@ impl<D: Dispatch> Shared<D> {
 
     fn record(&self, trace: Option<(TraceSink, Trace)>, entry: impl FnOnce() -> Entry) -> Option<Box<Record>> {
         let log = match &self.config.access_log {
-            AccessLog::Off => None,
-            AccessLog::On(sink) => Some(sink.clone()),
+            AccessLogOutput::Off => None,
+            AccessLogOutput::On(sink) => Some(sink.clone()),
         };
         (log.is_some() || trace.is_some()).then(|| Box::new(Record { entry: entry(), log, trace }))
     }
 
     /// What could not be read is answered, too.
-    pub fn ask_unread(&self, peer: &Peer, version: Version) -> Asked {
+    pub fn ask_unread(&self, peer: &Peer, version: HttpVersion) -> Asked {
         let record = self.record(None, || Entry::unread(peer.address, version));
         Asked {
             id: self.ids.text(RequestId::next()),
@@ -108,8 +108,8 @@ impl<D: Dispatch> Shared<D> {
     pub fn admit(&self, client: IpAddr) -> Result<(), Failure> {
         let Some(rate) = self.config.rate_limit else { return Ok(()) };
         match self.rates.admit(client_group(client), rate, Instant::now()) {
-            Verdict::Admitted => Ok(()),
-            Verdict::Limited { retry_after } => Err(Failure::RateLimited { retry_after }),
+            RateDecision::Admitted => Ok(()),
+            RateDecision::Limited { retry_after } => Err(Failure::RateLimited { retry_after }),
         }
     }
 
@@ -131,7 +131,7 @@ impl<D: Dispatch> Shared<D> {
             Err(failure) => self.rescue(asked, &failure),
         };
         divide(&mut response, asked.part.as_deref());
-        if self.config.compression == Compression::On && asked.version != Version::Http10 {
+        if self.config.compression == Compression::On && asked.version != HttpVersion::Http10 {
             let purpose = if asked.is_head { Purpose::Head } else { Purpose::Body };
             compress(&mut response, asked.accepts, purpose);
         }
@@ -162,7 +162,7 @@ impl Asked {
     }
 
     /// One line in the access log, and the end of its trace, when all of the answer is on its way or none will be.
-    pub fn log(&self, status: Option<u16>, bytes: u64, outcome: Outcome) {
+    pub fn log(&self, status: Option<u16>, bytes: u64, outcome: RequestOutcome) {
         let Some(record) = &self.record else { return };
         let line = record.entry.line(&self.id, status, bytes, outcome);
         if let Some(sink) = &record.log {

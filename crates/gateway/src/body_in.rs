@@ -18,10 +18,10 @@ use hearth_core::pipe::{DEFAULT_CAPACITY, PipeWriter, Room, pipe};
 use hearth_core::{Body, BodyError};
 use tokio::time::Instant;
 
-use crate::chunked::{ChunkError, Decoder, Ended};
+use crate::chunked::{BodyProgress, ChunkError, ChunkedDecoder};
 use crate::config::{Config, HalfClose};
 use crate::continuation::{Continuation, Upload};
-use crate::head::{Framing, Head};
+use crate::head::{BodyFraming, Head};
 use crate::outbox::Outbox;
 use crate::reject::Reject;
 use crate::wire::{READ, Wire};
@@ -43,7 +43,7 @@ pub struct Incoming {
 
 enum State {
     Length(u64),
-    Chunked(Decoder),
+    Chunked(ChunkedDecoder),
     Done,
     Abandoned,
 }
@@ -60,23 +60,23 @@ impl Incoming {
     /// Starts on the body behind `head`, which was just taken from the inbox. The limit is asked for only where there is
     /// a body.
     pub fn begin(head: &Head, inbox: &mut BytesMut, limit: impl FnOnce() -> u64) -> Result<(Self, Body), Reject> {
-        if let Framing::None | Framing::Length(0) = head.framing {
+        if let BodyFraming::None | BodyFraming::Length(0) = head.framing {
             let none = Self { state: State::Done, pipe: None, continuation: None, discarded: 0, limit: 0 };
             return Ok((none, Body::Empty));
         }
         let limit = limit();
         let state = match head.framing {
-            Framing::None => State::Done,
-            Framing::Length(length) if length > limit => return Err(Reject::BodyTooLarge { limit }),
-            Framing::Length(length) => State::Length(length),
-            Framing::Chunked => State::Chunked(Decoder::new(limit)),
+            BodyFraming::None => State::Done,
+            BodyFraming::Length(length) if length > limit => return Err(Reject::BodyTooLarge { limit }),
+            BodyFraming::Length(length) => State::Length(length),
+            BodyFraming::Chunked => State::Chunked(ChunkedDecoder::new(limit)),
         };
         let mut this = Self { state, pipe: None, continuation: None, discarded: 0, limit };
         let piece = this.take(inbox)?;
         if this.is_done() {
             return Ok((this, Body::from(piece)));
         }
-        let length = if let Framing::Length(length) = head.framing { Some(length) } else { None };
+        let length = if let BodyFraming::Length(length) = head.framing { Some(length) } else { None };
         let (writer, reader) = pipe(DEFAULT_CAPACITY, length);
         if head.expects_continue && piece.is_empty() {
             this.continuation = Some(Arc::default());
@@ -204,7 +204,7 @@ impl Incoming {
                     ChunkError::TooLarge => Reject::BodyTooLarge { limit: self.limit },
                     error => Reject::Chunk(error),
                 })?;
-                if ended == Ended::Yes {
+                if ended == BodyProgress::Complete {
                     self.state = State::Done;
                 }
                 Ok(data)

@@ -39,7 +39,7 @@ pub enum ChunkError {
 }
 
 #[derive(Clone, Debug)]
-pub struct Decoder {
+pub struct ChunkedDecoder {
     state: State,
     /// How much data may still come.
     allowed: u64,
@@ -50,7 +50,7 @@ pub struct Decoder {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum ChunkEvent {
     /// The input is used up.
     More,
     /// Data of the body, as a range of the input.
@@ -61,9 +61,9 @@ pub enum Event {
 
 /// Whether a body is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    Yes,
-    No,
+pub enum BodyProgress {
+    Complete,
+    Incomplete,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -82,39 +82,39 @@ enum State {
     End,
 }
 
-impl Decoder {
+impl ChunkedDecoder {
     /// For a body of at most `limit` bytes of data.
     pub fn new(limit: u64) -> Self {
         Self { state: State::Size { size: 0, digits: 0 }, allowed: limit, excess: 0, line: 0 }
     }
 
     /// Goes on at `input[*at..]` and moves `at` past what it took.
-    pub fn next(&mut self, input: &[u8], at: &mut usize) -> Result<Event, ChunkError> {
+    pub fn next(&mut self, input: &[u8], at: &mut usize) -> Result<ChunkEvent, ChunkError> {
         while let Some(&byte) = input.get(*at) {
             if let State::Data { left } = self.state {
                 let take = left.min((input.len() - *at) as u64);
                 let data = *at..*at + take as usize;
                 *at = data.end;
                 self.state = if take == left { State::DataCr } else { State::Data { left: left - take } };
-                return Ok(Event::Data(data));
+                return Ok(ChunkEvent::Data(data));
             }
             if let State::End = self.state {
-                return Ok(Event::End);
+                return Ok(ChunkEvent::End);
             }
             self.state = self.step(byte)?;
             *at += 1;
         }
-        Ok(if let State::End = self.state { Event::End } else { Event::More })
+        Ok(if let State::End = self.state { ChunkEvent::End } else { ChunkEvent::More })
     }
 
     /// The data in `input`, all of it in one piece, and whether the body goes on. What follows its end is left there.
-    pub fn take(&mut self, input: &mut BytesMut) -> Result<(Bytes, Ended), ChunkError> {
+    pub fn take(&mut self, input: &mut BytesMut) -> Result<(Bytes, BodyProgress), ChunkError> {
         let (mut at, mut data) = (0, Vec::new());
         let ended = loop {
             match self.next(input, &mut at)? {
-                Event::Data(range) => data.extend_from_slice(&input[range]),
-                Event::More => break Ended::No,
-                Event::End => break Ended::Yes,
+                ChunkEvent::Data(range) => data.extend_from_slice(&input[range]),
+                ChunkEvent::More => break BodyProgress::Incomplete,
+                ChunkEvent::End => break BodyProgress::Complete,
             }
         };
         input.advance(at);

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use hearth_core::{ByteSize, Cidr};
 
-use crate::access::AccessLog;
+use crate::access::AccessLogOutput;
 use crate::hop;
-use crate::rates::Rate;
+use crate::rate_limit::Rate;
 use crate::traces::Traces;
 
 #[derive(Clone, Debug)]
@@ -56,11 +56,11 @@ pub struct Config {
     /// Clients that the rate limit remembers, about 100 bytes each.
     pub rate_limit_clients: usize,
     pub compression: Compression,
-    pub access_log: AccessLog,
+    pub access_log: AccessLogOutput,
     /// Who is told of requests that are traced.
     pub traces: Traces,
     pub half_close: HalfClose,
-    pub errors: Errors,
+    pub errors: ErrorDetail,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub enum HalfClose {
 
 /// What clients learn about an app's failure. The log has everything either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Errors {
+pub enum ErrorDetail {
     /// That it failed.
     Brief,
     /// The app's own text and stack too: for development.
@@ -118,10 +118,10 @@ impl Default for Config {
             rate_limit: None,
             rate_limit_clients: 100_000,
             compression: Compression::On,
-            access_log: AccessLog::Off,
+            access_log: AccessLogOutput::Off,
             traces: Traces::Off,
             half_close: HalfClose::Disconnects,
-            errors: Errors::Brief,
+            errors: ErrorDetail::Brief,
         }
     }
 }
@@ -152,7 +152,7 @@ impl Config {
             max_connections_per_client: 0,
             rate_limit: None,
             compression: Compression::Off,
-            access_log: AccessLog::Off,
+            access_log: AccessLogOutput::Off,
             traces: Traces::Off,
             half_close: HalfClose::Disconnects,
             ..self

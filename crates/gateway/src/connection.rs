@@ -28,7 +28,7 @@ use crate::clock::TICK;
 use crate::date::DateCache;
 use crate::drain::Phase;
 use crate::exchange::{Begun, HIGH_WATER, Line, Then, exchange, turn_away_unread};
-use crate::head::{self, Head, Rules};
+use crate::head::{self, Head, HeadRules};
 use crate::http2;
 use crate::ledger::Tally;
 use crate::opening::Openings;
@@ -136,7 +136,7 @@ fn begins_http2(line: &Line) -> bool {
 
 async fn next_head<D>(shared: &Shared<D>, line: &mut Line) -> Awaited {
     let (wire, tally) = (&mut line.wire, &line.tally);
-    let rules = Rules {
+    let rules = HeadRules {
         scheme: line.peer.scheme.prefix(),
         default_host: &shared.config.default_host,
         max_head: shared.config.max_head.bytes() as usize,

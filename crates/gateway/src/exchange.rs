@@ -16,11 +16,11 @@ use std::task::{Context, Poll};
 
 use hearth_core::{Body, Dispatch, Dispatched, Failure, Request, RequestId, Response, SocketEnd};
 
-use crate::access::Outcome;
+use crate::access::RequestOutcome;
 use crate::asked::{Asked, Shared};
 use crate::body_in::{Incoming, Stop};
 use crate::date::DateCache;
-use crate::head::{Head, Version};
+use crate::head::{Head, HttpVersion};
 use crate::ledger::Tally;
 use crate::opening::Openings;
 use crate::peer::Peer;
@@ -114,7 +114,7 @@ impl<'a, D: Dispatch> Open<'a, D> {
         match poll_fn(|cx| poll_answer(cx, answer.as_mut(), shared, wire, incoming)).await {
             Ok(answer) => self.respond(answer).await,
             Err(Stop::Gone) => {
-                self.asked.log(None, 0, Outcome::ClientGone);
+                self.asked.log(None, 0, RequestOutcome::ClientGone);
                 self.line.tally.abort();
                 Then::End(Ending::Drop)
             }
@@ -172,7 +172,7 @@ fn socket_of(answer: Result<Response, Failure>) -> Result<(Response, Box<SocketE
 /// Answers what is no request at all.
 pub fn turn_away_unread<D: Dispatch>(shared: &Shared<D>, line: &mut Line, reject: Reject) -> Then {
     line.tally.begin();
-    let asked = shared.ask_unread(&line.peer, Version::Http11);
+    let asked = shared.ask_unread(&line.peer, HttpVersion::Http11);
     turn_away(shared, line, &asked, reject)
 }
 
@@ -186,7 +186,7 @@ fn turn_away<D>(shared: &Shared<D>, line: &mut Line, asked: &Asked, reject: Reje
         sent = bytes.len() as u64;
         line.wire.outbox.push(bytes);
     }
-    asked.log(Some(response.status), sent, Outcome::Refused(reject.code()));
+    asked.log(Some(response.status), sent, RequestOutcome::Refused(reject.code()));
     line.tally.reject(response.status);
     Then::End(Ending::Linger)
 }

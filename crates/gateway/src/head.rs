@@ -34,7 +34,7 @@ pub const EXTRA: usize = 192;
 
 /// What a head is judged by, and what its url is made of.
 #[derive(Clone, Copy, Debug)]
-pub struct Rules<'a> {
+pub struct HeadRules<'a> {
     /// With `://`.
     pub scheme: &'a str,
     /// For HTTP/1.0 without `Host`.
@@ -54,8 +54,8 @@ pub struct Head {
     pub url: String,
     /// Without hop-by-hop headers and without `x-request-id`.
     pub headers: Headers,
-    pub framing: Framing,
-    pub version: Version,
+    pub framing: BodyFraming,
+    pub version: HttpVersion,
     /// The client wants the connection to stay open.
     pub keep_alive: bool,
     /// The client waits for a 100 before it sends the body.
@@ -83,21 +83,21 @@ pub enum Upgrade {
 
 /// Where the body ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Framing {
+pub enum BodyFraming {
     None,
     Length(u64),
     Chunked,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
+pub enum HttpVersion {
     Http10,
     Http11,
     Http2,
 }
 
 /// Parses the head at the start of `bytes`; `None` while it is incomplete.
-pub fn parse(bytes: &[u8], rules: &Rules<'_>) -> Result<Option<Head>, Reject> {
+pub fn parse(bytes: &[u8], rules: &HeadRules<'_>) -> Result<Option<Head>, Reject> {
     let mut lines = [const { MaybeUninit::uninit() }; MAX_HEADERS + HOP_HEADERS];
     let mut request = httparse::Request::new(&mut []);
     let length = match request.parse_with_uninit_headers(bytes, &mut lines) {
@@ -123,7 +123,7 @@ pub fn parse(bytes: &[u8], rules: &Rules<'_>) -> Result<Option<Head>, Reject> {
     if method == "CONNECT" {
         return Err(Reject::Connect);
     }
-    let version = if minor == 0 { Version::Http10 } else { Version::Http11 };
+    let version = if minor == 0 { HttpVersion::Http10 } else { HttpVersion::Http11 };
     let method = Method::parse(method);
     let target = Target::parse(&method, path)?;
 
@@ -143,11 +143,11 @@ pub fn parse(bytes: &[u8], rules: &Rules<'_>) -> Result<Option<Head>, Reject> {
     }
     let host = match (fields.host, version) {
         (Some(host), _) => host,
-        (None, Version::Http10) => rules.default_host,
+        (None, HttpVersion::Http10) => rules.default_host,
         (None, _) => return Err(Reject::HostMissing),
     };
     let framing = fields.framing(version)?;
-    let may_upgrade = version == Version::Http11 && method == Method::Get && framing == Framing::None;
+    let may_upgrade = version == HttpVersion::Http11 && method == Method::Get && framing == BodyFraming::None;
     Ok(Some(Head {
         length,
         url: target.url(rules.scheme, host),
@@ -155,8 +155,8 @@ pub fn parse(bytes: &[u8], rules: &Rules<'_>) -> Result<Option<Head>, Reject> {
         headers,
         framing,
         version,
-        keep_alive: !fields.close && (version == Version::Http11 || fields.keep_alive),
-        expects_continue: fields.expects_continue && version == Version::Http11,
+        keep_alive: !fields.close && (version == HttpVersion::Http11 || fields.keep_alive),
+        expects_continue: fields.expects_continue && version == HttpVersion::Http11,
         id: fields.id,
         prefers_html: fields.prefers_html,
         accepts: fields.accepts,
@@ -267,18 +267,18 @@ impl<'a> Fields<'a> {
         }
     }
 
-    pub fn framing(&self, version: Version) -> Result<Framing, Reject> {
+    pub fn framing(&self, version: HttpVersion) -> Result<BodyFraming, Reject> {
         match (self.length, self.chunked) {
-            (None, false) => Ok(Framing::None),
+            (None, false) => Ok(BodyFraming::None),
             (Some(_), true) => Err(Reject::LengthAndEncoding),
-            (None, true) if version == Version::Http10 => Err(Reject::Encoding),
-            (None, true) => Ok(Framing::Chunked),
-            (Some(text), false) => parse_length(text).map(Framing::Length).ok_or(Reject::Length),
+            (None, true) if version == HttpVersion::Http10 => Err(Reject::Encoding),
+            (None, true) => Ok(BodyFraming::Chunked),
+            (Some(text), false) => parse_length(text).map(BodyFraming::Length).ok_or(Reject::Length),
         }
     }
 }
 
-impl Version {
+impl HttpVersion {
     pub fn name(self) -> &'static str {
         match self {
             Self::Http10 => "HTTP/1.0",

@@ -33,7 +33,7 @@ use hearth_websocket::{Config, Connection, Role};
 use tokio::net::UnixStream;
 use tokio::time::{Instant, sleep, timeout};
 
-use self::answer::{Answer, Garbled, MAX_HEAD};
+use self::answer::{Answer, InvalidResponse, MAX_HEAD};
 use self::download::Download;
 use self::idle::Idle;
 use self::parcel::Parcel;
@@ -42,7 +42,7 @@ use crate::wire::{READ, Wire};
 
 /// The header that says what the other front is to do with a request: its words are those of who sends it. Clients cannot
 /// send it: it is Hearth's own, and goes.
-pub const ERRAND: &str = "x-hearth-hop";
+pub const HOP_HEADER: &str = "x-hearth-hop";
 
 /// How old the last request of a connection may be that is used again.
 const FRESH: Duration = Duration::from_secs(1);
@@ -63,14 +63,14 @@ pub struct Hop {
 #[derive(Debug, thiserror::Error)]
 pub enum HopError {
     #[error("nobody listens at {}: {source}", socket.display())]
-    Down { socket: PathBuf, source: io::Error },
+    ConnectFailed { socket: PathBuf, source: io::Error },
     /// It went down, or was stopped, before it answered.
     #[error("the connection ended before the answer: {0}")]
-    Lost(#[source] io::Error),
+    ConnectionLost(#[source] io::Error),
     #[error("no answer came within {} seconds", .0.as_secs())]
-    Silent(Duration),
+    TimedOut(Duration),
     #[error(transparent)]
-    Garbled(#[from] Garbled),
+    InvalidResponse(#[from] InvalidResponse),
 }
 
 /// How an attempt to send failed.
@@ -90,7 +90,7 @@ impl Hop {
     /// Sends a request and waits for the head of its answer, for as long as `patience`. The other front learns `errand`.
     pub async fn send(&self, request: Request, errand: &str, patience: Duration) -> Result<Response, HopError> {
         let answer = self.send_with_time(Parcel::new(request, errand));
-        timeout(patience, answer).await.unwrap_or(Err(HopError::Silent(patience)))
+        timeout(patience, answer).await.unwrap_or(Err(HopError::TimedOut(patience)))
     }
 
     async fn send_with_time(&self, mut parcel: Parcel) -> Result<Response, HopError> {
@@ -104,7 +104,7 @@ impl Hop {
         let mut wire = Wire::new(Stream::Unix(self.connect().await?), Duration::ZERO);
         match self.attempt(&mut wire, &mut parcel).await {
             Ok((answer, sent)) => self.receive(wire, parcel, answer, sent),
-            Err(Miss::Unsent) => Err(HopError::Lost(io::ErrorKind::BrokenPipe.into())),
+            Err(Miss::Unsent) => Err(HopError::ConnectionLost(io::ErrorKind::BrokenPipe.into())),
             Err(Miss::For(error)) => Err(error),
         }
     }
@@ -115,7 +115,7 @@ impl Hop {
                 Ok(stream) => return Ok(stream),
                 // Somebody is there, and will come to it.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => sleep(CROWD_PAUSE).await,
-                Err(source) => return Err(HopError::Down { socket: self.socket.clone(), source }),
+                Err(source) => return Err(HopError::ConnectFailed { socket: self.socket.clone(), source }),
             }
         }
     }
@@ -171,11 +171,11 @@ fn poll_answer(cx: &mut Context<'_>, wire: &mut Wire, parcel: &mut Parcel) -> Po
                     _ => {}
                 }
             }
-            None if wire.inbox.len() >= MAX_HEAD => return Poll::Ready(Err(Garbled::Head.into())),
+            None if wire.inbox.len() >= MAX_HEAD => return Poll::Ready(Err(InvalidResponse::Head.into())),
             None => match ready!(wire.poll_fill(cx, READ)) {
                 Ok(1..) => {}
-                Ok(0) => return Poll::Ready(Err(HopError::Lost(io::ErrorKind::UnexpectedEof.into()))),
-                Err(error) => return Poll::Ready(Err(HopError::Lost(error))),
+                Ok(0) => return Poll::Ready(Err(HopError::ConnectionLost(io::ErrorKind::UnexpectedEof.into()))),
+                Err(error) => return Poll::Ready(Err(HopError::ConnectionLost(error))),
             },
         }
     }

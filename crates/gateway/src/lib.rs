@@ -13,7 +13,7 @@
 //! | who it is: client, scheme, host; identity headers go or count; the admin's cookie goes | `identity.rs`, `cookies.rs` | |
 //! | `x-request-id`; `traceparent`, where it is traced; all others as they came | `asked.rs`, `request_id.rs`, `traces.rs` | |
 //! | body: the smaller of the server's and the app's limit | `body_in.rs`; `http2/upload.rs` | 408, 413 |
-//! | rate of its client (`rate_limit`) | `rates.rs` | 429 |
+//! | rate of its client (`rate_limit`) | `rate_limit.rs` | 429 |
 //! | **the app** | | |
 //! | failures become responses | `rescue.rs` | 4xx, 5xx |
 //! | the part that the client wants, of a file that the app gave | `parts.rs` | 416 |
@@ -32,7 +32,7 @@
 //! | `websocket.rs` | what becomes of a connection whose client and app agree on a WebSocket |
 //! | `http2/` | the same for HTTP/2 |
 //! | `hop.rs`, `hop/` | requests that another process of ours answers |
-//! | `asked.rs`, `identity.rs`, `rates.rs` | what both have in common: from head to app, from answer to response |
+//! | `asked.rs`, `identity.rs`, `rate_limit.rs` | what both have in common: from head to app, from answer to response |
 //! | `stream.rs`, `wire.rs`, `outbox.rs`, `timer.rs`, `clock.rs` | a socket with its buffers, and time |
 //! | `head.rs`, `repeats.rs`, `target.rs`, `chunked.rs`, `encoding.rs`, `ascii.rs` | parsers: pure functions of bytes |
 //! | `body_in.rs`, `continuation.rs`, `body_out.rs` | bodies |
@@ -67,7 +67,7 @@ mod opening;
 mod outbox;
 mod parts;
 mod peer;
-mod rates;
+mod rate_limit;
 mod reject;
 mod repeats;
 mod reply;
@@ -87,21 +87,21 @@ mod traces;
 mod websocket;
 mod wire;
 
-pub use access::{AccessLine, AccessLog, Outcome, Sink};
-pub use config::{Compression, Config, Errors, HalfClose, Scheme};
-pub use hop::{ERRAND, Hop, HopError};
+pub use access::{AccessLine, AccessLogOutput, AccessLogSink, RequestOutcome};
+pub use config::{Compression, Config, ErrorDetail, HalfClose, Scheme};
+pub use hop::{HOP_HEADER, Hop, HopError};
 pub use peer::client_group;
-pub use rates::{Rate, Rates, Verdict};
+pub use rate_limit::{KeyedRateLimiter, Rate, RateDecision};
 pub use rescue::status_and_code;
-pub use server::{Idle, Listener, Server};
-pub use stats::{Answers, Stats, Summary};
+pub use server::{Listener, Server};
+pub use stats::{ResponseCounts, Stats, Summary};
 pub use tls::{Certificates, PemFile, PemPair, TlsError, read_pem};
 pub use traces::{Trace, Traces};
 
 /// The parsers, for fuzzing: bytes in, a verdict out, no I/O and no state but their own.
 pub mod parse {
-    pub use crate::chunked::{ChunkError, Decoder, Event};
-    pub use crate::head::{Framing, Head, Rules, Version, parse as head};
+    pub use crate::chunked::{ChunkError, ChunkEvent, ChunkedDecoder};
+    pub use crate::head::{BodyFraming, Head, HeadRules, HttpVersion, parse as head};
     pub use crate::reject::Reject;
     pub use crate::request_id::IdText;
 }

@@ -8,7 +8,7 @@
 use hearth_core::{Headers, Method};
 
 use crate::ascii::has_bare_line_feed;
-use crate::head::{self, EXTRA, EXTRA_HEADERS, Framing, Head, Rules, Upgrade, Version};
+use crate::head::{self, BodyFraming, EXTRA, EXTRA_HEADERS, Head, HeadRules, HttpVersion, Upgrade};
 use crate::reject::Reject;
 use crate::target::Target;
 
@@ -39,7 +39,7 @@ struct Last {
 
 impl Repeats {
     /// The same as [`head::parse`].
-    pub fn parse(&mut self, bytes: &[u8], rules: &Rules<'_>) -> Result<Option<Head>, Reject> {
+    pub fn parse(&mut self, bytes: &[u8], rules: &HeadRules<'_>) -> Result<Option<Head>, Reject> {
         if let Some(head) = self.last.as_mut().and_then(|last| last.again(bytes, rules)) {
             self.news = 0;
             return Ok(Some(head));
@@ -58,8 +58,8 @@ impl Repeats {
 impl Last {
     fn of(bytes: &[u8], head: &Head) -> Option<Box<Self>> {
         // Whether a request without a body may become a WebSocket depends on its method.
-        let is_settled = head.method == Method::Get || head.framing != Framing::None;
-        if head.version != Version::Http11 || head.upgrade != Upgrade::None || !is_settled {
+        let is_settled = head.method == Method::Get || head.framing != BodyFraming::None;
+        if head.version != HttpVersion::Http11 || head.upgrade != Upgrade::None || !is_settled {
             return None;
         }
         let start = memchr::memchr(b'\n', bytes)? + 1;
@@ -77,7 +77,7 @@ impl Last {
     }
 
     /// A head whose lines are the same. `None` says nothing: there may be a head all the same, or an error.
-    fn again(&mut self, bytes: &[u8], rules: &Rules<'_>) -> Option<Head> {
+    fn again(&mut self, bytes: &[u8], rules: &HeadRules<'_>) -> Option<Head> {
         let said = |after: &[u8]| !self.line.is_empty() && after.starts_with(&self.lines);
         if bytes.strip_prefix(&self.line[..]).is_some_and(said) {
             let Head { method, url, .. } = &self.head;
@@ -101,7 +101,7 @@ impl Last {
     }
 
     /// What the request line says, and how long it is, where the lines behind it are the same.
-    fn understand(&self, bytes: &[u8], rules: &Rules<'_>) -> Option<(usize, Method, String)> {
+    fn understand(&self, bytes: &[u8], rules: &HeadRules<'_>) -> Option<(usize, Method, String)> {
         let start = memchr::memchr(b'\n', bytes)? + 1;
         let length = start + self.lines.len();
         if !bytes[start..].starts_with(&self.lines) || length > rules.max_head || has_bare_line_feed(&bytes[..start]) {
@@ -123,7 +123,7 @@ impl Last {
 mod tests {
     use super::*;
 
-    const RULES: Rules<'_> = Rules {
+    const RULES: HeadRules<'_> = HeadRules {
         scheme: "http://",
         default_host: "localhost",
         max_head: 300,

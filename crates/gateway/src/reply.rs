@@ -6,7 +6,7 @@ use std::task::Poll;
 use bytes::BytesMut;
 use hearth_core::{Body, Response};
 
-use crate::access::Outcome;
+use crate::access::RequestOutcome;
 use crate::asked::{Asked, Shared};
 use crate::body_in::{Incoming, Stop};
 use crate::body_out::{Delimiter, Outgoing, SendError, Step};
@@ -57,7 +57,7 @@ pub fn respond_at_once<D>(
         sent = bytes.len() as u64;
         line.wire.outbox.push(bytes);
     }
-    asked.log(Some(response.status), sent, Outcome::Answered);
+    asked.log(Some(response.status), sent, RequestOutcome::Answered);
     line.tally.serve(response.status);
     if written.keep_alive { Then::Next } else { Then::End(Ending::Close) }
 }
@@ -88,13 +88,13 @@ pub async fn respond<D>(
             match streamed {
                 Streamed::All => {}
                 Streamed::Gone => {
-                    asked.log(Some(status), sent, Outcome::ClientGone);
+                    asked.log(Some(status), sent, RequestOutcome::ClientGone);
                     line.tally.abort();
                     return Then::End(Ending::Drop);
                 }
                 Streamed::Failed(error) => {
                     tracing::info!(request.id = %asked.id, %error, "Response cut off");
-                    asked.log(Some(status), sent, Outcome::CutOff);
+                    asked.log(Some(status), sent, RequestOutcome::CutOff);
                     line.tally.abort();
                     return Then::End(if delimiter == Delimiter::Close { Ending::Reset } else { Ending::Close });
                 }
@@ -102,7 +102,7 @@ pub async fn respond<D>(
         }
         _ => {}
     }
-    asked.log(Some(status), sent, Outcome::Answered);
+    asked.log(Some(status), sent, RequestOutcome::Answered);
     line.tally.serve(status);
     if !incoming.is_done() {
         return settle(shared, &mut line.wire, incoming, written.keep_alive).await;

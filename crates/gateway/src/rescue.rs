@@ -9,7 +9,7 @@ use bytes::Bytes;
 use hearth_core::rate::{Admitted, RateLimit};
 use hearth_core::{Body, Failure, Headers, LimitKind, Response};
 
-use crate::config::Errors;
+use crate::config::ErrorDetail;
 use crate::reject::Reject;
 use crate::request_id::IdText;
 use crate::text::{escape_html, push_json};
@@ -48,7 +48,7 @@ const SOON: Hint = Hint::Retry(Duration::from_secs(1));
 const INSTALLING: Duration = Duration::from_secs(5);
 
 /// The answer to a request whose app gave none. Also writes the log, as far as `log` lets it.
-pub fn rescue(failure: &Failure, asker: Asker<'_>, errors: Errors, log: &FailureLog) -> Response {
+pub fn rescue(failure: &Failure, asker: Asker<'_>, errors: ErrorDetail, log: &FailureLog) -> Response {
     log.write(failure, asker.id);
     reply(failure, errors).into_response(asker)
 }
@@ -62,14 +62,14 @@ pub fn refuse(reject: Reject, asker: Asker<'_>) -> Response {
 
 /// Status and code that a failure is answered with, for who counts them.
 pub fn status_and_code(failure: &Failure) -> (u16, &'static str) {
-    let Reply { status, code, .. } = reply(failure, Errors::Brief);
+    let Reply { status, code, .. } = reply(failure, ErrorDetail::Brief);
     (status, code)
 }
 
-fn reply(failure: &Failure, errors: Errors) -> Reply {
+fn reply(failure: &Failure, errors: ErrorDetail) -> Reply {
     let brief_unless_asked = |brief: &str| match errors {
-        Errors::Brief => brief.to_owned(),
-        Errors::Detailed => failure.to_string(),
+        ErrorDetail::Brief => brief.to_owned(),
+        ErrorDetail::Detailed => failure.to_string(),
     };
     let plain = || failure.to_string();
     let (status, code, message, hint) = match failure {

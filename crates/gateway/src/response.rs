@@ -10,7 +10,7 @@ use hearth_websocket::{Deflate, deflate};
 use crate::ascii::{breaks_line, is_token};
 use crate::body_out::Delimiter;
 use crate::date::DateText;
-use crate::head::Version;
+use crate::head::HttpVersion;
 use crate::opening::Openings;
 use crate::request_id::IdText;
 use crate::websocket::Agreement;
@@ -27,7 +27,7 @@ const MAX_VALUE: usize = 8 * 1024;
 pub struct Situation<'a> {
     pub id: &'a IdText,
     pub date: &'a DateText,
-    pub version: Version,
+    pub version: HttpVersion,
     pub is_head: bool,
     /// Whether the connection stays open, as far as the caller is concerned.
     pub keep_alive: bool,
@@ -73,7 +73,7 @@ pub fn write_head(
     }
     if !keep_alive {
         out.extend_from_slice(b"connection: close\r\n");
-    } else if situation.version == Version::Http10 {
+    } else if situation.version == HttpVersion::Http10 {
         out.extend_from_slice(b"connection: keep-alive\r\n");
     }
     out.extend_from_slice(b"\r\n");
@@ -117,7 +117,7 @@ pub fn transfer(response: &Response, situation: &Situation<'_>) -> Transfer {
         Body::Full(_) => Transfer::Whole,
         Body::Stream(stream) => Transfer::Stream(match (stream.remaining(), situation.version) {
             (Some(length), _) => Delimiter::Length(length),
-            (None, Version::Http10) => Delimiter::Close,
+            (None, HttpVersion::Http10) => Delimiter::Close,
             (None, _) => Delimiter::Chunks,
         }),
     }

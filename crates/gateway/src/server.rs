@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hearth_core::Dispatch;
+use hearth_core::{Dispatch, IdleConnections};
 use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -24,7 +24,7 @@ use crate::connection::{self, Accepted};
 use crate::crowd::{Crowd, Place};
 use crate::drain::{Drain, Phase};
 use crate::peer::{Peer, Trust};
-use crate::rates::Rates;
+use crate::rate_limit::KeyedRateLimiter;
 use crate::request_id::Ids;
 use crate::rescue::FailureLog;
 use crate::rounds::{Circles, Doorway};
@@ -39,14 +39,6 @@ const OVER_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub struct Server<D> {
     shared: Arc<Shared<D>>,
-}
-
-/// What becomes of connections that have nothing to do when the server stops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Idle {
-    Close,
-    /// A request may be on its way: it is answered, and the connection ends with it.
-    Await,
 }
 
 /// Where connections come from.
@@ -69,7 +61,7 @@ impl<D: Dispatch> Server<D> {
             ids: Ids::new(),
             stats: Stats::default(),
             drain: Drain::default(),
-            rates: Rates::new(config.rate_limit_clients),
+            rates: KeyedRateLimiter::new(config.rate_limit_clients),
             config,
         };
         Self { shared: Arc::new(shared) }
@@ -84,13 +76,17 @@ impl<D: Dispatch> Server<D> {
     pub async fn serve(self, listeners: Vec<Listener>, shutdown: impl Future) -> Summary {
         self.serve_until(listeners, async {
             shutdown.await;
-            Idle::Close
+            IdleConnections::Close
         })
         .await
     }
 
     /// The same, where `shutdown` says what becomes of idle connections.
-    pub async fn serve_until(self, listeners: Vec<Listener>, shutdown: impl Future<Output = Idle>) -> Summary {
+    pub async fn serve_until(
+        self,
+        listeners: Vec<Listener>,
+        shutdown: impl Future<Output = IdleConnections>,
+    ) -> Summary {
         let shared = self.shared;
         let slots = Arc::new(Slots::new(&shared.config, shared.stats.clone()));
         let crowd = Arc::new(Crowd::new(shared.config.max_connections_per_client));
@@ -108,8 +104,8 @@ impl<D: Dispatch> Server<D> {
         let idle = shutdown.await;
         tasks.shutdown().await;
         shared.drain.enter(match idle {
-            Idle::Close => Phase::Draining,
-            Idle::Await => Phase::Leaving,
+            IdleConnections::Close => Phase::Draining,
+            IdleConnections::ServeOneMore => Phase::Leaving,
         });
         if timeout(shared.config.drain_timeout, slots.all_free()).await.is_err() {
             tracing::warn!(connections = slots.taken(), "Connections outlived the drain");

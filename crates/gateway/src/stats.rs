@@ -30,14 +30,14 @@ pub struct Summary {
     /// Requests that were refused before an app saw their end.
     pub rejected: u64,
     /// Answers by the class of their status; `served` and `rejected` together.
-    pub answers: Answers,
+    pub answers: ResponseCounts,
     /// Response headers that were invalid or beyond the limits.
     pub headers_dropped: u64,
 }
 
 /// Counts of answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Answers {
+pub struct ResponseCounts {
     /// 2xx
     pub success: u64,
     /// 3xx
@@ -138,7 +138,7 @@ mod tests {
         let open = stats.summary();
         assert_eq!((open.connections, open.connections_open, open.in_flight), (2, 2, 1));
         assert_eq!((open.served, open.rejected, open.aborted), (6, 1, 0));
-        let answers = Answers { success: 2, redirection: 1, client_error: 2, server_error: 1, other: 1 };
+        let answers = ResponseCounts { success: 2, redirection: 1, client_error: 2, server_error: 1, other: 1 };
         assert_eq!(open.answers, answers);
         drop((one, two));
         let past = stats.summary();

@@ -11,12 +11,12 @@ use hearth_core::{Response, SocketEnd};
 use hearth_websocket::handshake::{self, Offer, Refusal};
 use hearth_websocket::{Config, Connection, Deflate, Ended, Role, deflate};
 
-use crate::access::Outcome;
+use crate::access::RequestOutcome;
 use crate::asked::{Asked, Shared};
 use crate::config::Compression;
 use crate::drain::Phase;
 use crate::exchange::{Line, Then};
-use crate::head::{Head, Upgrade, Version};
+use crate::head::{Head, HttpVersion, Upgrade};
 use crate::reject::Reject;
 use crate::response::{Situation, write_switch};
 use crate::wire::Ending;
@@ -31,17 +31,17 @@ pub struct Agreement {
 /// `None`: it asked for nothing of the kind.
 pub fn asked(head: &mut Head, compression: Compression) -> Result<Option<Agreement>, Reject> {
     let says = |name: &str| head.headers.contains(name);
-    let means_it = || head.version == Version::Http2 || says("sec-websocket-key") || says("sec-websocket-version");
+    let means_it = || head.version == HttpVersion::Http2 || says("sec-websocket-key") || says("sec-websocket-version");
     if head.upgrade != Upgrade::WebSocket || !means_it() {
         return Ok(None);
     }
     let answer = match head.version {
-        Version::Http2 => handshake::check_version(&head.headers).map(|()| {
+        HttpVersion::Http2 => handshake::check_version(&head.headers).map(|()| {
             // There is none, but apps, and other processes of ours, may look for one.
             head.headers.set("sec-websocket-key", Offer::new(Vec::new()).key().as_bytes());
             String::new()
         }),
-        Version::Http10 | Version::Http11 => handshake::answer(&head.headers),
+        HttpVersion::Http10 | HttpVersion::Http11 => handshake::answer(&head.headers),
     };
     match answer {
         Ok(accept) => {
@@ -77,16 +77,16 @@ pub async fn serve<D>(
     };
     match ended {
         Some(Ended::Closed) => {
-            asked.log(Some(response.status), 0, Outcome::Answered);
+            asked.log(Some(response.status), 0, RequestOutcome::Answered);
             line.tally.serve(response.status);
         }
         Some(Ended::Failed(fault)) => {
             tracing::debug!(request.id = %asked.id, %fault, "WebSocket failed");
-            asked.log(Some(response.status), 0, Outcome::CutOff);
+            asked.log(Some(response.status), 0, RequestOutcome::CutOff);
             line.tally.abort();
         }
         None => {
-            asked.log(None, 0, Outcome::ClientGone);
+            asked.log(None, 0, RequestOutcome::ClientGone);
             line.tally.abort();
         }
     }

@@ -25,7 +25,7 @@ mod version;
 pub use eval::{EVALUATED, EvalOutcome, EvalRequest};
 pub use frame::FrameError;
 pub use histogram::{BOUNDS, Counted, Histogram};
-pub use messages::{Admission, Ask, CallId, CellEvent, EventOutcome, FromCell, Idle, Reply, ToCell, Unserved};
+pub use messages::{Admission, Ask, CallId, CellEvent, EventOutcome, FromCell, Reply, ToCell, Unserved};
 pub use passing::PassError;
 pub use plan::{AccessFormat, CellPlan, CertificatePlan, FrontPlan, JailPlan, ListenerPlan, Role};
 pub use span::Span;

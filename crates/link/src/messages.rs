@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use hearth_core::{AppName, Owner, VersionName};
+use hearth_core::{AppName, IdleConnections, Owner, VersionName};
 use hearth_journal::LogLine;
 
 use crate::eval::{EvalOutcome, EvalRequest};
@@ -40,7 +40,7 @@ pub enum ToCell {
     /// Whether apps' requests are let in from now on. Cells let them in to begin with.
     Admit(Admission),
     /// Accept nothing more, finish what is in flight, and end.
-    Drain(Idle),
+    Drain(IdleConnections),
 }
 
 /// Whether requests are let in. Those that are not are answered 503, and what is in flight goes on.
@@ -48,15 +48,6 @@ pub enum ToCell {
 pub enum Admission {
     Open,
     Closed,
-}
-
-/// What becomes of connections that have nothing to do when a cell drains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Idle {
-    /// Nobody will serve them any more.
-    Close,
-    /// A request may be on its way to us: it is answered, and the connection ends with it. Others serve the next.
-    Await,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

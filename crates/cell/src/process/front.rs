@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use hearth_core::{ADMIN_COOKIE, Cidr};
 use hearth_gateway::{
-    AccessLog, Certificates, Compression, Config, Errors, Listener, PemFile, PemPair, Rate, TlsError,
+    AccessLogOutput, Certificates, Compression, Config, ErrorDetail, Listener, PemFile, PemPair, Rate, TlsError,
 };
 use hearth_link::{AccessFormat, CellPlan, CertificatePlan, FromCell, ListenerPlan, Role};
 
@@ -51,12 +51,12 @@ pub(super) fn config(plan: &CellPlan, outbox: &Outbox, served: &Front) -> Result
         rate_limit: front.rate.map(|rate| Rate { requests: rate.requests, per: rate.per }),
         compression: if front.compression { Compression::On } else { Compression::Off },
         access_log: match front.access_log {
-            AccessFormat::Off => AccessLog::Off,
-            AccessFormat::Text => AccessLog::text(written),
-            AccessFormat::Json => AccessLog::json(written),
+            AccessFormat::Off => AccessLogOutput::Off,
+            AccessFormat::Text => AccessLogOutput::text(written),
+            AccessFormat::Json => AccessLogOutput::json(written),
         },
         traces: trace::traces(front.traces, outbox, served),
-        errors: if front.detailed_errors { Errors::Detailed } else { Errors::Brief },
+        errors: if front.detailed_errors { ErrorDetail::Detailed } else { ErrorDetail::Brief },
         ..defaults
     };
     Ok(match plan.role {

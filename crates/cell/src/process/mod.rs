@@ -25,10 +25,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hearth_apps::routes::Paths;
-use hearth_core::ByteSize;
+use hearth_core::{ByteSize, IdleConnections};
 use hearth_gateway::{Listener, Server};
 use hearth_link::{
-    CellEvent, CellPlan, FrameError, FromCell, Idle, PassError, ToCell, Unserved, VersionSpec, frame, passing,
+    CellEvent, CellPlan, FrameError, FromCell, PassError, ToCell, Unserved, VersionSpec, frame, passing,
 };
 use hearth_runtime::{Platform, PlatformError, Snapshot, Stuck, Threads};
 use tokio::signal::unix::{SignalKind, signal};
@@ -176,7 +176,7 @@ async fn serve(
         let message = tokio::select! {
             message = inbox.recv() => message,
             // Control is another program by now, which does not speak to cells of the one before.
-            _ = told_to_leave.recv() => break Idle::Await,
+            _ = told_to_leave.recv() => break IdleConnections::ServeOneMore,
         };
         match message {
             // The receiver lives as long as this loop.
@@ -197,14 +197,11 @@ async fn serve(
             Some(ToCell::Admit(admission)) => cell.admit(admission),
             Some(ToCell::Drain(idle)) => break idle,
             Some(ToCell::Begin(_)) => {}
-            None => break Idle::Close,
+            None => break IdleConnections::Close,
         }
     };
     // Who did not open the door does not listen for it to be closed.
-    let _ = stop.send(match idle {
-        Idle::Close => hearth_gateway::Idle::Close,
-        Idle::Await => hearth_gateway::Idle::Await,
-    });
+    let _ = stop.send(idle);
     // Says that nothing more comes.
     drop(errands);
     if let Err(error) = taking.await {
@@ -231,7 +228,7 @@ enum Errand {
 struct Door {
     server: Server<Front>,
     listeners: Vec<Listener>,
-    stopped: oneshot::Receiver<hearth_gateway::Idle>,
+    stopped: oneshot::Receiver<IdleConnections>,
     /// For the log.
     initial_heap: ByteSize,
 }
@@ -253,7 +250,7 @@ async fn take(workshop: Arc<Workshop>, mut errands: mpsc::UnboundedReceiver<Erra
         }
         if has_catalogue && is_wanted {
             if let Some(Door { server, listeners, stopped, initial_heap }) = door.take() {
-                let stopped = async { stopped.await.unwrap_or(hearth_gateway::Idle::Close) };
+                let stopped = async { stopped.await.unwrap_or(IdleConnections::Close) };
                 serving = Some(tokio::spawn(server.serve_until(listeners, stopped)));
                 workshop.cell.log_configuration(initial_heap);
                 outbox.send(FromCell::Accepting);

@@ -4,7 +4,7 @@
 use std::time::UNIX_EPOCH;
 
 use hearth_config::Ratio;
-use hearth_gateway::{AccessLine, Outcome, Trace, Traces};
+use hearth_gateway::{AccessLine, RequestOutcome, Trace, Traces};
 use hearth_link::{FromCell, Span};
 
 use super::outbox::Outbox;
@@ -24,7 +24,7 @@ pub(super) fn traces(ratio: Ratio, outbox: &Outbox, front: &Front) -> Traces {
 fn span(line: &AccessLine<'_>, trace: &Trace, front: &Front) -> Span {
     let start = line.time.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     let fault = match line.outcome {
-        Outcome::Answered => None,
+        RequestOutcome::Answered => None,
         outcome => Some(outcome.as_str().to_owned()),
     };
     Span {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use hearth_config::{Auth, PublicRoutes, Settings};
 use hearth_core::{Failure, Request};
-use hearth_gateway::{Rate, Rates, Verdict, client_group};
+use hearth_gateway::{KeyedRateLimiter, Rate, RateDecision, client_group};
 use sha2::{Digest, Sha256};
 
 /// Clients of one app that its rate limit remembers, about 100 bytes each.
@@ -13,7 +13,7 @@ const CLIENTS: usize = 20_000;
 
 pub(super) struct Guard {
     tokens: Option<Tokens>,
-    rates: Option<(Rate, Rates<IpAddr>)>,
+    rates: Option<(Rate, KeyedRateLimiter<IpAddr>)>,
 }
 
 struct Tokens {
@@ -33,7 +33,7 @@ impl Guard {
         };
         let rates = settings.rate_limit.map(|spec| {
             let rate = Rate { requests: spec.requests, per: spec.per };
-            (rate, Rates::new(CLIENTS))
+            (rate, KeyedRateLimiter::new(CLIENTS))
         });
         (tokens.is_some() || rates.is_some()).then_some(Self { tokens, rates })
     }
@@ -41,7 +41,7 @@ impl Guard {
     /// `path` is the app's own, without its base and query.
     pub(super) fn admit(&self, request: &Request, path: &str) -> Result<(), Failure> {
         if let (Some((rate, rates)), Some(client)) = (&self.rates, request.client) {
-            if let Verdict::Limited { retry_after } = rates.admit(client_group(client), *rate, Instant::now()) {
+            if let RateDecision::Limited { retry_after } = rates.admit(client_group(client), *rate, Instant::now()) {
                 return Err(Failure::RateLimited { retry_after });
             }
         }

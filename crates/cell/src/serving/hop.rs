@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use hearth_core::{AppName, Failure, Request, Response, VersionName};
-use hearth_gateway::{ERRAND, Hop, HopError};
+use hearth_gateway::{HOP_HEADER, Hop, HopError};
 use hearth_link::VersionSpec;
 
 /// A cell that was there a moment ago is back in about this time.
@@ -70,9 +70,9 @@ fn failure(error: &HopError, errand: &Errand) -> Failure {
     let (app, version) = (errand.app.as_str(), errand.version.as_str());
     tracing::debug!(app, version, %error, "The owner's own cell gave no answer");
     match error {
-        HopError::Down { .. } | HopError::Lost(_) => Failure::Cordoned { retry_after: SOON },
-        HopError::Silent(_) => Failure::Capacity { reason: "the app's own process does not answer" },
-        HopError::Garbled(error) => Failure::Internal { message: error.to_string() },
+        HopError::ConnectFailed { .. } | HopError::ConnectionLost(_) => Failure::Cordoned { retry_after: SOON },
+        HopError::TimedOut(_) => Failure::Capacity { reason: "the app's own process does not answer" },
+        HopError::InvalidResponse(error) => Failure::Internal { message: error.to_string() },
     }
 }
 
@@ -81,8 +81,8 @@ fn failure(error: &HopError, errand: &Errand) -> Failure {
 impl Errand {
     /// Takes the errand out of a request's headers.
     pub(super) fn take(request: &mut Request) -> Option<Self> {
-        let errand = std::str::from_utf8(request.headers.get(ERRAND)?).ok().and_then(Self::parse);
-        request.headers.remove(ERRAND);
+        let errand = std::str::from_utf8(request.headers.get(HOP_HEADER)?).ok().and_then(Self::parse);
+        request.headers.remove(HOP_HEADER);
         errand
     }
 

@@ -4,8 +4,8 @@
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use hearth_core::Owner;
-use hearth_link::{CellPlan, Idle, ToCell, Unserved, VersionSpec};
+use hearth_core::{IdleConnections, Owner};
+use hearth_link::{CellPlan, ToCell, Unserved, VersionSpec};
 use tokio::time::Instant;
 
 use super::member::Member;
@@ -110,7 +110,7 @@ impl Group {
                         if member.stage == Stage::Serving {
                             done.left.push(id);
                         }
-                        member.leave(Idle::Await, deadline);
+                        member.leave(IdleConnections::ServeOneMore, deadline);
                     }
                 }
                 Step::Start if now < self.start_at => self.wants_start = true,

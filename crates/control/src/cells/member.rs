@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use hearth_core::AppName;
-use hearth_link::{Idle, ToCell, Unserved};
+use hearth_core::{AppName, IdleConnections};
+use hearth_link::{ToCell, Unserved};
 use tokio::time::Instant;
 
 use super::crash::{Cause, Culprit};
@@ -92,7 +92,7 @@ impl Member {
     }
 
     /// Finishes what it has, and ends: by itself, or at the deadline.
-    pub(super) fn leave(&mut self, idle: Idle, deadline: Instant) {
+    pub(super) fn leave(&mut self, idle: IdleConnections, deadline: Instant) {
         self.process.send(ToCell::Drain(idle));
         self.stage = Stage::Leaving;
         self.end = End::Told;

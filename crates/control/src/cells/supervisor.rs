@@ -23,7 +23,7 @@ mod watch;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hearth_core::Owner;
+use hearth_core::{IdleConnections, Owner};
 use hearth_link::{Admission, CellEvent, CellStats, FromCell, Reply, ToCell, Unserved, VersionSpec};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
@@ -350,7 +350,7 @@ impl Supervisor {
             let deadline = group.deadline(now);
             for member in group.members.iter_mut().filter(|member| member.stage != Stage::Leaving) {
                 member.fate = Fate::Condemned;
-                member.leave(hearth_link::Idle::Close, deadline);
+                member.leave(IdleConnections::Close, deadline);
             }
         }
     }

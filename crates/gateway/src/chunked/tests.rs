@@ -3,14 +3,14 @@ use super::*;
 
 /// The data and how much of the input was used, or the error; `None` while it is incomplete.
 fn decode(pieces: &[&[u8]], limit: u64) -> Result<Option<(Vec<u8>, usize)>, ChunkError> {
-    let (mut decoder, mut data, mut used) = (Decoder::new(limit), Vec::new(), 0);
+    let (mut decoder, mut data, mut used) = (ChunkedDecoder::new(limit), Vec::new(), 0);
     for piece in pieces {
         let mut at = 0;
         loop {
             match decoder.next(piece, &mut at)? {
-                Event::Data(range) => data.extend_from_slice(&piece[range]),
-                Event::More => break,
-                Event::End => return Ok(Some((data, used + at))),
+                ChunkEvent::Data(range) => data.extend_from_slice(&piece[range]),
+                ChunkEvent::More => break,
+                ChunkEvent::End => return Ok(Some((data, used + at))),
             }
         }
         used += piece.len();

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
 
-const RULES: Rules<'_> = Rules {
+const RULES: HeadRules<'_> = HeadRules {
     scheme: "http://",
     default_host: "localhost",
     max_head: 16 * 1024,
@@ -33,7 +33,7 @@ fn a_plain_request() {
     assert_eq!((head.method, head.url.as_str()), (Method::Get, "http://h.example:8080/a?b=c"));
     assert_eq!(head.headers.get("x-one"), Some(&b"1"[..]));
     assert_eq!(head.headers.get("host"), Some(&b"h.example:8080"[..]));
-    assert_eq!((head.framing, head.version), (Framing::None, Version::Http11));
+    assert_eq!((head.framing, head.version), (BodyFraming::None, HttpVersion::Http11));
     assert!(head.keep_alive && head.prefers_html && !head.expects_continue && head.id.is_none());
 }
 
@@ -43,18 +43,18 @@ fn every_prefix_is_incomplete() {
     for end in 0..text.len() {
         assert!(matches!(parse(&text.as_bytes()[..end], &RULES), Ok(None)), "{end}");
     }
-    assert_eq!(parsed(text).framing, Framing::Length(3));
+    assert_eq!(parsed(text).framing, BodyFraming::Length(3));
 }
 
 #[test]
 fn framing() {
     for (lines, framing) in [
-        ("Content-Length: 0\r\n", Framing::Length(0)),
-        ("Content-Length: 007\r\n", Framing::Length(7)),
-        ("Content-Length: 5\r\nContent-Length: 5\r\n", Framing::Length(5)),
-        ("Content-Length: 18446744073709551615\r\n", Framing::Length(u64::MAX)),
-        ("Transfer-Encoding: CHUNKED\r\n", Framing::Chunked),
-        ("transfer-encoding:\tchunked \r\n", Framing::Chunked),
+        ("Content-Length: 0\r\n", BodyFraming::Length(0)),
+        ("Content-Length: 007\r\n", BodyFraming::Length(7)),
+        ("Content-Length: 5\r\nContent-Length: 5\r\n", BodyFraming::Length(5)),
+        ("Content-Length: 18446744073709551615\r\n", BodyFraming::Length(u64::MAX)),
+        ("Transfer-Encoding: CHUNKED\r\n", BodyFraming::Chunked),
+        ("transfer-encoding:\tchunked \r\n", BodyFraming::Chunked),
     ] {
         assert_eq!(parsed(&with(lines)).framing, framing, "{lines:?}");
     }
@@ -163,7 +163,7 @@ fn targets_and_hosts() {
     assert_eq!(parsed("OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n").url, "http://h");
     assert_eq!(parsed("GET /x HTTP/1.0\r\n\r\n").url, "http://localhost/x");
     assert_eq!(parsed("GET /x HTTP/1.0\r\nHost: h\r\n\r\n").url, "http://h/x");
-    let rules = Rules { scheme: "https://", ..RULES };
+    let rules = HeadRules { scheme: "https://", ..RULES };
     assert_eq!(parse(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n", &rules).unwrap().unwrap().url, "https://h/");
     assert_eq!(refused("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"), Reject::Encoding);
     assert_eq!(refused("POST / HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n"), Reject::HostRepeated);

@@ -28,21 +28,21 @@ pub struct Answer {
     /// Where it is not the usual one.
     pub reason: Option<Box<str>>,
     pub headers: Headers,
-    pub framing: Framing,
+    pub framing: ResponseFraming,
     /// The connection stays open.
     pub keep: bool,
 }
 
 /// Where the body ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Framing {
+pub enum ResponseFraming {
     Length(u64),
     Chunked,
 }
 
 /// An answer that no front of ours gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Garbled {
+pub enum InvalidResponse {
     #[error("the head of the answer cannot be read")]
     Head,
     #[error("the length of the answer cannot be read")]
@@ -52,7 +52,7 @@ pub enum Garbled {
 }
 
 /// Parses the head at the start of `bytes`; `None` while it is incomplete.
-pub fn parse(bytes: &[u8], wants: Wants) -> Result<Option<Answer>, Garbled> {
+pub fn parse(bytes: &[u8], wants: Wants) -> Result<Option<Answer>, InvalidResponse> {
     if bytes.is_empty() {
         return Ok(None);
     }
@@ -62,9 +62,9 @@ pub fn parse(bytes: &[u8], wants: Wants) -> Result<Option<Answer>, Garbled> {
     let length = match parser.parse_response_with_uninit_headers(&mut head, bytes, &mut lines) {
         Ok(httparse::Status::Complete(length)) => length,
         Ok(httparse::Status::Partial) => return Ok(None),
-        Err(_) => return Err(Garbled::Head),
+        Err(_) => return Err(InvalidResponse::Head),
     };
-    let status = head.code.ok_or(Garbled::Head)?;
+    let status = head.code.ok_or(InvalidResponse::Head)?;
     let (mut claimed, mut chunked, mut keep) = (None, false, true);
     let mut headers = Headers::with_capacity(head.headers.len() + 1, length);
     for line in head.headers.iter() {
@@ -75,18 +75,18 @@ pub fn parse(bytes: &[u8], wants: Wants) -> Result<Option<Answer>, Garbled> {
             // This front says it, too.
             12 if is("x-request-id") => {}
             14 if is("content-length") => {
-                claimed = Some(number(line.value).ok_or(Garbled::Length)?);
+                claimed = Some(number(line.value).ok_or(InvalidResponse::Length)?);
                 headers.push(line.name.as_bytes(), line.value);
             }
             _ => headers.push(line.name.as_bytes(), line.value),
         }
     }
     let framing = if wants == Wants::Head || status < 200 || has_no_body(status) {
-        Framing::Length(0)
+        ResponseFraming::Length(0)
     } else if chunked {
-        Framing::Chunked
+        ResponseFraming::Chunked
     } else {
-        Framing::Length(claimed.ok_or(Garbled::Length)?)
+        ResponseFraming::Length(claimed.ok_or(InvalidResponse::Length)?)
     };
     let reason = head.reason.filter(|reason| *reason != reason_of(status)).map(Into::into);
     Ok(Some(Answer { length, status, reason, headers, framing, keep }))
@@ -101,22 +101,22 @@ fn number(text: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn parsed(text: &str, wants: Wants) -> Result<Option<Answer>, Garbled> {
+    fn parsed(text: &str, wants: Wants) -> Result<Option<Answer>, InvalidResponse> {
         parse(text.as_bytes(), wants)
     }
 
     #[test]
     fn heads_say_where_their_body_ends() {
         for (text, wants, framing) in [
-            ("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello", Wants::Body, Ok(Framing::Length(5))),
-            ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", Wants::Body, Ok(Framing::Chunked)),
-            ("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n", Wants::Head, Ok(Framing::Length(0))),
-            ("HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n", Wants::Body, Ok(Framing::Length(0))),
-            ("HTTP/1.1 204 No Content\r\n\r\n", Wants::Body, Ok(Framing::Length(0))),
-            ("HTTP/1.1 100 Continue\r\n\r\n", Wants::Body, Ok(Framing::Length(0))),
-            ("HTTP/1.1 200 OK\r\n\r\n", Wants::Body, Err(Garbled::Length)),
-            ("HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n", Wants::Body, Err(Garbled::Length)),
-            ("HELO 200\r\n\r\n", Wants::Body, Err(Garbled::Head)),
+            ("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello", Wants::Body, Ok(ResponseFraming::Length(5))),
+            ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", Wants::Body, Ok(ResponseFraming::Chunked)),
+            ("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n", Wants::Head, Ok(ResponseFraming::Length(0))),
+            ("HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n", Wants::Body, Ok(ResponseFraming::Length(0))),
+            ("HTTP/1.1 204 No Content\r\n\r\n", Wants::Body, Ok(ResponseFraming::Length(0))),
+            ("HTTP/1.1 100 Continue\r\n\r\n", Wants::Body, Ok(ResponseFraming::Length(0))),
+            ("HTTP/1.1 200 OK\r\n\r\n", Wants::Body, Err(InvalidResponse::Length)),
+            ("HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n", Wants::Body, Err(InvalidResponse::Length)),
+            ("HELO 200\r\n\r\n", Wants::Body, Err(InvalidResponse::Head)),
         ] {
             let got = parsed(text, wants).map(|answer| answer.unwrap().framing);
             assert_eq!(got, framing, "{text:?}");

@@ -8,11 +8,11 @@ use bytes::Bytes;
 use hearth_core::{Body, BodyError, ByteStream};
 
 use super::MOST_READ;
-use super::answer::{Framing, Garbled};
+use super::answer::{InvalidResponse, ResponseFraming};
 use super::idle::WayBack;
 use super::upload::Upload;
 use crate::body_in::split;
-use crate::chunked::{Decoder, Ended};
+use crate::chunked::{BodyProgress, ChunkedDecoder};
 use crate::wire::Wire;
 
 pub struct Download {
@@ -27,19 +27,24 @@ pub struct Download {
 /// What is still to come.
 enum Rest {
     Length(u64),
-    Chunked(Decoder),
+    Chunked(ChunkedDecoder),
     Nothing,
 }
 
 impl Download {
     /// The body behind a head that was just taken from the inbox: what came with it need not be a stream.
-    pub fn begin(wire: Wire, upload: Upload, framing: Framing, way_back: Option<WayBack>) -> Result<Body, Garbled> {
+    pub fn begin(
+        wire: Wire,
+        upload: Upload,
+        framing: ResponseFraming,
+        way_back: Option<WayBack>,
+    ) -> Result<Body, InvalidResponse> {
         let rest = match framing {
-            Framing::Length(length) => Rest::Length(length),
-            Framing::Chunked => Rest::Chunked(Decoder::new(u64::MAX)),
+            ResponseFraming::Length(length) => Rest::Length(length),
+            ResponseFraming::Chunked => Rest::Chunked(ChunkedDecoder::new(u64::MAX)),
         };
         let mut this = Self { wire: Some(wire), upload, rest, way_back };
-        let piece = this.take().map_err(|_| Garbled::Body)?;
+        let piece = this.take().map_err(|_| InvalidResponse::Body)?;
         if let Rest::Nothing = this.rest {
             return Ok(Body::from(piece));
         }
@@ -53,15 +58,15 @@ impl Download {
             Rest::Length(left) => {
                 let count = (*left).min(wire.inbox.len() as u64);
                 *left -= count;
-                let ended = if *left == 0 { Ended::Yes } else { Ended::No };
+                let ended = if *left == 0 { BodyProgress::Complete } else { BodyProgress::Incomplete };
                 (split(&mut wire.inbox, count as usize), ended)
             }
             Rest::Chunked(decoder) => {
                 decoder.take(&mut wire.inbox).map_err(|error| BodyError::Failed(error.to_string()))?
             }
-            Rest::Nothing => (Bytes::new(), Ended::Yes),
+            Rest::Nothing => (Bytes::new(), BodyProgress::Complete),
         };
-        if ended == Ended::Yes {
+        if ended == BodyProgress::Complete {
             self.finish();
         }
         Ok(piece)

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use hearth_core::{Body, Headers, Method, Request};
 
-use super::ERRAND;
+use super::HOP_HEADER;
 use super::answer::Wants;
 use super::upload::Upload;
 use crate::body_out::{Delimiter, Outgoing};
@@ -31,7 +31,7 @@ impl Parcel {
         if !headers.contains("host") {
             push_header(out, b"host", authority(&url).as_bytes());
         }
-        push_header(out, ERRAND.as_bytes(), errand.as_bytes());
+        push_header(out, HOP_HEADER.as_bytes(), errand.as_bytes());
         let (whole, upload) = frame(out, body, &headers);
         out.extend_from_slice(b"\r\n");
         outbox.push(whole);

@@ -17,11 +17,11 @@ use h2::RecvStream;
 use h2::server::SendResponse;
 use hearth_core::{Body, Dispatch, Failure, Request, RequestId, Response};
 
-use crate::access::Outcome;
+use crate::access::RequestOutcome;
 use crate::asked::{Asked, Shared};
 use crate::body_in::Stop;
 use crate::date::DateCache;
-use crate::head::{Head, Version};
+use crate::head::{Head, HttpVersion};
 use crate::http2::download::{Broken, Download};
 use crate::http2::head;
 use crate::http2::socket::{self, Wish};
@@ -58,7 +58,7 @@ pub async fn exchange<D: Dispatch>(
     let mut head = match head::read(&parts, body, line.peer.scheme.prefix(), private) {
         Ok(head) => head,
         Err(reject) => {
-            let asked = shared.ask_unread(&line.peer, Version::Http2);
+            let asked = shared.ask_unread(&line.peer, HttpVersion::Http2);
             return turn_away(shared, turn, respond, &asked, reject).await;
         }
     };
@@ -94,11 +94,11 @@ pub async fn exchange<D: Dispatch>(
             }
             let (status, sent, outcome) = send(shared, &mut respond, Some(upload), &asked, response).await;
             asked.log(Some(status), sent, outcome);
-            if outcome == Outcome::Answered {
+            if outcome == RequestOutcome::Answered {
                 turn.end(|tally| tally.serve(status));
             }
         }
-        Err(Stop::Gone) => asked.log(None, 0, Outcome::ClientGone),
+        Err(Stop::Gone) => asked.log(None, 0, RequestOutcome::ClientGone),
         Err(Stop::Reject(reject)) => {
             drop(upload);
             turn_away(shared, turn, respond, &asked, reject).await;
@@ -142,7 +142,7 @@ async fn turn_away<D: Dispatch>(
 ) {
     let response = asked.refusal(reject);
     let (status, sent, outcome) = send(shared, &mut respond, None, asked, response).await;
-    let outcome = if outcome == Outcome::Answered { Outcome::Refused(reject.code()) } else { outcome };
+    let outcome = if outcome == RequestOutcome::Answered { RequestOutcome::Refused(reject.code()) } else { outcome };
     asked.log(Some(status), sent, outcome);
     turn.end(|tally| tally.reject(status));
 }
@@ -154,19 +154,19 @@ pub async fn send<D>(
     mut upload: Option<Upload>,
     asked: &Asked,
     response: Response,
-) -> (u16, u64, Outcome) {
+) -> (u16, u64, RequestOutcome) {
     let mut cache = DateCache::new();
     let date = cache.at(shared.clock.unix());
     let situation =
-        Situation { id: &asked.id, date, version: Version::Http2, is_head: asked.is_head, keep_alive: true };
+        Situation { id: &asked.id, date, version: HttpVersion::Http2, is_head: asked.is_head, keep_alive: true };
     let transfer = transfer(&response, &situation);
     let (head, dropped) = head::write(&response, transfer, &asked.id, date);
     shared.stats.drop_headers(dropped);
     let status = response.status;
     let without_body = matches!(transfer, Transfer::None | Transfer::Unsent);
-    let Ok(stream) = respond.send_response(head, without_body) else { return (status, 0, Outcome::ClientGone) };
+    let Ok(stream) = respond.send_response(head, without_body) else { return (status, 0, RequestOutcome::ClientGone) };
     if without_body {
-        return (status, 0, Outcome::Answered);
+        return (status, 0, RequestOutcome::Answered);
     }
     let mut download = Download::new(stream, response.body);
     let result = poll_fn(|cx| {
@@ -178,11 +178,11 @@ pub async fn send<D>(
     })
     .await;
     let outcome = match result {
-        Ok(()) => Outcome::Answered,
-        Err(Broken::Gone) => Outcome::ClientGone,
+        Ok(()) => RequestOutcome::Answered,
+        Err(Broken::Gone) => RequestOutcome::ClientGone,
         Err(Broken::Failed(error)) => {
             tracing::info!(request.id = %asked.id, %error, "Response cut off");
-            Outcome::CutOff
+            RequestOutcome::CutOff
         }
     };
     (status, download.sent(), outcome)

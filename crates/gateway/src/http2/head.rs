@@ -8,7 +8,9 @@ use http::request::Parts;
 use http::{HeaderName, HeaderValue, StatusCode};
 
 use crate::date::DateText;
-use crate::head::{EXTRA, EXTRA_HEADERS, Fields, Framing, Head, Keep, MAX_HEADERS, Upgrade, Version, push_cookies};
+use crate::head::{
+    BodyFraming, EXTRA, EXTRA_HEADERS, Fields, Head, HttpVersion, Keep, MAX_HEADERS, Upgrade, push_cookies,
+};
 use crate::reject::Reject;
 use crate::request_id::IdText;
 use crate::response::{AppHeaders, Transfer, length};
@@ -64,12 +66,12 @@ pub fn read(parts: &Parts, body: Body, scheme: &str, private_cookie: Option<&str
         (Some(host), _) | (None, Some(host)) => host,
         (None, None) => return Err(Reject::HostMissing),
     };
-    let framing = match (body, fields.framing(Version::Http2)?) {
-        (Body::None, _) => Framing::None,
+    let framing = match (body, fields.framing(HttpVersion::Http2)?) {
+        (Body::None, _) => BodyFraming::None,
         // What follows is no body.
-        _ if upgrade == Upgrade::WebSocket => Framing::None,
+        _ if upgrade == Upgrade::WebSocket => BodyFraming::None,
         // There are no chunks, but neither is there a length.
-        (Body::Follows, Framing::None) => Framing::Chunked,
+        (Body::Follows, BodyFraming::None) => BodyFraming::Chunked,
         (Body::Follows, framing) => framing,
     };
     Ok(Head {
@@ -78,7 +80,7 @@ pub fn read(parts: &Parts, body: Body, scheme: &str, private_cookie: Option<&str
         method,
         headers,
         framing,
-        version: Version::Http2,
+        version: HttpVersion::Http2,
         keep_alive: true,
         expects_continue: fields.expects_continue,
         id: fields.id,

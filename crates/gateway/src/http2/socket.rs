@@ -17,7 +17,7 @@ use hearth_websocket::{Config, Connection, Deflate, Ended, Role, deflate};
 use http::{HeaderName, HeaderValue};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::access::Outcome;
+use crate::access::RequestOutcome;
 use crate::asked::{Asked, Shared};
 use crate::date::DateCache;
 use crate::drain::Phase;
@@ -45,7 +45,7 @@ pub async fn serve<D: Dispatch>(shared: &Shared<D>, turn: Turn<'_>, wish: Wish) 
     };
     let answer = match answer {
         Some(answer) => answer,
-        None => return asked.log(None, 0, Outcome::ClientGone),
+        None => return asked.log(None, 0, RequestOutcome::ClientGone),
     };
     let (response, end) = match answer {
         Ok(Response { websocket: Some(end), headers, body, .. }) => (Response::new(200, headers, body), end),
@@ -56,17 +56,17 @@ pub async fn serve<D: Dispatch>(shared: &Shared<D>, turn: Turn<'_>, wish: Wish) 
         answer => return refuse(shared, turn, &mut respond, &asked, answer).await,
     };
     let Some(stream) = accept(shared, &mut respond, &asked, &response, agreement.deflate) else {
-        return asked.log(None, 0, Outcome::ClientGone);
+        return asked.log(None, 0, RequestOutcome::ClientGone);
     };
     let ended = run(shared, SocketStream { recv, send: stream, piece: Bytes::new() }, end, agreement.deflate).await;
     match ended {
         Ended::Closed => {
-            asked.log(Some(response.status), 0, Outcome::Answered);
+            asked.log(Some(response.status), 0, RequestOutcome::Answered);
             turn.end(|tally| tally.serve(response.status));
         }
         Ended::Failed(fault) => {
             tracing::debug!(request.id = %asked.id, %fault, "WebSocket failed");
-            asked.log(Some(response.status), 0, Outcome::CutOff);
+            asked.log(Some(response.status), 0, RequestOutcome::CutOff);
         }
     }
 }
@@ -98,7 +98,7 @@ async fn refuse<D: Dispatch>(
     let response = shared.answer(asked, answer);
     let (status, sent, outcome) = send(shared, respond, None, asked, response).await;
     asked.log(Some(status), sent, outcome);
-    if outcome == Outcome::Answered {
+    if outcome == RequestOutcome::Answered {
         turn.end(|tally| tally.serve(status));
     }
 }

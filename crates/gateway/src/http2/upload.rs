@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use crate::body_in::Stop;
 use crate::config::Config;
 use crate::continuation::{Continuation, Upload as AppEnd};
-use crate::head::{Framing, Head};
+use crate::head::{BodyFraming, Head};
 use crate::reject::Reject;
 use crate::timer::Timer;
 
@@ -35,9 +35,9 @@ impl Upload {
     pub fn begin(recv: RecvStream, head: &Head, limit: impl FnOnce() -> u64) -> Result<(Self, Body), Reject> {
         let mut this = Self { source: None, continuation: None, received: 0, limit: 0, timer: Timer::default() };
         let length = match head.framing {
-            Framing::None => return Ok((this, Body::Empty)),
-            Framing::Length(length) => Some(length),
-            Framing::Chunked => None,
+            BodyFraming::None => return Ok((this, Body::Empty)),
+            BodyFraming::Length(length) => Some(length),
+            BodyFraming::Chunked => None,
         };
         this.limit = limit();
         if length.is_some_and(|length| length > this.limit) {

@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
-use crate::head::{MAX_HEADERS, Rules, parse};
+use crate::head::{HeadRules, MAX_HEADERS, parse};
 
-const RULES: Rules<'_> = Rules {
+const RULES: HeadRules<'_> = HeadRules {
     scheme: "http://",
     default_host: "localhost",
     max_head: 16 * 1024,

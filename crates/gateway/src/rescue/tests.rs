@@ -6,7 +6,7 @@ use hearth_core::{ByteSize, LimitExceeded};
 
 use super::*;
 
-fn ask(failure: &Failure, prefers_html: bool, errors: Errors) -> (u16, Option<String>, String) {
+fn ask(failure: &Failure, prefers_html: bool, errors: ErrorDetail) -> (u16, Option<String>, String) {
     let id = IdText::parse(b"id-1").unwrap();
     let response = rescue(failure, Asker { id: &id, prefers_html }, errors, &FailureLog::new());
     let retry = response.headers.get("retry-after").map(|v| String::from_utf8(v.to_vec()).unwrap());
@@ -42,7 +42,7 @@ fn every_cause_has_its_status_and_code() {
         (Failure::Draining, 503, "draining", true),
         (Failure::Internal { message: "x".into() }, 500, "internal", false),
     ] {
-        let (got, retry, body) = ask(&failure, false, Errors::Brief);
+        let (got, retry, body) = ask(&failure, false, ErrorDetail::Brief);
         assert_eq!((got, retry.as_deref()), (status, retries.then_some("1")), "{failure:?}");
         assert!(body.starts_with(&format!(r#"{{"error":{{"code":"{code}","message":""#)), "{body}");
         assert!(body.ends_with(r#"","request_id":"id-1"}}"#), "{body}");
@@ -54,7 +54,7 @@ fn some_causes_say_what_to_do() {
     let hint = |failure: Failure, name| {
         let id = IdText::parse(b"id-1").unwrap();
         let asker = Asker { id: &id, prefers_html: false };
-        let response = rescue(&failure, asker, Errors::Brief, &FailureLog::new());
+        let response = rescue(&failure, asker, ErrorDetail::Brief, &FailureLog::new());
         String::from_utf8(response.headers.get(name).unwrap().to_vec()).unwrap()
     };
     assert_eq!(hint(Failure::Unauthorized, "www-authenticate"), "Bearer");
@@ -70,19 +70,19 @@ fn some_causes_say_what_to_do() {
 #[test]
 fn limits_are_explained_and_the_apps_own_words_are_not_repeated() {
     let cpu = LimitExceeded::time(LimitKind::Cpu, Duration::from_millis(1100), Duration::from_secs(1));
-    assert!(ask(&Failure::Limit(cpu), false, Errors::Brief).2.contains("--cpu"));
+    assert!(ask(&Failure::Limit(cpu), false, ErrorDetail::Brief).2.contains("--cpu"));
     let app = Failure::App { message: "password is hunter2".into() };
-    assert!(!ask(&app, false, Errors::Brief).2.contains("hunter2"));
-    assert!(ask(&app, false, Errors::Detailed).2.contains("hunter2"));
+    assert!(!ask(&app, false, ErrorDetail::Brief).2.contains("hunter2"));
+    assert!(ask(&app, false, ErrorDetail::Detailed).2.contains("hunter2"));
     let internal = Failure::Internal { message: "slot 7".into() };
-    assert!(!ask(&internal, false, Errors::Brief).2.contains("slot 7"));
+    assert!(!ask(&internal, false, ErrorDetail::Brief).2.contains("slot 7"));
 }
 
 #[test]
 fn texts_are_escaped() {
     let app = Failure::App { message: "<script>\"a\\b\"\n\u{1}'&é</script>".into() };
-    let json = ask(&app, false, Errors::Detailed).2;
+    let json = ask(&app, false, ErrorDetail::Detailed).2;
     assert!(json.contains(r#"<script>\"a\\b\"\n\u0001'&é</script>"#), "{json}");
-    let html = ask(&app, true, Errors::Detailed).2;
+    let html = ask(&app, true, ErrorDetail::Detailed).2;
     assert!(html.contains("&lt;script&gt;&quot;a\\b&quot;\n\u{1}&#39;&amp;é&lt;/script&gt;"), "{html}");
 }

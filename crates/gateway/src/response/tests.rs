@@ -33,7 +33,7 @@ fn stream(length: Option<u64>) -> Body {
 }
 
 /// The head without date and request id, and what was decided.
-fn written(response: &Response, version: Version, is_head: bool) -> (String, Written) {
+fn written(response: &Response, version: HttpVersion, is_head: bool) -> (String, Written) {
     let id = IdText::parse(b"id-1").unwrap();
     let date = b"Thu, 01 Jan 1970 00:00:00 GMT";
     let mut out = Vec::new();
@@ -46,7 +46,7 @@ fn written(response: &Response, version: Version, is_head: bool) -> (String, Wri
 }
 
 fn head(status: u16, headers: &[(&str, &str)], body: Body) -> String {
-    written(&response(status, headers, body), Version::Http11, false).0
+    written(&response(status, headers, body), HttpVersion::Http11, false).0
 }
 
 #[test]
@@ -55,11 +55,11 @@ fn bodies_are_framed_by_what_is_known_of_them() {
     assert_eq!(head(200, &[], Body::Empty), "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
     assert_eq!(head(404, &[], stream(Some(7))), "HTTP/1.1 404 Not Found\r\ncontent-length: 7\r\n\r\n");
     assert_eq!(head(200, &[], stream(None)), "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
-    let old = written(&response(200, &[], stream(None)), Version::Http10, false);
+    let old = written(&response(200, &[], stream(None)), HttpVersion::Http10, false);
     assert_eq!(old.0, "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n");
     assert_eq!(old.1.transfer, Transfer::Stream(Delimiter::Close));
     assert!(!old.1.keep_alive);
-    let old = written(&response(200, &[], full()), Version::Http10, false).0;
+    let old = written(&response(200, &[], full()), HttpVersion::Http10, false).0;
     assert_eq!(old, "HTTP/1.1 200 OK\r\ncontent-length: 5\r\nconnection: keep-alive\r\n\r\n");
 }
 
@@ -68,7 +68,7 @@ fn what_has_no_body_claims_none() {
     assert_eq!(head(204, &[("content-length", "5")], full()), "HTTP/1.1 204 No Content\r\n\r\n");
     assert_eq!(head(304, &[], full()), "HTTP/1.1 304 Not Modified\r\n\r\n");
     assert_eq!(head(304, &[("content-length", "9")], full()), "HTTP/1.1 304 Not Modified\r\ncontent-length: 9\r\n\r\n");
-    let of_head = |headers: &[(&str, &str)], body| written(&response(200, headers, body), Version::Http11, true).0;
+    let of_head = |headers: &[(&str, &str)], body| written(&response(200, headers, body), HttpVersion::Http11, true).0;
     assert_eq!(of_head(&[], full()), "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n");
     assert_eq!(of_head(&[("content-length", "9")], full()), "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n");
     assert_eq!(of_head(&[("content-length", "9")], Body::Empty), "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n");
@@ -97,7 +97,7 @@ fn apps_cannot_lie_about_the_connection_or_break_out_of_a_line() {
         ("set-cookie", "a=1"),
         ("set-cookie", "b=2"),
     ];
-    let (text, written) = written(&response(200, &headers, full()), Version::Http11, false);
+    let (text, written) = written(&response(200, &headers, full()), HttpVersion::Http11, false);
     let kept = "good: caf\u{e9}\r\nset-cookie: a=1\r\nset-cookie: b=2\r\n";
     assert_eq!(text, format!("HTTP/1.1 200 OK\r\n{kept}content-length: 5\r\n\r\n"));
     assert_eq!(written.headers_dropped, 5);
@@ -107,7 +107,7 @@ fn apps_cannot_lie_about_the_connection_or_break_out_of_a_line() {
 #[test]
 fn headers_are_limited_in_number_and_size() {
     let dropped = |headers: &[(&str, &str)]| {
-        written(&response(200, headers, Body::Empty), Version::Http11, false).1.headers_dropped
+        written(&response(200, headers, Body::Empty), HttpVersion::Http11, false).1.headers_dropped
     };
     assert_eq!(dropped(&[("a", "b"); 100]), 0);
     assert_eq!(dropped(&[("a", "b"); 103]), 3);
@@ -121,8 +121,11 @@ fn headers_are_limited_in_number_and_size() {
 fn an_apps_own_date_and_reason_are_kept_where_they_are_harmless() {
     let mut own = response(200, &[("date", "x")], Body::Empty);
     own.reason = Some("Fine".into());
-    assert_eq!(written(&own, Version::Http11, false).0, "HTTP/1.1 200 Fine\r\ndate: x\r\ncontent-length: 0\r\n\r\n");
+    assert_eq!(
+        written(&own, HttpVersion::Http11, false).0,
+        "HTTP/1.1 200 Fine\r\ndate: x\r\ncontent-length: 0\r\n\r\n"
+    );
     own.reason = Some("a\r\nb: c".into());
-    assert!(written(&own, Version::Http11, false).0.starts_with("HTTP/1.1 200 OK\r\n"));
+    assert!(written(&own, HttpVersion::Http11, false).0.starts_with("HTTP/1.1 200 OK\r\n"));
     assert!(head(599, &[], Body::Empty).starts_with("HTTP/1.1 599 \r\n"));
 }

@@ -4,14 +4,14 @@ use std::task::Poll;
 
 use bytes::Bytes;
 use hearth_core::{BodyError, Request};
-use hearth_gateway::{AccessLog, Config};
+use hearth_gateway::{AccessLogOutput, Config};
 use tokio::sync::mpsc;
 
 use crate::support::*;
 
 fn logging() -> (Config, mpsc::UnboundedReceiver<String>) {
     let (lines, seen) = mpsc::unbounded_channel();
-    let access_log = AccessLog::json(move |line| {
+    let access_log = AccessLogOutput::json(move |line| {
         let _ = lines.send(line.to_owned());
     });
     (Config { access_log, ..Config::default() }, seen)

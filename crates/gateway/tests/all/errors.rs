@@ -1,11 +1,11 @@
 //! Failures as clients see them.
 
 use hearth_core::{Body, Failure, Headers, Request, Response};
-use hearth_gateway::{Config, Errors};
+use hearth_gateway::{Config, ErrorDetail};
 
 use crate::support::*;
 
-async fn failing(errors: Errors) -> Running {
+async fn failing(errors: ErrorDetail) -> Running {
     start(Config { errors, ..Config::default() }, |request: Request| async move {
         match request.url.as_str() {
             "http://h/app" => Err(Failure::App { message: "Error: secret <b>".into() }),
@@ -19,7 +19,7 @@ async fn failing(errors: Errors) -> Running {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn failures_are_answers_and_the_connection_goes_on() {
-    let server = failing(Errors::Brief).await;
+    let server = failing(ErrorDetail::Brief).await;
     let mut client = server.connect().await;
     let reply = client.ask("GET /app HTTP/1.1\r\nHost: h\r\nX-Request-Id: r1\r\n\r\n").await;
     assert_eq!((reply.status, reply.header("content-type")), (502, "application/json"));
@@ -37,7 +37,7 @@ async fn failures_are_answers_and_the_connection_goes_on() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn developers_see_the_apps_own_words() {
-    let server = failing(Errors::Detailed).await;
+    let server = failing(ErrorDetail::Detailed).await;
     let mut client = server.connect().await;
     assert!(client.ask(get("/app")).await.text().contains("Error: secret <b>"));
     let reply = client.ask("GET /app HTTP/1.1\r\nHost: h\r\nAccept: text/html\r\n\r\n").await;

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use hearth_core::pipe::{DEFAULT_CAPACITY, PipeWriter, pipe};
 use hearth_core::websocket::{Close, Message, SocketEvent, socket_pair};
 use hearth_core::{Body, BodyError, ByteSize, Failure, Headers, Request, Response};
-use hearth_gateway::{Config, ERRAND, Hop, HopError, Listener};
+use hearth_gateway::{Config, HOP_HEADER, Hop, HopError, Listener};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{Notify, mpsc};
 
@@ -51,7 +51,7 @@ async fn front(path: &Path, config: Config) -> Running {
         let hop = hop.clone();
         async move {
             hop.send(request, "the errand", PATIENCE).await.map_err(|error| match error {
-                HopError::Garbled(error) => Failure::Internal { message: error.to_string() },
+                HopError::InvalidResponse(error) => Failure::Internal { message: error.to_string() },
                 _ => Failure::Cordoned { retry_after: Duration::from_secs(1) },
             })
         }
@@ -93,7 +93,7 @@ async fn an_app_sees_what_it_would_have_seen_without_a_hop() {
             "x-forwarded-for: 127.0.0.1",
             "x-forwarded-proto: http",
             &format!("traceparent: {trace}"),
-            &format!("{ERRAND}: the errand"),
+            &format!("{HOP_HEADER}: the errand"),
         ] {
             assert_eq!(text.lines().filter(|other| *other == line).count(), 1, "{line:?} in {text}");
         }

@@ -169,7 +169,7 @@ async fn a_large_echo_arrives_unchanged_and_is_never_held_whole() {
             head.push(reads.read_u8().await.unwrap());
         }
         assert_eq!(chunked, String::from_utf8_lossy(&head).contains("transfer-encoding: chunked"));
-        let mut decoder = hearth_gateway::parse::Decoder::new(u64::MAX);
+        let mut decoder = hearth_gateway::parse::ChunkedDecoder::new(u64::MAX);
         let (mut buffer, mut received, mut ended) = (vec![0; 256 * 1024], 0usize, false);
         while !ended {
             let count = reads.read(&mut buffer).await.unwrap();
@@ -185,9 +185,9 @@ async fn a_large_echo_arrives_unchanged_and_is_never_held_whole() {
                 let mut at = 0;
                 loop {
                     match decoder.next(&buffer[..count], &mut at).unwrap() {
-                        hearth_gateway::parse::Event::Data(range) => check(&buffer[range]),
-                        hearth_gateway::parse::Event::More => break,
-                        hearth_gateway::parse::Event::End => {
+                        hearth_gateway::parse::ChunkEvent::Data(range) => check(&buffer[range]),
+                        hearth_gateway::parse::ChunkEvent::More => break,
+                        hearth_gateway::parse::ChunkEvent::End => {
                             ended = true;
                             break;
                         }

@@ -23,7 +23,7 @@ fn a_plain_request() {
     let names: Vec<_> = head.headers.iter().map(|(name, _)| name).collect();
     assert_eq!(names, [&b"host"[..], b"x-one", b"accept"]);
     assert_eq!((head.headers.get("host"), head.headers.get("x-one")), (Some(&b"h:1"[..]), Some(&b"1"[..])));
-    assert_eq!((head.framing, head.version, head.prefers_html), (Framing::None, Version::Http2, true));
+    assert_eq!((head.framing, head.version, head.prefers_html), (BodyFraming::None, HttpVersion::Http2, true));
     assert_eq!(head.id.unwrap().as_str(), "r1");
     assert_eq!(seen("OPTIONS", "*", &[("host", "h")]).unwrap().url, "https://h");
 }
@@ -55,8 +55,8 @@ fn bodies_are_framed_by_what_is_known_of_them() {
     let framing = |headers: &[(&str, &str)]| {
         read(&parts("POST", "http://h/", headers), Body::Follows, "http://", None).unwrap().framing
     };
-    assert_eq!(framing(&[("content-length", "5")]), Framing::Length(5));
-    assert_eq!(framing(&[]), Framing::Chunked);
+    assert_eq!(framing(&[("content-length", "5")]), BodyFraming::Length(5));
+    assert_eq!(framing(&[]), BodyFraming::Chunked);
 }
 
 #[test]

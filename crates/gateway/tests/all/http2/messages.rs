@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use h2::Reason;
 use hearth_core::{BodyError, Request};
-use hearth_gateway::{AccessLog, Config};
+use hearth_gateway::{AccessLogOutput, Config};
 use tokio::sync::mpsc;
 
 use crate::http2::{Client2, next, request};
@@ -78,7 +78,7 @@ async fn failures_of_the_app_reach_the_client() {
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_are_logged_and_compressed_as_in_http_1() {
     let (lines, mut seen) = mpsc::unbounded_channel();
-    let access_log = AccessLog::text(move |line| lines.send(line.to_owned()).unwrap());
+    let access_log = AccessLogOutput::text(move |line| lines.send(line.to_owned()).unwrap());
     let server = start(Config { access_log, ..Config::default() }, |_| async {
         let mut response = text_response("green bottles ".repeat(5000));
         response.headers.push(b"content-type", b"text/plain");

@@ -23,7 +23,7 @@ pub struct Rate {
 
 /// What becomes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RateDecision {
     Admitted,
     /// The same request would be let through after this time.
     Limited {
@@ -33,7 +33,7 @@ pub enum Verdict {
 
 /// Buckets by key: a client's address, or an app and an address.
 #[derive(Debug)]
-pub struct Rates<K> {
+pub struct KeyedRateLimiter<K> {
     shards: Box<[Mutex<Shard<K>>]>,
     hasher: RandomState,
     start: Instant,
@@ -48,7 +48,7 @@ struct Shard<K> {
     old: HashMap<K, u64>,
 }
 
-impl<K: Hash + Eq> Rates<K> {
+impl<K: Hash + Eq> KeyedRateLimiter<K> {
     /// Remembers at most about `capacity` keys.
     pub fn new(capacity: usize) -> Self {
         let shard = || Mutex::new(Shard { young: HashMap::new(), old: HashMap::new() });
@@ -62,10 +62,10 @@ impl<K: Hash + Eq> Rates<K> {
 
     /// Takes a token from the key's bucket, if there is one. A rate of no requests admits none; one without a time
     /// admits all.
-    pub fn admit(&self, key: K, rate: Rate, now: Instant) -> Verdict {
+    pub fn admit(&self, key: K, rate: Rate, now: Instant) -> RateDecision {
         let per = rate.per.as_nanos().min(u128::from(u64::MAX / 4)) as u64;
         if rate.requests == 0 {
-            return Verdict::Limited { retry_after: rate.per };
+            return RateDecision::Limited { retry_after: rate.per };
         }
         let token = per / u64::from(rate.requests);
         let now = now.saturating_duration_since(self.start).as_nanos() as u64;
@@ -74,8 +74,8 @@ impl<K: Hash + Eq> Rates<K> {
         let full = shard.recall(&key).unwrap_or(0).max(now) + token;
         // A client that goes on and on is remembered, too.
         let (kept, verdict) = match full.checked_sub(now + per) {
-            None | Some(0) => (full, Verdict::Admitted),
-            Some(wait) => (full - token, Verdict::Limited { retry_after: Duration::from_nanos(wait) }),
+            None | Some(0) => (full, RateDecision::Admitted),
+            Some(wait) => (full - token, RateDecision::Limited { retry_after: Duration::from_nanos(wait) }),
         };
         shard.remember(key, kept, self.generation);
         verdict
@@ -114,20 +114,20 @@ mod tests {
 
     const RATE: Rate = Rate { requests: 10, per: Duration::from_secs(60) };
 
-    fn admitted(rates: &Rates<u32>, key: u32, rate: Rate, now: Instant) -> usize {
-        (0..100).filter(|_| rates.admit(key, rate, now) == Verdict::Admitted).count()
+    fn admitted(rates: &KeyedRateLimiter<u32>, key: u32, rate: Rate, now: Instant) -> usize {
+        (0..100).filter(|_| rates.admit(key, rate, now) == RateDecision::Admitted).count()
     }
 
     #[test]
     fn a_burst_then_one_at_a_time() {
-        let (rates, start) = (Rates::new(1000), Instant::now());
+        let (rates, start) = (KeyedRateLimiter::new(1000), Instant::now());
         assert_eq!(admitted(&rates, 1, RATE, start), 10);
         assert_eq!(admitted(&rates, 2, RATE, start), 10, "others are not concerned");
-        let Verdict::Limited { retry_after } = rates.admit(1, RATE, start) else { panic!("the bucket is empty") };
+        let RateDecision::Limited { retry_after } = rates.admit(1, RATE, start) else { panic!("the bucket is empty") };
         assert_eq!(retry_after, Duration::from_secs(6));
         assert_eq!(
             rates.admit(1, RATE, start + retry_after - Duration::from_nanos(1)),
-            Verdict::Limited { retry_after: Duration::from_nanos(1) }
+            RateDecision::Limited { retry_after: Duration::from_nanos(1) }
         );
         assert_eq!(admitted(&rates, 1, RATE, start + retry_after), 1);
         assert_eq!(admitted(&rates, 1, RATE, start + Duration::from_secs(36)), 5);
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn odd_rates_are_no_accidents() {
-        let (rates, start) = (Rates::new(1000), Instant::now());
+        let (rates, start) = (KeyedRateLimiter::new(1000), Instant::now());
         assert_eq!(admitted(&rates, 1, Rate { requests: 0, per: Duration::from_secs(1) }, start), 0);
         assert_eq!(admitted(&rates, 2, Rate { requests: 1, per: Duration::ZERO }, start), 100);
         assert_eq!(admitted(&rates, 3, Rate { requests: 1, per: Duration::MAX }, start), 1);
@@ -145,11 +145,11 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_who_goes_on_is_not_forgotten() {
-        let (rates, start) = (Rates::new(3200), Instant::now());
+        let (rates, start) = (KeyedRateLimiter::new(3200), Instant::now());
         assert_eq!(admitted(&rates, u32::MAX, RATE, start), 10);
         for key in 0..100_000 {
             rates.admit(key, RATE, start);
-            assert_ne!(rates.admit(u32::MAX, RATE, start), Verdict::Admitted);
+            assert_ne!(rates.admit(u32::MAX, RATE, start), RateDecision::Admitted);
         }
         assert!((1600..=3200).contains(&rates.len()), "{}", rates.len());
         assert_eq!(admitted(&rates, 0, RATE, start), 10, "who was long gone begins anew");
