@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::path::Path;
 
-use hearth_jail::breadcrumbs::{Breadcrumbs, Doing, Who, parse, read};
+use hearth_jail::breadcrumbs::{AppRef, Breadcrumbs, TurnPhase, parse, read};
 
 const RECORD: usize = 512;
 const NAME: usize = 160;
@@ -59,9 +59,9 @@ fn written(data: &[u8], file: &tempfile::NamedTempFile) {
     let mut expected = Vec::new();
     for (thread, (crumb, name)) in crumbs.iter_mut().zip(&names).enumerate() {
         let request = (thread as u64) << 40 | name.len() as u64;
-        let who = |app| Who { app, version: "1.0.0", owner: "somebody" };
-        crumb.set(1, || who("what ran before, with a longer name than most"), 1, Doing::Loading);
-        crumb.set(2, || who(name), request, Doing::Handling);
+        let who = |app| AppRef { app, version: "1.0.0", owner: "somebody" };
+        crumb.set(1, || who("what ran before, with a longer name than most"), 1, TurnPhase::Loading);
+        crumb.set(2, || who(name), request, TurnPhase::Handling);
         let cut = (0..=NAME.min(name.len())).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0);
         expected.push((thread, name[..cut].to_owned(), "somebody".to_owned(), request));
     }

@@ -5,7 +5,7 @@ pub mod scene;
 mod starting;
 mod walls;
 
-use hearth_jail::process::Process;
+use hearth_jail::procfs::ProcStat;
 use serde_json::Value;
 
 use self::scene::{
@@ -327,6 +327,6 @@ fn without_control_no_process_is_left() {
     assert_eq!(all.len(), 4, "a main cell, a standby, and one for each owner: {all:?}");
     server.signal("-KILL");
     server.wait();
-    let runs = |process: &u32| Process::read(*process).is_some_and(|process| process.is_alive());
+    let runs = |process: &u32| ProcStat::read(*process).is_some_and(|process| process.is_alive());
     eventually(&server, "all are gone", || !all.iter().any(runs));
 }

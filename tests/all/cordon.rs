@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use hearth_jail::process;
+use hearth_jail::procfs;
 
 use crate::client::{Client, Reply};
 use crate::folder::{Folder, ask, at_host, eventually, until_changed, until_status, until_text};
@@ -83,7 +83,7 @@ fn compared(reply: &Reply) -> (u16, String, Vec<(String, String)>, String) {
 
 /// The processes that the program started.
 fn cells(server: &Server) -> Vec<u32> {
-    process::all().filter(|process| process.parent == server.id()).map(|process| process.id).collect()
+    procfs::processes().filter(|process| process.parent == server.id()).map(|process| process.id).collect()
 }
 
 /// The cell of an owner's own: the one that listens on a Unix socket.

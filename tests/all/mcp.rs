@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use hearth_jail::process::{self, Process};
+use hearth_jail::procfs::{self, ProcStat};
 use serde_json::{Value, json};
 
 use crate::client::{Client, Reply};
@@ -190,7 +190,7 @@ impl Drop for Talk {
 
 /// All processes that descend from this one.
 fn below(process: u32) -> Vec<u32> {
-    let all: Vec<Process> = process::all().collect();
+    let all: Vec<ProcStat> = procfs::processes().collect();
     let mut found = vec![process];
     let mut at = 0;
     while at < found.len() {
@@ -205,7 +205,7 @@ fn below(process: u32) -> Vec<u32> {
 /// Waits until none of these processes runs.
 fn all_gone(processes: &[u32]) {
     let deadline = Instant::now() + PATIENCE;
-    while processes.iter().any(|id| Process::read(*id).is_some_and(|process| process.is_alive())) {
+    while processes.iter().any(|id| ProcStat::read(*id).is_some_and(|process| process.is_alive())) {
         assert!(Instant::now() < deadline, "of {processes:?} some still run");
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use hearth_jail::process::Process;
+use hearth_jail::procfs::ProcStat;
 
 use crate::client::Client;
 use crate::folder::{Folder, eventually, says};
@@ -33,7 +33,7 @@ fn signal(process: u32, signal: &str) {
 
 /// Whether it runs; one that has ended and was not yet asked how does not.
 fn runs(process: u32) -> bool {
-    Process::read(process).is_some_and(|process| process.is_alive())
+    ProcStat::read(process).is_some_and(|process| process.is_alive())
 }
 
 /// A request that is in flight until its client ends it.

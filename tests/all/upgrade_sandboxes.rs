@@ -1,6 +1,6 @@
 //! Sandboxes and their clients' sessions, while another program takes the place of the one that runs: they go on.
 
-use hearth_jail::process::{self, Process};
+use hearth_jail::procfs::{self, ProcStat};
 use serde_json::{Value, json};
 
 use crate::client::{Client, Reply};
@@ -58,7 +58,7 @@ fn tool(address: &str, session: &str, id: u64, name: &str, arguments: Value) -> 
 
 /// All processes that descend from this one, cells apart: the spawner and what is below it.
 fn sandboxed(server: &Server) -> Vec<u32> {
-    let all: Vec<(u32, u32)> = process::all().map(|process| (process.id, process.parent)).collect();
+    let all: Vec<(u32, u32)> = procfs::processes().map(|process| (process.id, process.parent)).collect();
     let is_spawner = |id: u32| {
         let words = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
         words.split(|byte| *byte == 0).any(|word| word == b"spawner")
@@ -75,7 +75,7 @@ fn sandboxed(server: &Server) -> Vec<u32> {
 }
 
 fn runs(process: u32) -> bool {
-    Process::read(process).is_some_and(|process| process.is_alive())
+    ProcStat::read(process).is_some_and(|process| process.is_alive())
 }
 
 #[track_caller]

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use hearth_jail::process;
+use hearth_jail::procfs;
 
 use crate::folder::{Folder, eventually, says};
 use crate::random::Random;
@@ -157,7 +157,7 @@ impl World {
 
     /// The processes that serve, or wait to.
     pub fn children(&self) -> Vec<u32> {
-        let ours = process::all().filter(|process| process.is_alive() && process.parent == self.server.id());
+        let ours = procfs::processes().filter(|process| process.is_alive() && process.parent == self.server.id());
         ours.map(|process| process.id).collect()
     }
 

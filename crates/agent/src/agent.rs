@@ -16,7 +16,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
 
 use hearth_agent::{Answer, CHUNK, CallId, Failure, Request, Stream, VERSION};
-use hearth_jail::slices::{Heirs, ask_for_short_slices};
+use hearth_jail::sched::{ChildSlice, set_short_slice};
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{SigSet, Signal};
@@ -83,7 +83,7 @@ impl Agent {
         // It was started from a descriptor, which is no name.
         nix::sys::prctl::set_name(c"hearth-agent")?;
         // What it carries is waited for, and takes it a moment.
-        ask_for_short_slices(Heirs::Ordinary);
+        set_short_slice(ChildSlice::Default);
         // The first copy is descriptor 3, which a child may get: it is never used, so that nothing else is there.
         let reserved = adopt(std::io::stdin())?;
         let connection = adopt(std::io::stdin())?;
@@ -222,7 +222,7 @@ impl Agent {
             Request::Mkdir { id, path, missing } => self.reply_done(id, files::mkdir(&path, missing)),
             Request::Rename { id, from, to } => self.reply_done(id, files::rename(&from, &to)),
             Request::Reseed { id, seed } => {
-                let seeded = hearth_jail::entropy::reseed(&seed.0);
+                let seeded = hearth_jail::reseed::reseed(&seed.0);
                 let seeded = seeded.map_err(|error| files::failure("/dev/urandom", &error));
                 self.forget_spares();
                 self.reply_done(id, seeded);

@@ -10,7 +10,7 @@ use std::ffi::CString;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::path::Path;
 
-use hearth_jail::slices::push_nobody;
+use hearth_jail::sched::set_batch;
 use nix::errno::Errno;
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn};
 use nix::sys::signal::SigSet;
@@ -54,7 +54,7 @@ impl Program<'_> {
         });
         // There is always a root.
         let _ = chdir("/");
-        spawned.inspect(|pid| push_nobody(pid.as_raw()))
+        spawned.inspect(|pid| set_batch(pid.as_raw()))
     }
 
     /// The program's path. Asked for in the folder that the process will start in.

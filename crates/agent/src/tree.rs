@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use hearth_jail::process::{self, Process};
+use hearth_jail::procfs::{self, ProcStat};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -71,8 +71,9 @@ pub fn kill_strangers(bodies: &[(BodyKey, Pid)], busy: &[Pid], helpers: &[Pid]) 
     if std::process::id() != 1 {
         return;
     }
-    let all: Vec<Process> = process::all().filter(|process| process.id != 1).collect();
-    let born = |pid: &Pid| all.iter().find(|process| process.id == pid.as_raw() as u32).map(|process| process.born);
+    let all: Vec<ProcStat> = procfs::processes().filter(|process| process.id != 1).collect();
+    let born =
+        |pid: &Pid| all.iter().find(|process| process.id == pid.as_raw() as u32).map(|process| process.start_ticks);
     let since = busy.iter().filter_map(born).min().unwrap_or(u64::MAX);
     let mut known: HashSet<u32> = helpers.iter().map(|pid| pid.as_raw() as u32).collect();
     for (key, pid) in bodies {
@@ -81,8 +82,8 @@ pub fn kill_strangers(bodies: &[(BodyKey, Pid)], busy: &[Pid], helpers: &[Pid]) 
         known.extend(victims(Some(*pid), &format!("{name}={value}")));
     }
     // What a helper has forked is a body whose number is on its way.
-    let is_helpers = |process: &Process| helpers.iter().any(|pid| process.parent == pid.as_raw() as u32);
-    for stranger in all.iter().filter(|process| process.is_alive() && process.born < since) {
+    let is_helpers = |process: &ProcStat| helpers.iter().any(|pid| process.parent == pid.as_raw() as u32);
+    for stranger in all.iter().filter(|process| process.is_alive() && process.start_ticks < since) {
         if !known.contains(&stranger.id) && !is_helpers(stranger) {
             let _ = kill(Pid::from_raw(stranger.id as i32), Signal::SIGKILL);
         }
@@ -91,8 +92,8 @@ pub fn kill_strangers(bodies: &[(BodyKey, Pid)], busy: &[Pid], helpers: &[Pid]) 
 
 fn victims(root: Option<Pid>, mark: &str) -> Vec<u32> {
     // All but the agent.
-    let processes: Vec<Process> =
-        process::all().filter(|process| process.id != 1 && process.id != std::process::id()).collect();
+    let processes: Vec<ProcStat> =
+        procfs::processes().filter(|process| process.id != 1 && process.id != std::process::id()).collect();
     let mut tree: HashSet<u32> = root.iter().map(|pid| pid.as_raw() as u32).collect();
     for process in &processes {
         if carries(process.id, mark) {

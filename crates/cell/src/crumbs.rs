@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use hearth_jail::breadcrumbs::{BreadcrumbError, Breadcrumbs};
-use hearth_jail::last_act::{self, Testimony};
+use hearth_jail::crash_handler::{self, CrashHooks};
 
 /// Threads that breadcrumbs are kept for.
 const THREADS: usize = 255;
@@ -37,6 +37,6 @@ pub fn keep_breadcrumbs(file: &Path) -> Result<(), CrumbsError> {
 pub(crate) fn share_breadcrumbs(page: OwnedFd, alarm: OwnedFd) -> Result<(), CrumbsError> {
     let page = Breadcrumbs::in_file(THREADS, &File::from(page))?;
     hearth_runtime::set_breadcrumbs(page.clone());
-    let testimony = Testimony { request: hearth_runtime::running_request, blame: hearth_runtime::blame };
-    Ok(last_act::rehearse(page, alarm, testimony)?)
+    let hooks = CrashHooks { write_request_id: hearth_runtime::running_request, attribute: hearth_runtime::blame };
+    Ok(crash_handler::install(page, alarm, hooks)?)
 }

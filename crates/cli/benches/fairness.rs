@@ -25,7 +25,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use hearth_jail::slices::{Heirs, ask_for_short_slices};
+use hearth_jail::sched::{ChildSlice, set_short_slice};
 
 use crate::server::{Server, apps, serve_folder};
 
@@ -177,7 +177,7 @@ fn come_first() {
     let done = Command::new("chrt").args(["--fifo", "--pid", "10"]).arg(thread).stderr(Stdio::null()).status();
     if !done.is_ok_and(|status| status.success()) {
         SAID.call_once(|| println!("clients have normal priority (real-time takes root): they wait for cores, too"));
-        ask_for_short_slices(Heirs::Alike);
+        set_short_slice(ChildSlice::Inherit);
     }
 }
 

@@ -62,7 +62,7 @@ fn main() -> ExitCode {
         Command::Cell => name_process("hearth-cell"),
         Command::Spawner => {
             name_process("hearth-spawner");
-            hearth_jail::memory::go_before_parent();
+            hearth_jail::memory::raise_oom_score();
         }
         Command::Serve(_) => name_process("hearth"),
         _ => {}

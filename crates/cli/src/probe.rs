@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use hearth_cell::process::jail;
-use hearth_jail::attempts::{self, Attempt, Outcome, Targets, Wanted};
+use hearth_jail::escape_probe::{self, ProbeExpectation, ProbeOutcome, ProbeResult, ProbeTargets};
 use hearth_link::{JailPlan, Role};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -32,22 +32,31 @@ pub fn probe() -> anyhow::Result<()> {
     let Order { jail, role, unreadable, unwritable, readable, process, socket, address, door } = order;
     let jail = jail::enter(&jail, role)?;
     let doors = jail::sockets(role);
-    let targets = Targets { unreadable, unwritable, readable, process, socket, address, door, doors };
-    let attempts: Vec<Value> = attempts::all(&targets).iter().map(row).collect();
+    let targets = ProbeTargets {
+        unreadable,
+        unwritable,
+        readable,
+        process,
+        socket,
+        address,
+        unix_socket: door,
+        unix_sockets: doors,
+    };
+    let results: Vec<Value> = escape_probe::run(&targets).iter().map(row).collect();
     let gaps: Vec<String> = jail.gaps.iter().map(ToString::to_string).collect();
-    writeln!(std::io::stdout(), "{}", json!({ "gaps": gaps, "attempts": attempts }))?;
+    writeln!(std::io::stdout(), "{}", json!({ "gaps": gaps, "attempts": results }))?;
     Ok(())
 }
 
-fn row(attempt: &Attempt) -> Value {
-    let wanted = match attempt.wanted {
-        Wanted::Refused => "refused",
-        Wanted::Done => "done",
+fn row(attempt: &ProbeResult) -> Value {
+    let expected = match attempt.expected {
+        ProbeExpectation::Refused => "refused",
+        ProbeExpectation::Allowed => "done",
     };
     let (outcome, error) = match &attempt.outcome {
-        Outcome::Done => ("done", None),
-        Outcome::Refused(error) => ("refused", Some(error)),
-        Outcome::Failed(error) => ("failed", Some(error)),
+        ProbeOutcome::Done => ("done", None),
+        ProbeOutcome::Refused(error) => ("refused", Some(error)),
+        ProbeOutcome::Failed(error) => ("failed", Some(error)),
     };
-    json!({ "what": attempt.what, "wanted": wanted, "outcome": outcome, "error": error })
+    json!({ "what": attempt.what, "wanted": expected, "outcome": outcome, "error": error })
 }

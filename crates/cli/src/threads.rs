@@ -2,14 +2,14 @@
 
 use std::io;
 
-use hearth_jail::slices::{Heirs, ask_for_short_slices};
+use hearth_jail::sched::{ChildSlice, set_short_slice};
 use tokio::runtime::{Builder, Runtime};
 
 pub fn start() -> io::Result<Runtime> {
     Builder::new_multi_thread()
         .worker_threads(2)
         // Agents wait for what they carry. The processes that they start are like all others.
-        .on_thread_start(|| ask_for_short_slices(Heirs::Ordinary))
+        .on_thread_start(|| set_short_slice(ChildSlice::Default))
         .enable_all()
         .build()
 }

@@ -1,28 +1,28 @@
-//! Breadcrumbs: a shared page that says at any moment which app and request each thread is running, so that a crash can
-//! be traced to its app by whoever holds the page too (another process, or the next one).
+//! Breadcrumbs: a shared page that says at any moment which app and request each thread is running, so that another process
+//! that has the page (the supervisor, or the next process) can trace a crash to its app.
 //!
-//! Layout, one record of 512 bytes per thread behind a head of the same size, all fields native-endian:
+//! Layout: one record of 512 bytes per thread, behind a head of the same size; all fields native-endian:
 //!
 //! ```text
 //!   0   magic "HRTHCRM2"      8   number of records (u64)
-//!  16   the thread that crashed (its number in the kernel, u64, atomic); 0: none
-//!  24   whose doing the crash is (u64, atomic); 0: whoever ran on that thread, 1: who is named here, 2: nobody's
-//!  32   what who is named holds, in bytes (u64)
-//!  40   lengths: app, version, owner (three times u16)
+//!  16   kernel id of the thread that crashed (u64, atomic); 0: none
+//!  24   attribution (u64, atomic); 0: the app that ran on that thread, 1: the app named here, 2: no app
+//!  32   bytes that the app named here holds (u64)
+//!  40   lengths of app, version, owner (three times u16)
 //!  48   the three of them, one after the other
 //! 512 * (1 + n)               record n:
 //!       0   request id + 1 (u64, atomic); 0: the thread runs nothing
-//!       8   the thread's number in the kernel (u64, atomic); 0: the record is nobody's
-//!      16   what it is doing (u64)
-//!      24   lengths: app, version, owner, client's id of the request (four times u16)
+//!       8   kernel id of the thread (u64, atomic); 0: the record is free
+//!      16   phase of its turn (u64)
+//!      24   lengths of app, version, owner, client's id of the request (four times u16)
 //!      32   the four of them, one after the other
 //! ```
 //!
-//! A record has one writer, its thread. The names are written before the request id (release), and the id is set to 0
-//! before they change, so a reader that sees an id sees the names that go with it. After a crash nothing changes any more,
-//! and the page is exact.
+//! Invariants: a record has one writer, its thread. The names are written before the request id (release), and the id is set
+//! to 0 before they change, so a reader that sees an id sees the names that go with it. After a crash nothing changes any
+//! more, and the page is exact.
 
-mod trail;
+mod reader;
 
 use std::fs::File;
 use std::io;
@@ -31,21 +31,22 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub use self::trail::{Blamed, Crashed, Running, Trail, parse, read};
+pub use self::reader::{AttributionRecord, CrashTrail, Crashed, Running, parse, read};
 
 const MAGIC: &[u8; 8] = b"HRTHCRM2";
-const RECORD: usize = 512;
-const CRASHED: usize = 16;
-const BLAME: usize = 24;
-const HELD: usize = 32;
-/// Where the lengths of names are, with the names behind them: of who is to blame, and of who runs, within a record.
-const HOLDER: usize = 40;
-const RUNNER: usize = 24;
-/// The longest of each; what is longer is cut, at a character boundary.
-const LONGEST: [usize; 4] = [160, 64, 160, 64];
-/// What the word at `BLAME` says.
-const HOLDER_DID_IT: u64 = 1;
-const NOBODY_DID_IT: u64 = 2;
+const RECORD_BYTES: usize = 512;
+const CRASHED_THREAD: usize = 16;
+const ATTRIBUTION: usize = 24;
+const HELD_BYTES: usize = 32;
+/// Offsets of the lengths of names, which the names follow: in the head, of the app that holds too much; in a record, of the
+/// app that runs.
+const HOLDER_NAMES: usize = 40;
+const RUNNER_NAMES: usize = 24;
+/// Longest app, version, owner and client's id; longer ones are cut at a character boundary.
+const MAX_NAME_BYTES: [usize; 4] = [160, 64, 160, 64];
+/// Values of the word at `ATTRIBUTION`.
+const ATTRIBUTED_TO_HOLDER: u64 = 1;
+const ATTRIBUTED_TO_NO_APP: u64 = 2;
 
 /// The page, mapped.
 pub struct Breadcrumbs {
@@ -54,29 +55,29 @@ pub struct Breadcrumbs {
 }
 
 /// One thread's record, until it is dropped. Writing to it costs a few nanoseconds.
-pub struct Crumb {
+pub struct BreadcrumbWriter {
     page: Arc<Breadcrumbs>,
     index: usize,
-    /// Whose names are there.
-    subject: u64,
+    /// Key of the app whose names are in the record.
+    app_key: u64,
 }
 
-/// Whose code runs.
+/// The app whose code runs.
 #[derive(Clone, Copy, Debug)]
-pub struct Who<'a> {
+pub struct AppRef<'a> {
     pub app: &'a str,
     pub version: &'a str,
     pub owner: &'a str,
 }
 
-/// What a thread does for a request.
+/// What a thread is doing for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
-pub enum Doing {
+pub enum TurnPhase {
     /// Evaluating modules.
     Loading = 1,
     /// What module evaluation left running.
-    Outside,
+    OutsideRequests,
     Handling,
     /// After the response's head.
     Streaming,
@@ -84,15 +85,15 @@ pub enum Doing {
     Draining,
 }
 
-/// Whose doing a crash is, as the process itself sees it.
+/// The app that caused a crash, as the process itself sees it.
 #[derive(Clone, Copy, Debug)]
-pub enum Blame<'a> {
-    /// Who runs on the thread that crashed.
+pub enum Attribution<'a> {
+    /// The one that runs on the thread that crashed.
     Runner,
-    /// Who holds so much of what all share that there was none left, whoever asked for it.
-    Holder { who: Who<'a>, bytes: u64 },
-    /// The thread did nobody's work.
-    Nobody,
+    /// The one that holds so much of the shared memory that an allocation of any app would have failed.
+    Holder { app: AppRef<'a>, bytes: u64 },
+    /// None: the thread ran no app's code.
+    NoApp,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -106,37 +107,37 @@ pub enum BreadcrumbError {
 }
 
 // SAFETY: the mapping is plain shared memory that lives as long as the value; all access goes through atomics or through
-// `Crumb`, of which there is one per record.
+// `BreadcrumbWriter`, of which there is one per record.
 unsafe impl Send for Breadcrumbs {}
 // SAFETY: as above.
 unsafe impl Sync for Breadcrumbs {}
 
-/// A page that belongs to no file system: whoever has the descriptor has the page.
-pub fn nameless_page() -> io::Result<File> {
+/// A page in memory without a file (memfd). It is shared by passing its descriptor.
+pub fn anonymous_page() -> io::Result<File> {
     // SAFETY: demands a text that ends with a zero, which it is; the result is checked.
     let fd = unsafe { libc::memfd_create(c"hearth-breadcrumbs".as_ptr(), libc::MFD_CLOEXEC) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: demands a descriptor that nobody else owns: it was made just now.
+    // SAFETY: demands a descriptor without another owner: it was created just now.
     Ok(unsafe { File::from_raw_fd(fd) })
 }
 
 impl Breadcrumbs {
-    /// A page of this process's own.
+    /// A page that only this process sees.
     pub fn private(threads: usize) -> Result<Arc<Self>, BreadcrumbError> {
         Self::map(threads, None)
     }
 
-    /// A page in `file`, which is grown as needed: whoever maps or reads the file later sees the same.
+    /// A page in `file`, which is grown as needed. Every process that maps or reads the file sees the same page.
     pub fn in_file(threads: usize, file: &File) -> Result<Arc<Self>, BreadcrumbError> {
-        let length = (RECORD * (threads + 1)) as u64;
+        let length = (RECORD_BYTES * (threads + 1)) as u64;
         file.set_len(length).map_err(BreadcrumbError::Map)?;
         Self::map(threads, Some(file))
     }
 
     fn map(threads: usize, file: Option<&File>) -> Result<Arc<Self>, BreadcrumbError> {
-        let length = RECORD * (threads + 1);
+        let length = RECORD_BYTES * (threads + 1);
         let (flags, fd) = match file {
             Some(file) => (libc::MAP_SHARED, file.as_raw_fd()),
             None => (libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1),
@@ -150,75 +151,75 @@ impl Breadcrumbs {
         }
         let base = NonNull::new(base.cast::<u8>()).expect("mmap never returns null without MAP_FIXED");
         let page = Self { base, records: threads };
-        // SAFETY: the mapping is `length` bytes, at least one record, and nobody else has it yet.
+        // SAFETY: the mapping is `length` bytes, at least one record, and no other code has it yet.
         unsafe { base.copy_from_nonoverlapping(NonNull::from(MAGIC).cast(), MAGIC.len()) };
         page.word(8).store(threads as u64, Ordering::Release);
         Ok(Arc::new(page))
     }
 
-    /// A free record, for the calling thread; none when there are more threads than the page was made for.
-    pub fn claim(self: &Arc<Self>) -> Option<Crumb> {
+    /// Claims a free record for the calling thread; `None` when there are more threads than the page was made for.
+    pub fn claim(self: &Arc<Self>) -> Option<BreadcrumbWriter> {
         let index = (0..self.records).find(|index| {
-            let thread = self.word(RECORD * (index + 1) + 8);
+            let thread = self.word(RECORD_BYTES * (index + 1) + 8);
             thread.compare_exchange(0, this_thread(), Ordering::AcqRel, Ordering::Relaxed).is_ok()
         })?;
-        Some(Crumb { page: self.clone(), index, subject: 0 })
+        Some(BreadcrumbWriter { page: self.clone(), index, app_key: 0 })
     }
 
-    /// The calling thread has crashed; the first that says so is the one. Safe in a signal handler.
+    /// Marks the calling thread as the one that crashed, unless another one is marked. Safe in a signal handler.
     pub(crate) fn mark_crash(&self) {
-        let _ = self.word(CRASHED).compare_exchange(0, this_thread(), Ordering::AcqRel, Ordering::Relaxed);
+        let _ = self.word(CRASHED_THREAD).compare_exchange(0, this_thread(), Ordering::AcqRel, Ordering::Relaxed);
     }
 
-    /// The client's name for what the calling thread runs. Safe in a signal handler.
-    pub(crate) fn note_request(&self, text: &[u8]) {
-        let (thread, records) = (this_thread(), (1..=self.records).map(|n| RECORD * n));
+    /// Records the client's id of the request that the calling thread runs. Safe in a signal handler.
+    pub(crate) fn record_request_id(&self, text: &[u8]) {
+        let (thread, records) = (this_thread(), (1..=self.records).map(|n| RECORD_BYTES * n));
         let Some(record) = records.into_iter().find(|at| self.word(at + 8).load(Ordering::Relaxed) == thread) else {
             return;
         };
-        let lengths = self.word(record + RUNNER).load(Ordering::Relaxed);
+        let lengths = self.word(record + RUNNER_NAMES).load(Ordering::Relaxed);
         let before: usize = (0..3).map(|n| (lengths >> (16 * n)) as usize & 0xffff).sum();
-        let length = text.len().min(LONGEST[3]);
-        if RUNNER + 8 + before + length > RECORD {
+        let length = text.len().min(MAX_NAME_BYTES[3]);
+        if RUNNER_NAMES + 8 + before + length > RECORD_BYTES {
             return;
         }
         // SAFETY: it ends within the record (checked above), whose only writer is the calling thread.
         unsafe {
-            let to = self.base.as_ptr().add(record + RUNNER + 8 + before);
+            let to = self.base.as_ptr().add(record + RUNNER_NAMES + 8 + before);
             std::ptr::copy_nonoverlapping(text.as_ptr(), to, length);
         }
-        self.word(record + RUNNER).store((lengths & 0xffff_ffff_ffff) | (length as u64) << 48, Ordering::Release);
+        self.word(record + RUNNER_NAMES).store((lengths & 0xffff_ffff_ffff) | (length as u64) << 48, Ordering::Release);
     }
 
-    /// Whose doing the crash of the calling thread is. Says nothing where another thread crashed first: each waits for
-    /// nobody, and the page has one writer. Safe in a signal handler.
-    pub(crate) fn note_blame(&self, blame: Blame<'_>) {
-        if self.word(CRASHED).load(Ordering::Acquire) != this_thread() {
+    /// Records the app that caused the crash of the calling thread. Does nothing where another thread crashed first, so the
+    /// head has one writer and no thread waits for another. Safe in a signal handler.
+    pub(crate) fn record_attribution(&self, attribution: Attribution<'_>) {
+        if self.word(CRASHED_THREAD).load(Ordering::Acquire) != this_thread() {
             return;
         }
-        let word = match blame {
-            Blame::Runner => return,
-            Blame::Holder { who: Who { app, version, owner }, bytes } => {
-                self.word(HELD).store(bytes, Ordering::Relaxed);
-                self.write(HOLDER, [app, version, owner, ""]);
-                HOLDER_DID_IT
+        let word = match attribution {
+            Attribution::Runner => return,
+            Attribution::Holder { app: AppRef { app, version, owner }, bytes } => {
+                self.word(HELD_BYTES).store(bytes, Ordering::Relaxed);
+                self.write(HOLDER_NAMES, [app, version, owner, ""]);
+                ATTRIBUTED_TO_HOLDER
             }
-            Blame::Nobody => NOBODY_DID_IT,
+            Attribution::NoApp => ATTRIBUTED_TO_NO_APP,
         };
-        self.word(BLAME).store(word, Ordering::Release);
+        self.word(ATTRIBUTION).store(word, Ordering::Release);
     }
 
-    /// The lengths of the names, and the names behind them. `at` is a place of the calling thread's own: its record, or the
-    /// head where it is the thread that crashed.
+    /// Writes the lengths of the names, and the names behind them. `at` is an offset that only the calling thread writes to:
+    /// in its record, or in the head if it is the thread that crashed.
     fn write(&self, at: usize, names: [&str; 4]) {
         let (mut lengths, mut end) = (0_u64, at + 8);
-        for (n, (name, longest)) in names.into_iter().zip(LONGEST).enumerate() {
+        for (n, (name, longest)) in names.into_iter().zip(MAX_NAME_BYTES).enumerate() {
             let mut length = name.len().min(longest);
             while !name.is_char_boundary(length) {
                 length -= 1;
             }
-            // SAFETY: the longest names together fit behind both places within 512 bytes, none is longer than its share, and
-            // the calling thread is the place's only writer (see above).
+            // SAFETY: the longest names together fit behind both offsets within 512 bytes, none is longer than its share, and
+            // the calling thread is the only writer there (see above).
             unsafe { std::ptr::copy_nonoverlapping(name.as_ptr(), self.base.as_ptr().add(end), length) };
             lengths |= (length as u64) << (16 * n);
             end += length;
@@ -227,7 +228,7 @@ impl Breadcrumbs {
     }
 
     fn word(&self, offset: usize) -> &AtomicU64 {
-        debug_assert!(offset % 8 == 0 && offset + 8 <= RECORD * (self.records + 1));
+        debug_assert!(offset % 8 == 0 && offset + 8 <= RECORD_BYTES * (self.records + 1));
         // SAFETY: the offset lies in the mapping (asserted above), which is page-aligned and lives as long as `self`;
         // the word is only ever accessed as an atomic.
         unsafe { AtomicU64::from_ptr(self.base.as_ptr().add(offset).cast()) }
@@ -236,61 +237,62 @@ impl Breadcrumbs {
 
 impl Drop for Breadcrumbs {
     fn drop(&mut self) {
-        // SAFETY: the address and length are those of the mapping made in `map`; no `Crumb` is left, for each holds an Arc.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), RECORD * (self.records + 1)) };
+        // SAFETY: the address and length are those of the mapping made in `map`; no `BreadcrumbWriter` is left, since each
+        // holds an Arc.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), RECORD_BYTES * (self.records + 1)) };
     }
 }
 
-/// The calling thread's number in the kernel.
+/// The calling thread's id in the kernel.
 fn this_thread() -> u64 {
     // SAFETY: demands nothing.
     u64::from(unsafe { libc::gettid() }.unsigned_abs())
 }
 
-// === impl Crumb ===
+// === impl BreadcrumbWriter ===
 
-impl Crumb {
-    /// This thread now runs `request`, of whom `subject` stands for: the names are asked for when it is another than
-    /// before. Never 0, and never given to anybody else.
-    pub fn set<'a>(&mut self, subject: u64, who: impl FnOnce() -> Who<'a>, request: u64, doing: Doing) {
-        let record = RECORD * (self.index + 1);
-        if self.subject != subject {
+impl BreadcrumbWriter {
+    /// Records that this thread now runs `request` of the app that `app_key` stands for. `app` is called for its names only
+    /// when the key differs from that of the call before. A key is never 0, and never stands for two apps.
+    pub fn set<'a>(&mut self, app_key: u64, app: impl FnOnce() -> AppRef<'a>, request: u64, phase: TurnPhase) {
+        let record = RECORD_BYTES * (self.index + 1);
+        if self.app_key != app_key {
             self.page.word(record).store(0, Ordering::Release);
-            let Who { app, version, owner } = who();
-            self.page.write(record + RUNNER, [app, version, owner, ""]);
-            self.subject = subject;
+            let AppRef { app, version, owner } = app();
+            self.page.write(record + RUNNER_NAMES, [app, version, owner, ""]);
+            self.app_key = app_key;
         }
-        self.page.word(record + 16).store(doing as u64, Ordering::Relaxed);
+        self.page.word(record + 16).store(phase as u64, Ordering::Relaxed);
         self.page.word(record).store(request.wrapping_add(1), Ordering::Release);
     }
 
-    /// This thread runs nothing.
+    /// Records that this thread runs nothing.
     pub fn clear(&mut self) {
-        self.page.word(RECORD * (self.index + 1)).store(0, Ordering::Release);
+        self.page.word(RECORD_BYTES * (self.index + 1)).store(0, Ordering::Release);
     }
 }
 
-impl Drop for Crumb {
-    /// The record is free for another thread.
+impl Drop for BreadcrumbWriter {
+    /// Frees the record for another thread.
     fn drop(&mut self) {
         self.clear();
-        self.page.word(RECORD * (self.index + 1) + 8).store(0, Ordering::Release);
+        self.page.word(RECORD_BYTES * (self.index + 1) + 8).store(0, Ordering::Release);
     }
 }
 
-// === impl Doing ===
+// === impl TurnPhase ===
 
-impl Doing {
-    fn of(word: u64) -> Option<Self> {
-        [Self::Loading, Self::Outside, Self::Handling, Self::Streaming, Self::Draining]
+impl TurnPhase {
+    fn from_word(word: u64) -> Option<Self> {
+        [Self::Loading, Self::OutsideRequests, Self::Handling, Self::Streaming, Self::Draining]
             .into_iter()
-            .find(|doing| *doing as u64 == word)
+            .find(|phase| *phase as u64 == word)
     }
 
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Loading => "loading",
-            Self::Outside => "outside",
+            Self::OutsideRequests => "outside",
             Self::Handling => "handling",
             Self::Streaming => "streaming",
             Self::Draining => "wait_until",
@@ -303,8 +305,8 @@ impl Doing {
 mod tests {
     use super::*;
 
-    fn who(app: &str) -> Who<'_> {
-        Who { app, version: "1.0.0", owner: "somebody" }
+    fn app_ref(app: &str) -> AppRef<'_> {
+        AppRef { app, version: "1.0.0", owner: "ann" }
     }
 
     #[test]
@@ -316,42 +318,44 @@ mod tests {
         let long = "é".repeat(100);
         let mut second = std::thread::scope(|scope| scope.spawn(|| page.claim().unwrap()).join().unwrap());
         assert!(page.claim().is_none());
-        first.set(1, || who("shop"), 7, Doing::Handling);
-        second.set(2, || who(&long), 8, Doing::Draining);
+        first.set(1, || app_ref("shop"), 7, TurnPhase::Handling);
+        second.set(2, || app_ref(&long), 8, TurnPhase::Draining);
         page.mark_crash();
-        page.note_request(b"the-clients-own");
+        page.record_request_id(b"the-clients-own");
         let trail = read(&path).unwrap();
         let shop = &trail.running[0];
-        assert_eq!((&*shop.app, &*shop.version, &*shop.owner, shop.request), ("shop", "1.0.0", "somebody", 7));
-        assert_eq!((shop.doing, shop.crashed), (Some(Doing::Handling), Crashed::Yes));
+        assert_eq!((&*shop.app, &*shop.version, &*shop.owner, shop.request), ("shop", "1.0.0", "ann", 7));
+        assert_eq!((shop.phase, shop.crashed), (Some(TurnPhase::Handling), Crashed::Yes));
         assert_eq!(shop.request_text.as_deref(), Some("the-clients-own"));
         let other = &trail.running[1];
-        assert_eq!((&*other.app, &*other.owner, other.crashed), (&*"é".repeat(80), "somebody", Crashed::No));
-        first.set(1, || panic!("the names are there"), 9, Doing::Streaming);
+        assert_eq!((&*other.app, &*other.owner, other.crashed), (&*"é".repeat(80), "ann", Crashed::No));
+        first.set(1, || panic!("the names are there"), 9, TurnPhase::Streaming);
         second.clear();
         let running = read(&path).unwrap().running;
         assert_eq!((running.len(), &*running[0].app, running[0].request), (1, "shop", 9));
         first.clear();
         let trail = read(&path).unwrap();
-        assert_eq!((trail.running, trail.blamed), (vec![], Blamed::Runner));
-        page.note_blame(Blame::Holder { who: who(&long), bytes: 3 << 30 });
-        let Blamed::Holder { app, version, owner, bytes } = read(&path).unwrap().blamed else { panic!("a holder") };
-        assert_eq!((&*app, &*version, &*owner, bytes), (&*"é".repeat(80), "1.0.0", "somebody", 3 << 30));
-        std::thread::scope(|scope| scope.spawn(|| page.note_blame(Blame::Nobody)).join().unwrap());
-        assert_ne!(read(&path).unwrap().blamed, Blamed::Nobody, "that thread did not crash");
-        page.note_blame(Blame::Nobody);
-        assert_eq!(read(&path).unwrap().blamed, Blamed::Nobody);
+        assert_eq!((trail.running, trail.attribution), (vec![], AttributionRecord::Runner));
+        page.record_attribution(Attribution::Holder { app: app_ref(&long), bytes: 3 << 30 });
+        let AttributionRecord::Holder { app, version, owner, bytes } = read(&path).unwrap().attribution else {
+            panic!("a holder")
+        };
+        assert_eq!((&*app, &*version, &*owner, bytes), (&*"é".repeat(80), "1.0.0", "ann", 3 << 30));
+        std::thread::scope(|scope| scope.spawn(|| page.record_attribution(Attribution::NoApp)).join().unwrap());
+        assert_ne!(read(&path).unwrap().attribution, AttributionRecord::NoApp, "that thread did not crash");
+        page.record_attribution(Attribution::NoApp);
+        assert_eq!(read(&path).unwrap().attribution, AttributionRecord::NoApp);
         std::fs::remove_file(&path).unwrap();
     }
 
     #[test]
-    fn a_thread_that_ends_leaves_its_record_to_another() {
+    fn the_record_of_a_thread_that_ends_is_claimed_by_another() {
         let page = Breadcrumbs::private(2).unwrap();
         let mut stays = page.claim().unwrap();
         for request in 0..10 {
             let mut goes = page.claim().expect("the one before has ended");
-            goes.set(request + 1, || who("shop"), request, Doing::Handling);
-            stays.set(100, || who("blog"), request, Doing::Handling);
+            goes.set(request + 1, || app_ref("shop"), request, TurnPhase::Handling);
+            stays.set(100, || app_ref("blog"), request, TurnPhase::Handling);
             assert!(page.claim().is_none());
         }
     }

@@ -32,9 +32,9 @@ const REFER: u64 = 1 << 13;
 const TRUNCATE: u64 = 1 << 14;
 const IOCTL_DEV: u64 = 1 << 15;
 /// All of the first version.
-const FIRST: u64 = (1 << 13) - 1;
+const V1_FILE_RIGHTS: u64 = (1 << 13) - 1;
 /// What a rule for a file, not a folder, may name.
-const OF_A_FILE: u64 = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV;
+const FILE_ONLY_RIGHTS: u64 = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV;
 
 const BIND_TCP: u64 = 1 << 0;
 const CONNECT_TCP: u64 = 1 << 1;
@@ -43,7 +43,7 @@ const SCOPE_ABSTRACT_SOCKETS: u64 = 1 << 0;
 const SCOPE_SIGNALS: u64 = 1 << 1;
 
 const PATH_BENEATH: libc::c_int = 1;
-const ASK_VERSION: libc::c_uint = 1;
+const QUERY_VERSION: libc::c_uint = 1;
 
 #[repr(C)]
 struct RulesetAttributes {
@@ -65,7 +65,7 @@ pub struct Abi(pub u32);
 
 /// What may be done to a file, or to a folder and all below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum PathAccess {
     Read,
     /// Read, and start programs from.
     ReadExecute,
@@ -77,13 +77,13 @@ pub enum Access {
 
 /// What there is beside files that can be held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tcp {
+pub enum TcpAccess {
     /// As before.
-    Free,
+    Unrestricted,
     /// No ports can be listened on.
     NoBind,
     /// Nor connected to.
-    None,
+    NoBindOrConnect,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -111,7 +111,7 @@ pub struct Ruleset {
 }
 
 /// Refers to a file or folder, links followed, without opening it.
-pub fn refer(path: &Path) -> io::Result<OwnedFd> {
+pub fn open_path(path: &Path) -> io::Result<OwnedFd> {
     let name = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: the name is a string that ends in a zero and lives to the end of the call.
     let fd = unsafe { libc::open(name.as_ptr(), libc::O_PATH | libc::O_CLOEXEC) };
@@ -126,10 +126,10 @@ pub fn refer(path: &Path) -> io::Result<OwnedFd> {
 
 impl Abi {
     /// What the running kernel has; an error where it has none, or it was turned off.
-    pub fn of_kernel() -> Result<Self, LandlockError> {
+    pub fn detect() -> Result<Self, LandlockError> {
         let nothing: *const RulesetAttributes = std::ptr::null();
         // SAFETY: with this flag the call takes a null pointer and a zero size, and answers with a number.
-        let answer = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, nothing, 0usize, ASK_VERSION) };
+        let answer = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, nothing, 0usize, QUERY_VERSION) };
         match u32::try_from(answer) {
             Ok(version) => Ok(Self(version)),
             Err(_) => Err(LandlockError::Missing(io::Error::last_os_error())),
@@ -137,7 +137,7 @@ impl Abi {
     }
 
     fn files(self) -> u64 {
-        let mut files = FIRST;
+        let mut files = V1_FILE_RIGHTS;
         for (since, right) in [(2, REFER), (3, TRUNCATE), (5, IOCTL_DEV)] {
             if self.0 >= since {
                 files |= right;
@@ -147,12 +147,12 @@ impl Abi {
     }
 
     /// Whether TCP ports can be held.
-    pub fn holds_tcp(self) -> bool {
+    pub fn supports_tcp(self) -> bool {
         self.0 >= 4
     }
 
     /// Whether signals to, and abstract sockets of, processes outside can be held.
-    pub fn holds_scopes(self) -> bool {
+    pub fn supports_scopes(self) -> bool {
         self.0 >= 6
     }
 }
@@ -162,18 +162,18 @@ impl Abi {
 impl Ruleset {
     /// Holds all that this kernel can: every access to files, `tcp`, and, where it can be, signals and abstract sockets of
     /// processes that have not entered the same ruleset.
-    pub fn new(tcp: Tcp) -> Result<Self, LandlockError> {
-        let abi = Abi::of_kernel()?;
+    pub fn new(tcp: TcpAccess) -> Result<Self, LandlockError> {
+        let abi = Abi::detect()?;
         let files = abi.files();
         let network = match tcp {
-            Tcp::Free => 0,
-            Tcp::NoBind => BIND_TCP,
-            Tcp::None => BIND_TCP | CONNECT_TCP,
+            TcpAccess::Unrestricted => 0,
+            TcpAccess::NoBind => BIND_TCP,
+            TcpAccess::NoBindOrConnect => BIND_TCP | CONNECT_TCP,
         };
         let attributes = RulesetAttributes {
             files,
-            network: if abi.holds_tcp() { network } else { 0 },
-            scoped: if abi.holds_scopes() { SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS } else { 0 },
+            network: if abi.supports_tcp() { network } else { 0 },
+            scoped: if abi.supports_scopes() { SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS } else { 0 },
         };
         // An older kernel takes a longer structure if what it does not know is zero.
         let size = size_of::<RulesetAttributes>();
@@ -191,16 +191,16 @@ impl Ruleset {
     }
 
     /// Allows a file, or a folder and all that is or will be below it. Symbolic links in `path` are followed now.
-    pub fn allow(&mut self, path: &Path, access: Access) -> Result<(), LandlockError> {
+    pub fn allow(&mut self, path: &Path, access: PathAccess) -> Result<(), LandlockError> {
         let failed = |error| LandlockError::Allow { path: path.to_owned(), error };
-        let parent = refer(path).map_err(failed)?;
+        let parent = open_path(path).map_err(failed)?;
         self.allow_beneath(&parent, access).map_err(failed)
     }
 
     /// The same, of an open file or folder.
-    pub fn allow_beneath(&mut self, parent: &OwnedFd, access: Access) -> io::Result<()> {
+    pub fn allow_beneath(&mut self, parent: &OwnedFd, access: PathAccess) -> io::Result<()> {
         let is_folder = std::fs::File::from(parent.try_clone()?).metadata()?.is_dir();
-        let kind = if is_folder { u64::MAX } else { OF_A_FILE };
+        let kind = if is_folder { u64::MAX } else { FILE_ONLY_RIGHTS };
         let rule = PathBeneath { allowed: access.rights() & self.files & kind, parent: parent.as_raw_fd() };
         let ruleset = self.ruleset.as_raw_fd();
         // SAFETY: the call reads one rule, which lives to its end; both descriptors are open.
@@ -217,18 +217,18 @@ impl Ruleset {
     }
 }
 
-// === impl Access ===
+// === impl PathAccess ===
 
-impl Access {
+impl PathAccess {
     fn rights(self) -> u64 {
         let read = READ_FILE | READ_DIR;
         let make = MAKE_DIR | MAKE_REG | MAKE_SOCK | MAKE_FIFO | MAKE_SYM;
         let write = WRITE_FILE | TRUNCATE | REMOVE_DIR | REMOVE_FILE | REFER | make;
         match self {
-            Access::Read => read,
-            Access::ReadExecute => read | EXECUTE,
-            Access::ReadWrite => read | write,
-            Access::All => read | write | EXECUTE | IOCTL_DEV | MAKE_CHAR | MAKE_BLOCK,
+            PathAccess::Read => read,
+            PathAccess::ReadExecute => read | EXECUTE,
+            PathAccess::ReadWrite => read | write,
+            PathAccess::All => read | write | EXECUTE | IOCTL_DEV | MAKE_CHAR | MAKE_BLOCK,
         }
     }
 }

@@ -1,38 +1,40 @@
-//! What the operating system does for Hearth's walls, and all `unsafe` that it takes.
+//! Kernel features that isolate Hearth's processes, and all `unsafe` code that they take: system calls without a wrapper in
+//! the standard library, the jails of cells and sandboxes, and what a crashing process records.
 //!
-//! | file | |
+//! | file | what it holds |
 //! |---|---|
-//! | `breadcrumbs.rs` | a page that says what each thread is running, and outlives a crash |
-//! | `last_act.rs` | what a process that crashes does last |
-//! | `activation.rs` | sockets that a service manager opened for us |
-//! | `privileges.rs` | capabilities and new privileges, given up |
-//! | `landlock.rs` | which files, ports and other processes can be reached |
-//! | `seccomp/` | which system calls can be made |
-//! | `memory.rs` | how much memory there is |
-//! | `process.rs` | what the kernel says about a process |
-//! | `slices.rs`, `pulse.rs` | how soon a thread that wakes up gets a core |
-//! | `limits.rs` | what the kernel limits for each process |
-//! | `descriptors.rs` | descriptors that a process was not meant to have |
-//! | `entropy.rs` | the kernel's random numbers, made different |
-//! | `attempts.rs` | what a jailed process must not be able to do, tried |
+//! | `breadcrumbs.rs` | a shared page that says what each thread is running, and outlives a crash |
+//! | `crash_handler.rs` | the handler of fatal signals: marks the crashed thread in the page and alarms the supervisor |
+//! | `socket_activation.rs` | listening sockets that a service manager passed on (`LISTEN_FDS`) |
+//! | `privileges.rs` | gives up capabilities and new privileges |
+//! | `landlock.rs` | Landlock rulesets: reachable files, ports and processes |
+//! | `seccomp/` | seccomp filters: allowed system calls |
+//! | `memory.rs` | memory of the machine and limits of the own control groups |
+//! | `procfs.rs` | `/proc/PID/stat` of processes and threads |
+//! | `sched.rs` | scheduling attributes: EEVDF slices, nice values, batch policy |
+//! | `sched_tick.rs` | per-core threads that force a reschedule while the machine is busy |
+//! | `rlimit.rs` | resource limits of a process |
+//! | `fds.rs` | closes inherited file descriptors |
+//! | `reseed.rs` | reseeds the kernel's random number generator after a snapshot was restored |
+//! | `escape_probe.rs` | tries what a jailed process must not be able to do |
 //! | `sandbox/` | sandboxes made of namespaces |
-//! | `vsock.rs` | sockets between a virtual machine and whoever runs it |
-//! | `kernel.rs` | which of these the running kernel has |
+//! | `vsock.rs` | sockets between a virtual machine and its host |
+//! | `kernel_features.rs` | which of these features the running kernel has |
 
-pub mod activation;
-pub mod attempts;
 pub mod breadcrumbs;
-pub mod descriptors;
-pub mod entropy;
-pub mod kernel;
+pub mod crash_handler;
+pub mod escape_probe;
+pub mod fds;
+pub mod kernel_features;
 pub mod landlock;
-pub mod last_act;
-pub mod limits;
 pub mod memory;
 pub mod privileges;
-pub mod process;
-pub mod pulse;
+pub mod procfs;
+pub mod reseed;
+pub mod rlimit;
 pub mod sandbox;
+pub mod sched;
+pub mod sched_tick;
 pub mod seccomp;
-pub mod slices;
+pub mod socket_activation;
 pub mod vsock;

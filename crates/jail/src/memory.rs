@@ -1,9 +1,10 @@
-//! How much memory there is for us: the machine's, or what our control group, or any that it is in, may have.
+//! Memory that this process may use: the least of the machine's and of the limits of its control groups; and its rank for the
+//! kernel's OOM killer.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// In bytes; `None` where nobody says.
+/// In bytes; `None` if neither the machine nor a control group says.
 pub fn available() -> Option<u64> {
     let read = |path: &Path| fs::read_to_string(path).ok();
     let machine = read(Path::new("/proc/meminfo")).and_then(|text| total(&text));
@@ -12,32 +13,32 @@ pub fn available() -> Option<u64> {
     machine.into_iter().chain(limit_files(&own, &mounts).iter().filter_map(|file| limit(&read(file)?))).min()
 }
 
-/// Where the machine has no memory left, the kernel ends this process, and those that it starts, before the one that started it.
-/// Anybody may make that more likely for themselves.
-pub fn go_before_parent() {
+/// Makes the kernel's OOM killer choose this process, and those that it starts, before its parent. Raising the own score
+/// needs no privilege.
+pub fn raise_oom_score() {
     const FILE: &str = "/proc/self/oom_score_adj";
     const STEP: i32 = 200;
-    const MOST: i32 = 1_000;
+    const MAX_SCORE: i32 = 1_000;
     let inherited = fs::read_to_string(FILE).ok().and_then(|text| text.trim().parse::<i32>().ok());
-    // Without that file nothing can be said.
-    let _ = fs::write(FILE, (inherited.unwrap_or(0) + STEP).min(MOST).to_string());
+    // Without that file the score stays as it is.
+    let _ = fs::write(FILE, (inherited.unwrap_or(0) + STEP).min(MAX_SCORE).to_string());
 }
 
-/// `max`, or a number; version one says a very large one.
+/// `max`, or a number; version one has a very large number instead of `max`.
 fn limit(text: &str) -> Option<u64> {
     text.trim().parse().ok()
 }
 
-/// Where the limits of our group and of all above it stand, as far as they are to be seen from here.
+/// The files with the limits of the own group and of all groups above it that are visible here.
 fn limit_files(own: &str, mounts: &str) -> Vec<PathBuf> {
     let files = |line| {
-        let Mount { version, root, place } = Mount::parse(line)?;
+        let Mount { version, root, mount_point } = Mount::parse(line)?;
         let group = version.group(own)?;
-        // What lies above the mount is not to be seen; in a namespace of its own the group may be called `/../..`.
+        // Groups above the mount are not visible; in a cgroup namespace the group may be called `/../..`.
         let below = Path::new(group).strip_prefix(root).unwrap_or(Path::new(""));
         let is_plain = below.components().all(|part| matches!(part, std::path::Component::Normal(_)));
-        let folder = place.join(if is_plain { below } else { Path::new("") });
-        let all = folder.ancestors().take_while(|folder| folder.starts_with(&place));
+        let folder = mount_point.join(if is_plain { below } else { Path::new("") });
+        let all = folder.ancestors().take_while(|folder| folder.starts_with(&mount_point));
         Some(all.map(|folder| folder.join(version.file())).collect::<Vec<_>>())
     };
     mounts.lines().filter_map(files).flatten().collect()
@@ -51,9 +52,9 @@ enum Version {
 
 struct Mount<'a> {
     version: Version,
-    /// Which group is at the place.
+    /// The group that is at the mount point.
     root: &'a str,
-    place: PathBuf,
+    mount_point: PathBuf,
 }
 
 impl<'a> Mount<'a> {
@@ -67,7 +68,7 @@ impl<'a> Mount<'a> {
             _ => return None,
         };
         let mut mount = mount.split(' ').skip(3);
-        Some(Self { version, root: mount.next()?, place: PathBuf::from(mount.next()?) })
+        Some(Self { version, root: mount.next()?, mount_point: PathBuf::from(mount.next()?) })
     }
 }
 
@@ -105,14 +106,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_machines_memory_is_read() {
+    fn the_memory_of_the_machine_is_read() {
         assert_eq!(total("MemTotal:       24588612 kB\nMemFree: 1 kB\n"), Some(24588612 << 10));
         assert_eq!(total("nothing"), None);
         assert_eq!((limit("max\n"), limit("734003200\n")), (None, Some(734_003_200)));
     }
 
     #[test]
-    fn the_limits_of_our_group_and_of_all_above_it_count() {
+    fn the_limits_of_the_own_group_and_of_all_above_it_count() {
         let two = "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
         let one = "31 23 0:27 / /sys/fs/cgroup/memory rw shared:9 - cgroup cgroup rw,memory\n\
                    32 23 0:28 / /sys/fs/cgroup/pids rw shared:9 - cgroup cgroup rw,pids\n";
@@ -125,7 +126,7 @@ mod tests {
         let hybrid = "4:memory:/a/b\n3:cpuset:/\n0::/\n";
         let expected = ["/a/b", "/a", ""].map(|group| format!("/sys/fs/cgroup/memory{group}/memory.limit_in_bytes"));
         assert_eq!(files(hybrid, one), expected);
-        // A container: its group is at the place, or it has a namespace of its own.
+        // A container: its group is at the mount point, or it has a cgroup namespace of its own.
         let bound = one.replacen(" / ", " /docker/abc ", 1);
         let expected = ["/sys/fs/cgroup/memory/memory.limit_in_bytes"];
         assert_eq!(files("4:memory:/docker/abc\n", &bound), expected);

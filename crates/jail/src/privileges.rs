@@ -1,15 +1,15 @@
-//! What a process may do beyond its user: given up here, for good. All of it concerns the calling thread and what that
-//! starts from then on, so it belongs at the beginning of a process, before its threads, or between fork and exec:
-//! nothing here allocates.
+//! Gives up privileges for good: capabilities, new privileges, inspection by other processes. All of it concerns the calling
+//! thread and what it starts from then on, so it belongs at the beginning of a process, before its threads, or between fork
+//! and exec. That is why nothing here allocates.
 //!
 //! Order: capabilities first (dropping the bounding set is itself a privilege), then no new privileges, which Landlock and
-//! seccomp ask of those who have none.
+//! seccomp demand of an unprivileged process.
 
 use std::io;
 
-/// The bounding set is asked capability by capability; the kernel says where they end.
+/// One more than the highest capability; the kernel rejects those that it does not know.
 const NO_SUCH_CAPABILITY: libc::c_ulong = 64;
-/// Two words for each set, as capabilities have outgrown one.
+/// The version with two words for each set.
 const VERSION_3: u32 = 0x2008_0522;
 
 #[repr(C)]
@@ -26,14 +26,14 @@ struct Sets {
     inheritable: u32,
 }
 
-/// Programs started from now on have no more rights than this process: set-user-id bits and file capabilities are ignored.
+/// Programs started from now on gain no privileges: set-user-id bits and file capabilities are ignored.
 pub fn forbid_new_privileges() -> io::Result<()> {
     control(libc::PR_SET_NO_NEW_PRIVS, 1)
 }
 
-/// Gives up all capabilities, and that anything started from here ever has one: the effective, permitted, inheritable,
-/// ambient and bounding sets are empty afterwards. Without the right to empty the bounding set there are none to lose, and
-/// it is left: it only bounds what a program could gain, which [`forbid_new_privileges`] forbids.
+/// Gives up all capabilities, also for anything started from here: the effective, permitted, inheritable, ambient and bounding
+/// sets are empty afterwards. A process without the privilege to empty the bounding set has no capabilities to lose, and keeps
+/// that set: it only bounds what a program could gain, which [`forbid_new_privileges`] forbids.
 pub fn drop_capabilities() -> io::Result<()> {
     for capability in 0..NO_SUCH_CAPABILITY {
         match control(libc::PR_CAPBSET_DROP, capability) {
@@ -56,14 +56,14 @@ pub fn drop_capabilities() -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Nobody of the same user can look into this process's memory, and no core of it is written. Its owner in `/proc` is root
-/// from now on; what everybody may read there (`stat`, `statm`, `status`) is read as before.
+/// No process of the same user can read this process's memory, and no core of it is written. The owner of its files in `/proc`
+/// is root from now on; those that are readable for all users (`stat`, `statm`, `status`) stay readable.
 pub fn forbid_inspection() -> io::Result<()> {
     control(libc::PR_SET_DUMPABLE, 0)
 }
 
-/// This process is killed when the thread that started it ends: the thread, not its process. Is undone by a program with
-/// more rights, and must be asked for again after a fork. A parent that was gone before cannot be noticed this way.
+/// The kernel kills this process when the thread that started it ends: the thread, not its process. Executing a program with
+/// more privileges undoes it, and it must be set again after a fork. It does not notice a parent that ended before.
 pub fn end_with_parent() -> io::Result<()> {
     control(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)
 }
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_up_is_gone_and_only_for_this_thread() {
+    fn dropped_privileges_are_gone_and_only_for_this_thread() {
         let given_up = || {
             let had_any = status("CapEff") != "0000000000000000";
             drop_capabilities().unwrap();

@@ -1,9 +1,9 @@
-//! Sockets between a virtual machine and whoever runs it. The standard library knows nothing of them.
+//! vsock: sockets between a virtual machine and its host, which the standard library does not have.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// Listens, in a machine, on this port. One connection can wait.
+/// Listens on this port of the virtual machine. One connection can wait.
 pub fn listen(port: u32) -> io::Result<OwnedFd> {
     // SAFETY: takes numbers.
     let socket = owned(unsafe { libc::socket(libc::AF_VSOCK, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) })?;
@@ -21,7 +21,7 @@ pub fn listen(port: u32) -> io::Result<OwnedFd> {
     if is_done { Ok(socket) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The next connection, of any kind of socket that listens. Who it is from is not told.
+/// The next connection of a listening socket of any kind, without the address of its peer.
 pub fn accept(listener: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     // SAFETY: a null address means that none is wanted.
     let accepted = || unsafe {
@@ -36,6 +36,6 @@ pub fn accept(listener: BorrowedFd<'_>) -> io::Result<OwnedFd> {
 }
 
 fn owned(fd: libc::c_int) -> io::Result<OwnedFd> {
-    // SAFETY: the kernel has just made it for us, and nobody else knows of it.
+    // SAFETY: demands a descriptor without another owner: the kernel has just created it for this call.
     if fd >= 0 { Ok(unsafe { OwnedFd::from_raw_fd(fd) }) } else { Err(io::Error::last_os_error()) }
 }

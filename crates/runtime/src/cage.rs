@@ -13,11 +13,11 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hearth_core::ByteSize;
-use hearth_jail::breadcrumbs::{Blame, Who};
+use hearth_jail::breadcrumbs::{AppRef, Attribution};
 
 use crate::ledger::{self, Crowd, Whose};
 
-/// Who holds less than a quarter of it has not filled it.
+/// An owner that holds less than a quarter of it has not filled it.
 const LARGE: ByteSize = ByteSize(1 << 30);
 
 /// What V8 says about an isolate that has used up what it may have itself, or asked for what nobody can have.
@@ -52,22 +52,22 @@ enum Verdict {
 
 /// Says whose doing it is that the calling thread crashes. Allocates nothing and waits for nobody for long: it may be called
 /// in a signal handler.
-pub fn blame(tell: &mut dyn FnMut(Blame<'_>)) {
+pub fn blame(tell: &mut dyn FnMut(Attribution<'_>)) {
     let cause = match (MAKING.get(), SHORTAGE.load(Ordering::Acquire)) {
         (true, _) => Cause::Making,
         (false, true) => Cause::Shortage,
         // Nothing to look up: somebody waits to take over.
-        (false, false) => return tell(Blame::Runner),
+        (false, false) => return tell(Attribution::Runner),
     };
     ledger::with_largest_holder(|largest| {
         let held = largest.map_or(ByteSize(0), |(_, held)| held);
         match (judge(cause, ledger::crowd(), held), largest) {
             (Verdict::Holder, Some((Whose { app, version, owner }, held))) => {
-                let who = Who { app: app.as_str(), version: version.as_str(), owner: owner.as_str() };
-                tell(Blame::Holder { who, bytes: held.bytes() });
+                let who = AppRef { app: app.as_str(), version: version.as_str(), owner: owner.as_str() };
+                tell(Attribution::Holder { app: who, bytes: held.bytes() });
             }
-            (Verdict::Nobody, _) => tell(Blame::Nobody),
-            (Verdict::Runner | Verdict::Holder, _) => tell(Blame::Runner),
+            (Verdict::Nobody, _) => tell(Attribution::NoApp),
+            (Verdict::Runner | Verdict::Holder, _) => tell(Attribution::Runner),
         }
     });
 }

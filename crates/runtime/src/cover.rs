@@ -2,14 +2,14 @@
 //!
 //! - a worker of the reserve, where others wait for that thread (see [`crate::reserve`]);
 //! - the pulse, for as long as the turn goes on: it has the weight of quick ones until the app is known to be slow, and those
-//!   would wait for the kernel's clock to tick (see [`hearth_jail::pulse`]).
+//!   would wait for the kernel's clock to tick (see [`hearth_jail::sched_tick`]).
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::sync::{Arc, Weak};
 
-use hearth_jail::pulse::{AtWork, Pulse};
-use hearth_jail::slices::{Heirs, ask_for_ordinary_slices, ask_for_short_slices};
+use hearth_jail::sched::{ChildSlice, set_default_slice, set_short_slice};
+use hearth_jail::sched_tick::{BusyGuard, SchedulerTicker};
 
 use crate::reserve::Reserve;
 
@@ -18,13 +18,13 @@ pub(crate) struct Backing {
     /// None where nobody waits for the thread.
     pub(crate) reserve: Option<Arc<Reserve>>,
     /// The pulse ends with the threads, which these outlive.
-    pub(crate) pulse: Weak<Pulse>,
+    pub(crate) pulse: Weak<SchedulerTicker>,
 }
 
 /// Somebody works in place of the thread that a long turn runs on, until dropped.
 pub(crate) struct Cover {
     reserve: Option<Arc<Reserve>>,
-    _at_work: Option<AtWork>,
+    _at_work: Option<BusyGuard>,
 }
 
 /// While it is there this thread, if others wait for it, lets whoever wakes up on its core come first, as those do that
@@ -59,7 +59,7 @@ impl Backing {
         if self.reserve.as_ref().is_some_and(|reserve| !reserve.call_up()) {
             return None;
         }
-        let at_work = self.pulse.upgrade().map(|pulse| pulse.at_work());
+        let at_work = self.pulse.upgrade().map(|pulse| pulse.begin_work());
         Some(Cover { reserve: self.reserve.clone(), _at_work: at_work })
     }
 }
@@ -78,7 +78,7 @@ impl GivingWay {
     pub(crate) fn begin() -> Option<Self> {
         let is_needed = BACKING_HERE.with_borrow(|backing| backing.as_ref().is_some_and(Backing::has_reserve));
         is_needed.then(|| {
-            ask_for_ordinary_slices();
+            set_default_slice();
             Self { _here: PhantomData }
         })
     }
@@ -86,6 +86,6 @@ impl GivingWay {
 
 impl Drop for GivingWay {
     fn drop(&mut self) {
-        ask_for_short_slices(Heirs::Alike);
+        set_short_slice(ChildSlice::Inherit);
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hearth_core::{Failure, Headers, LimitKind, Limits, Method, RequestId, Response};
-use hearth_jail::breadcrumbs::Doing;
+use hearth_jail::breadcrumbs::TurnPhase;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::bodies::BodyId;
@@ -91,13 +91,13 @@ pub(crate) enum Phase {
 
 impl Phase {
     /// What the breadcrumbs call it.
-    pub(crate) fn doing(self) -> Doing {
+    pub(crate) fn doing(self) -> TurnPhase {
         match self {
-            Self::Loading => Doing::Loading,
-            Self::Outside => Doing::Outside,
-            Self::Handling => Doing::Handling,
-            Self::Streaming => Doing::Streaming,
-            Self::Draining => Doing::Draining,
+            Self::Loading => TurnPhase::Loading,
+            Self::Outside => TurnPhase::OutsideRequests,
+            Self::Handling => TurnPhase::Handling,
+            Self::Streaming => TurnPhase::Streaming,
+            Self::Draining => TurnPhase::Draining,
         }
     }
 }

@@ -5,7 +5,7 @@
 //!   what waits behind the turn, connections included, and rests again when the turn is over (see [`crate::reserve`]);
 //! - the lane: threads of low priority, made when needed, for the turns of apps that are known to be slow;
 //! - threads like the first, made when needed, for the turns of apps that are not known at all (see [`crate::trial`]);
-//! - a pulse beside the lane and beside long turns, for the kernel's sake (see [`hearth_jail::pulse`]);
+//! - a pulse beside the lane and beside long turns, for the kernel's sake (see [`hearth_jail::sched_tick`]);
 //! - one thread that destroys what is no longer needed: disposing of an isolate takes a third of a millisecond. What a worker
 //!   leaves behind that was stopped may take a quarter of a second, and is cleared away in the lane.
 
@@ -15,8 +15,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use hearth_jail::pulse::{Crowd, Pulse};
-use hearth_jail::slices::{Heirs, ask_for_short_slices};
+use hearth_jail::sched::{ChildSlice, set_short_slice};
+use hearth_jail::sched_tick::{SchedulerTicker, Trigger};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
 
@@ -41,7 +41,7 @@ pub struct Threads {
     trial: Trial,
     leftovers: mpsc::Sender<Leftover>,
     reserve: Arc<Reserve>,
-    pulse: Arc<Pulse>,
+    pulse: Arc<SchedulerTicker>,
 }
 
 /// Where turns run that are apart from quick apps': those of slow apps, and those of apps that are not known yet.
@@ -50,7 +50,7 @@ pub struct Lane {
     threads: Handle,
     trial: Trial,
     leftovers: mpsc::Sender<Leftover>,
-    pulse: Arc<Pulse>,
+    pulse: Arc<SchedulerTicker>,
 }
 
 type Leftover = Box<dyn FnOnce() + Send>;
@@ -72,7 +72,7 @@ impl Threads {
     /// `count` threads that work, and what stands behind them.
     pub fn start(count: usize) -> io::Result<Self> {
         let reserve = Arc::new(Reserve::default());
-        let pulse = Arc::new(Pulse::start(Crowd::Cores { most: LANE }));
+        let pulse = Arc::new(SchedulerTicker::start(Trigger::AllCoresBusy { max_cores: LANE }));
         let backing = Backing { reserve: Some(reserve.clone()), pulse: Arc::downgrade(&pulse) };
         let mut main = Builder::new_multi_thread();
         main.worker_threads(count.max(1) + RESERVE)
@@ -80,7 +80,7 @@ impl Threads {
             .thread_name("hearth-worker")
             .on_thread_start(move || {
                 backing.settle_here();
-                ask_for_short_slices(Heirs::Alike);
+                set_short_slice(ChildSlice::Inherit);
             })
             .enable_all();
         let lane = Builder::new_current_thread()
@@ -178,7 +178,7 @@ impl Lane {
     fn start<R: Send + 'static>(&self, work: impl FnOnce() -> R + Send + 'static) -> JoinHandle<R> {
         let pulse = self.pulse.clone();
         self.threads.spawn_blocking(move || {
-            let _at_work = pulse.at_work();
+            let _at_work = pulse.begin_work();
             work()
         })
     }

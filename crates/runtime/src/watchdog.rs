@@ -21,7 +21,7 @@ use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use hearth_core::{AppName, Gait, LimitExceeded, LimitKind, Owner, RequestId};
-use hearth_jail::breadcrumbs::{Breadcrumbs, Crumb, Doing, Who};
+use hearth_jail::breadcrumbs::{AppRef, BreadcrumbWriter, Breadcrumbs, TurnPhase};
 
 use self::lent::{Lent, Own};
 use crate::app::App;
@@ -116,7 +116,7 @@ struct Watchdog {
 
 struct Slot {
     clock: libc::clockid_t,
-    /// Who takes over when the thread is held up.
+    /// What takes over when the thread is held up.
     backing: Option<Backing>,
     /// What the thread runs, while it runs something.
     turn: Arc<Lent<Armed>>,
@@ -176,7 +176,7 @@ enum Phase {
 struct Seat {
     slot: Arc<Slot>,
     turn: Own<Armed>,
-    crumb: Option<Crumb>,
+    crumb: Option<BreadcrumbWriter>,
 }
 
 thread_local! {
@@ -216,9 +216,9 @@ impl Subject {
         Self { worker, app, handle, outbox }
     }
 
-    fn who(&self) -> Who<'_> {
+    fn who(&self) -> AppRef<'_> {
         let App { name, version, owner, .. } = &*self.app;
-        Who { app: name.as_str(), version: version.as_str(), owner: owner.as_str() }
+        AppRef { app: name.as_str(), version: version.as_str(), owner: owner.as_str() }
     }
 }
 
@@ -244,7 +244,7 @@ impl Turn {
     pub(crate) unsafe fn arm(
         subject: &Subject,
         request: RequestId,
-        doing: Doing,
+        doing: TurnPhase,
         budget: Budget,
         now: Instant,
     ) -> Self {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hearth_jail::process;
+use hearth_jail::procfs;
 use hearth_sandbox::drivers::process::{Process, SpawnerCommand};
 use hearth_sandbox::{Driver, Drivers, ExecRequest, Language, PoolConfig, SandboxConfig, SandboxPool};
 
@@ -150,7 +150,7 @@ async fn many(drivers: &Drivers) {
 
 /// How many processes descend from this one.
 fn descendants() -> usize {
-    let parents: HashMap<u32, u32> = process::all().map(|process| (process.id, process.parent)).collect();
+    let parents: HashMap<u32, u32> = procfs::processes().map(|process| (process.id, process.parent)).collect();
     let is_ours = |pid: &&u32| {
         let mut line = std::iter::successors(parents.get(*pid), |pid| parents.get(*pid));
         line.any(|pid| *pid == std::process::id())

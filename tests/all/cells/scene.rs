@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hearth_jail::process;
+use hearth_jail::procfs;
 use serde_json::Value;
 
 use crate::client::Reply;
@@ -108,7 +108,7 @@ pub fn signal(process: u32, signal: &str) {
 
 /// All processes that a server has started, and that still run.
 pub fn children(server: &Server) -> Vec<u32> {
-    let ours = process::all().filter(|process| process.is_alive() && process.parent == server.id());
+    let ours = procfs::processes().filter(|process| process.is_alive() && process.parent == server.id());
     ours.map(|process| process.id).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hearth_jail::process::Process;
+use hearth_jail::procfs::ProcStat;
 
 use super::socket::{CLOSE, goodbye, open};
 use crate::folder::{Folder, until};
@@ -28,7 +28,7 @@ fn a_disconnect_is_heard_and_aborts_the_request() {
 fn each_message_has_the_cpu_limit_to_itself() {
     let server = serve_with("websockets/server", &["--workers", "1", "--cpu", "300ms"]);
     let mut socket = open(&server, "/limits");
-    let used = || Duration::from_millis(Process::read(server.cell()).unwrap().ticks * 10);
+    let used = || Duration::from_millis(ProcStat::read(server.cell()).unwrap().ticks * 10);
     let before = used();
     // Each takes less than the limit, all together twice as much: how many that are depends on the machine.
     while used() - before < Duration::from_millis(600) {

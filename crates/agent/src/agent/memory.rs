@@ -9,7 +9,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use hearth_agent::{Answer, Stream};
-use hearth_jail::process;
+use hearth_jail::procfs;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -93,7 +93,7 @@ impl Agent {
 
 fn memory(measure: impl Fn(u32) -> Option<u64>) -> Used {
     let mut used = Used { total: 0, largest: None };
-    for process in process::all().filter(|process| process.id != std::process::id()) {
+    for process in procfs::processes().filter(|process| process.id != std::process::id()) {
         let Some(own) = measure(process.id) else { continue };
         used.total += own;
         if used.largest.is_none_or(|(_, most)| own > most) {
@@ -144,7 +144,7 @@ fn holder_of_sockets() -> Option<u32> {
         };
         entries.filter(is_socket).count()
     };
-    let others = process::all().map(|process| process.id).filter(|id| *id != std::process::id());
+    let others = procfs::processes().map(|process| process.id).filter(|id| *id != std::process::id());
     others.map(|id| (sockets(id), id)).max().filter(|(count, _)| *count > 0).map(|(_, id)| id)
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use hearth_jail::process::Process;
+use hearth_jail::procfs::ProcStat;
 
 /// Of /proc's clocks: the kernel's interface to programs has always been 100 a second.
 const TICKS: f64 = 100.0;
@@ -45,5 +45,5 @@ pub fn resident() -> f64 {
 
 /// CPU seconds of all threads so far.
 pub fn cpu() -> f64 {
-    Process::read(std::process::id()).unwrap().ticks as f64 / TICKS
+    ProcStat::read(std::process::id()).unwrap().ticks as f64 / TICKS
 }

@@ -15,9 +15,9 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use hearth_config::JailMode;
-use hearth_jail::landlock::{self, Access, LandlockError, Ruleset, Tcp};
-use hearth_jail::limits::{self, Resource};
+use hearth_jail::landlock::{self, LandlockError, PathAccess, Ruleset, TcpAccess};
 use hearth_jail::privileges;
+use hearth_jail::rlimit::{self, Resource};
 use hearth_jail::seccomp::{Filter, UnixSockets};
 use hearth_link::{JailPlan, Role};
 
@@ -77,10 +77,10 @@ pub fn enter(plan: &JailPlan, role: Role) -> Result<Jail, JailError> {
     if plan.mode == JailMode::Off {
         return Ok(jail);
     }
-    let own = landlock::refer(Path::new("/proc/self")).ok();
+    let own = landlock::open_path(Path::new("/proc/self")).ok();
     let parts = [
         alone(),
-        limits::limit(Resource::Core, 0).map_err(Gap::Cores),
+        rlimit::set(Resource::Core, 0).map_err(Gap::Cores),
         privileges::forbid_inspection().map_err(Gap::Cores),
         privileges::drop_capabilities().and_then(|()| privileges::forbid_new_privileges()).map_err(Gap::Privileges),
         confine(plan, own.as_ref()).map_err(Gap::Files),
@@ -126,27 +126,27 @@ pub fn sockets(role: Role) -> UnixSockets {
 }
 
 fn confine(plan: &JailPlan, own: Option<&OwnedFd>) -> Result<(), LandlockError> {
-    let mut ruleset = Ruleset::new(Tcp::NoBind)?;
+    let mut ruleset = Ruleset::new(TcpAccess::NoBind)?;
     let resolver = Path::new(RESOLVER).canonicalize().ok().filter(|real| real.starts_with("/run"));
     let resolver = resolver.as_deref().and_then(Path::parent).filter(|folder| *folder != Path::new("/run"));
     for path in OF_THE_SYSTEM.iter().map(Path::new).chain(resolver) {
-        allow(&mut ruleset, path, Access::Read)?;
+        allow(&mut ruleset, path, PathAccess::Read)?;
     }
     if let Some(own) = own {
         let failed = |error| LandlockError::Allow { path: PathBuf::from("/proc/self"), error };
-        ruleset.allow_beneath(own, Access::Read).map_err(failed)?;
+        ruleset.allow_beneath(own, PathAccess::Read).map_err(failed)?;
     }
     for folder in &plan.readable {
-        allow(&mut ruleset, folder, Access::Read)?;
+        allow(&mut ruleset, folder, PathAccess::Read)?;
     }
     for folder in &plan.writable {
-        allow(&mut ruleset, folder, Access::ReadWrite)?;
+        allow(&mut ruleset, folder, PathAccess::ReadWrite)?;
     }
     ruleset.enter().map_err(LandlockError::Enter)
 }
 
 /// What is not there need not be allowed.
-fn allow(ruleset: &mut Ruleset, path: &Path, access: Access) -> Result<(), LandlockError> {
+fn allow(ruleset: &mut Ruleset, path: &Path, access: PathAccess) -> Result<(), LandlockError> {
     match ruleset.allow(path, access) {
         Err(LandlockError::Allow { error, .. }) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         done => done,

@@ -20,7 +20,7 @@ impl Starting {
     /// To be called first of all, on the main thread, which lives as long as the process.
     pub(super) fn begin() -> Result<Self, ProcessError> {
         privileges::end_with_parent().map_err(ProcessError::Parent)?;
-        memory::go_before_parent();
+        memory::raise_oom_score();
         let report = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             report(panic);

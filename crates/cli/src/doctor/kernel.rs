@@ -2,26 +2,26 @@
 
 use anyhow::bail;
 use hearth_config::JailMode;
-use hearth_jail::kernel::{Cgroups, Kernel, Presence, UserNamespaces};
+use hearth_jail::kernel_features::{Cgroups, KernelFeatures, Support, UserNamespaces};
 use hearth_jail::landlock::Abi;
 
 use super::finding::Finding;
 
 /// What `hearth serve` says of the jail at its start: once, for all cells. An error where it is required and cannot be had.
 pub fn check_jail(mode: Option<JailMode>) -> anyhow::Result<()> {
-    if let Some(warning) = check(mode.unwrap_or(JailMode::Auto), &Kernel::probe())? {
+    if let Some(warning) = check(mode.unwrap_or(JailMode::Auto), &KernelFeatures::probe())? {
         tracing::warn!("{warning}");
     }
     Ok(())
 }
 
 /// What to warn of.
-fn check(mode: JailMode, kernel: &Kernel) -> anyhow::Result<Option<String>> {
+fn check(mode: JailMode, kernel: &KernelFeatures) -> anyhow::Result<Option<String>> {
     let mut missing = Vec::new();
     if kernel.landlock.is_none() {
         missing.push("Landlock (Linux 5.13 and later, `landlock` in the kernel's lsm= list)");
     }
-    if kernel.seccomp == Presence::Missing {
+    if kernel.seccomp == Support::Missing {
         missing.push("seccomp (CONFIG_SECCOMP_FILTER)");
     }
     let missing = missing.join(" and ");
@@ -38,7 +38,7 @@ fn check(mode: JailMode, kernel: &Kernel) -> anyhow::Result<Option<String>> {
 }
 
 pub(super) fn look(jail: JailMode) -> Vec<Finding> {
-    let kernel = Kernel::probe();
+    let kernel = KernelFeatures::probe();
     vec![
         Finding::good("kernel", format!("Linux {}", kernel.release)),
         landlock(kernel.landlock, jail),
@@ -51,7 +51,7 @@ pub(super) fn look(jail: JailMode) -> Vec<Finding> {
 fn landlock(abi: Option<Abi>, jail: JailMode) -> Finding {
     const CHECK: &str = "landlock";
     match abi {
-        Some(abi) if abi.holds_scopes() => Finding::good(CHECK, format!("version {}", abi.0)),
+        Some(abi) if abi.supports_scopes() => Finding::good(CHECK, format!("version {}", abi.0)),
         Some(abi) => Finding::weak(
             CHECK,
             format!("version {}", abi.0),
@@ -67,11 +67,11 @@ fn landlock(abi: Option<Abi>, jail: JailMode) -> Finding {
     }
 }
 
-fn seccomp(presence: Presence, jail: JailMode) -> Finding {
+fn seccomp(presence: Support, jail: JailMode) -> Finding {
     const CHECK: &str = "seccomp";
     match presence {
-        Presence::There => Finding::good(CHECK, "filters"),
-        Presence::Missing => missing(
+        Support::Available => Finding::good(CHECK, "filters"),
+        Support::Missing => missing(
             CHECK,
             jail,
             "a cell that was taken over could ask the kernel for anything, and start programs",
@@ -120,18 +120,24 @@ mod tests {
     use super::super::finding::State;
     use super::*;
 
-    fn kernel(landlock: Option<Abi>, seccomp: Presence) -> Kernel {
+    fn kernel(landlock: Option<Abi>, seccomp: Support) -> KernelFeatures {
         let release = "1.0".to_owned();
-        Kernel { release, landlock, seccomp, user_namespaces: UserNamespaces::Missing, cgroups: Cgroups::Missing }
+        KernelFeatures {
+            release,
+            landlock,
+            seccomp,
+            user_namespaces: UserNamespaces::Missing,
+            cgroups: Cgroups::Missing,
+        }
     }
 
     #[test]
     fn what_is_missing_is_said_or_stops_the_start() {
-        let whole = kernel(Some(Abi(1)), Presence::There);
+        let whole = kernel(Some(Abi(1)), Support::Available);
         for mode in [JailMode::Off, JailMode::Auto, JailMode::Required] {
             assert_eq!(check(mode, &whole).unwrap(), None);
         }
-        let (one, other) = (kernel(None, Presence::There), kernel(Some(Abi(6)), Presence::Missing));
+        let (one, other) = (kernel(None, Support::Available), kernel(Some(Abi(6)), Support::Missing));
         for (lacking, name) in [(one, "Landlock"), (other, "seccomp")] {
             assert_eq!(check(JailMode::Off, &lacking).unwrap(), None);
             assert!(check(JailMode::Auto, &lacking).unwrap().unwrap().contains(name));

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use hearth_core::ByteSize;
-use hearth_jail::limits::{self, Resource};
+use hearth_jail::rlimit::{self, Resource};
 use hearth_runtime::Platform;
 
 use super::finding::Finding;
@@ -43,7 +43,7 @@ fn memory() -> Finding {
 
 fn descriptors() -> Finding {
     const CHECK: &str = "descriptors";
-    match limits::limits(Resource::Descriptors) {
+    match rlimit::get(Resource::Descriptors) {
         Ok((_, most)) if most < DESCRIPTORS => Finding::weak(
             CHECK,
             format!("at most {most}"),

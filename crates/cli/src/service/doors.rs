@@ -7,7 +7,7 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 
-use hearth_jail::activation::{self, ActivationError};
+use hearth_jail::socket_activation::{self, ActivationError};
 use serde::{Deserialize, Serialize};
 
 use crate::bind::BindError;
@@ -73,7 +73,7 @@ impl Doors {
         let variable = |name| std::env::var(name).ok();
         let (pid, count, names) = (variable("LISTEN_PID"), variable("LISTEN_FDS"), variable("LISTEN_FDNAMES"));
         let mut waiting = left;
-        for (name, fd) in activation::take(pid.as_deref(), count.as_deref(), names.as_deref())? {
+        for (name, fd) in socket_activation::take(pid.as_deref(), count.as_deref(), names.as_deref())? {
             let kind = match name.as_str() {
                 "https" | "tls" => Kind::Tls,
                 "admin" => Kind::Admin,

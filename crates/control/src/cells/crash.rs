@@ -1,6 +1,6 @@
 //! How a cell ended that should not have, and who did it.
 
-use hearth_jail::breadcrumbs::{Blamed, Crashed, Running, Trail};
+use hearth_jail::breadcrumbs::{AttributionRecord, CrashTrail, Crashed, Running};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,11 +55,11 @@ const HOLDING: &str = "holding";
 impl Culprit {
     /// The thread that crashed tells, unless what it asked for was held by another. Where it ran nobody's code (a collection,
     /// say, is done by V8's own threads), it was for the only one who ran anything; of several, nobody is named.
-    pub(super) fn of(trail: &Trail) -> Option<Self> {
+    pub(super) fn of(trail: &CrashTrail) -> Option<Self> {
         trail.crashed?;
-        match &trail.blamed {
-            Blamed::Runner => Self::who_ran(trail),
-            Blamed::Holder { app, version, owner, bytes } => Some(Self {
+        match &trail.attribution {
+            AttributionRecord::Runner => Self::who_ran(trail),
+            AttributionRecord::Holder { app, version, owner, bytes } => Some(Self {
                 app: app.clone(),
                 version: version.clone(),
                 owner: owner.clone(),
@@ -68,25 +68,25 @@ impl Culprit {
                 phase: Some(HOLDING.to_owned()),
                 held_bytes: Some(*bytes),
             }),
-            Blamed::Nobody => None,
+            AttributionRecord::NoApp => None,
         }
     }
 
-    fn who_ran(trail: &Trail) -> Option<Self> {
+    fn who_ran(trail: &CrashTrail) -> Option<Self> {
         let marked = trail.running.iter().find(|one| one.crashed == Crashed::Yes);
         let one = match (marked, trail.running.as_slice()) {
             (Some(marked), _) => marked,
             (None, [only]) => only,
             (None, _) => return None,
         };
-        let Running { app, version, owner, request, request_text, doing, .. } = one.clone();
+        let Running { app, version, owner, request, request_text, phase, .. } = one.clone();
         Some(Self {
             app,
             version,
             owner,
             request: Some(request).filter(|request| *request != 0),
             request_id: request_text,
-            phase: doing.map(|doing| doing.as_str().to_owned()),
+            phase: phase.map(|phase| phase.as_str().to_owned()),
             held_bytes: None,
         })
     }
@@ -94,7 +94,7 @@ impl Culprit {
 
 #[cfg(test)]
 mod tests {
-    use hearth_jail::breadcrumbs::Doing;
+    use hearth_jail::breadcrumbs::TurnPhase;
 
     use super::*;
 
@@ -106,13 +106,13 @@ mod tests {
             owner: "ann".to_owned(),
             request: 0,
             request_text: None,
-            doing: Some(Doing::Loading),
+            phase: Some(TurnPhase::Loading),
             crashed,
         }
     }
 
     fn named(running: Vec<Running>, crashed: Option<u64>) -> Option<String> {
-        Culprit::of(&Trail { running, crashed, blamed: Blamed::Runner }).map(|culprit| culprit.app)
+        Culprit::of(&CrashTrail { running, crashed, attribution: AttributionRecord::Runner }).map(|culprit| culprit.app)
     }
 
     #[test]
@@ -123,18 +123,20 @@ mod tests {
         assert_eq!(named(two(), Some(7)), None, "a thread of V8's, and two it may have worked for");
         assert_eq!(named(vec![running("a", Crashed::No)], Some(7)).as_deref(), Some("a"));
         assert_eq!(named(vec![running("a", Crashed::No)], None), None, "ended from without");
-        let blamed = Blamed::Runner;
-        let culprit = Culprit::of(&Trail { running: vec![running("a", Crashed::Yes)], crashed: Some(1), blamed });
+        let attribution = AttributionRecord::Runner;
+        let culprit =
+            Culprit::of(&CrashTrail { running: vec![running("a", Crashed::Yes)], crashed: Some(1), attribution });
         assert_eq!(culprit.map(|one| (one.request, one.phase)), Some((None, Some("loading".to_owned()))));
     }
 
     #[test]
     fn a_full_cage_is_the_doing_of_who_holds_the_most() {
-        let trail = |blamed| Trail { running: vec![running("asks", Crashed::Yes)], crashed: Some(7), blamed };
+        let trail =
+            |attribution| CrashTrail { running: vec![running("asks", Crashed::Yes)], crashed: Some(7), attribution };
         let [app, version, owner] = ["holds", "2.0.0", "bob"].map(str::to_owned);
-        let culprit = Culprit::of(&trail(Blamed::Holder { app, version, owner, bytes: 3 << 30 }));
+        let culprit = Culprit::of(&trail(AttributionRecord::Holder { app, version, owner, bytes: 3 << 30 }));
         let culprit = culprit.map(|one| (one.app, one.owner, one.phase, one.held_bytes));
         assert_eq!(culprit, Some(("holds".to_owned(), "bob".to_owned(), Some("holding".to_owned()), Some(3 << 30))));
-        assert_eq!(Culprit::of(&trail(Blamed::Nobody)), None, "an isolate could not be made");
+        assert_eq!(Culprit::of(&trail(AttributionRecord::NoApp)), None, "an isolate could not be made");
     }
 }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use hearth_jail::breadcrumbs::{self, Trail};
+use hearth_jail::breadcrumbs::{self, CrashTrail};
 use hearth_link::{FrameError, FromCell, PassError, ToCell, frame, passing};
 use tokio::io::{AsyncReadExt, BufReader, ReadHalf, WriteHalf};
 use tokio::net::UnixStream;
@@ -101,7 +101,7 @@ impl Starter {
     fn start_cell(&mut self, listeners: &[OwnedFd]) -> Result<(CellId, Process), StartError> {
         let id = CellId(self.next);
         self.next += 1;
-        let page = breadcrumbs::nameless_page()?;
+        let page = breadcrumbs::anonymous_page()?;
         let (alarm, cry) = std::os::unix::net::UnixStream::pair()?;
         let mut passed: Vec<BorrowedFd<'_>> = listeners.iter().map(AsFd::as_fd).collect();
         passed.extend([page.as_fd(), cry.as_fd()]);
@@ -165,12 +165,12 @@ impl Process {
     }
 
     /// What its threads run, or ran when it crashed. Empty before the cell has begun to write it.
-    pub(super) fn trail(&self) -> Trail {
+    pub(super) fn trail(&self) -> CrashTrail {
         let length = self.page.metadata().map_or(0, |about| about.len() as usize).min(LONGEST_TRAIL);
         let mut bytes = vec![0; length];
         match self.page.read_exact_at(&mut bytes, 0) {
             Ok(()) => breadcrumbs::parse(&bytes).unwrap_or_default(),
-            Err(_) => Trail::default(),
+            Err(_) => CrashTrail::default(),
         }
     }
 

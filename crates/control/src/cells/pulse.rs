@@ -11,7 +11,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use hearth_jail::process::{self, Process, State};
+use hearth_jail::procfs::{self, ProcStat, ProcState};
 use tokio::time::Instant;
 
 /// How often cells are asked.
@@ -154,12 +154,13 @@ impl Pulse {
 
 /// `None` where the process is gone.
 pub(super) fn condition(pid: u32) -> Option<Condition> {
-    let Process { state, ticks, .. } = Process::read(pid)?;
-    if state == State::Stopped {
+    let ProcStat { state, ticks, .. } = ProcStat::read(pid)?;
+    if state == ProcState::Stopped {
         return Some(Condition::Stopped);
     }
-    let is_busy = |thread: Process| matches!(thread.state, State::Running | State::Waiting | State::Traced);
-    let mut threads = process::threads(pid).peekable();
+    let is_busy =
+        |thread: ProcStat| matches!(thread.state, ProcState::Running | ProcState::DiskSleep | ProcState::Traced);
+    let mut threads = procfs::threads(pid).peekable();
     threads.peek()?;
     Some(if threads.any(is_busy) { Condition::Busy } else { Condition::Asleep { ticks } })
 }

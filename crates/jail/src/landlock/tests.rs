@@ -30,9 +30,9 @@ fn only_what_was_allowed_is_reached() {
         fs::create_dir_all(folder.join(name)).unwrap();
         fs::write(folder.join(name).join("file"), name).unwrap();
     }
-    let mut ruleset = Ruleset::new(Tcp::Free).unwrap();
-    ruleset.allow(&folder.join("read"), Access::Read).unwrap();
-    ruleset.allow(&folder.join("write"), Access::ReadWrite).unwrap();
+    let mut ruleset = Ruleset::new(TcpAccess::Unrestricted).unwrap();
+    ruleset.allow(&folder.join("read"), PathAccess::Read).unwrap();
+    ruleset.allow(&folder.join("write"), PathAccess::ReadWrite).unwrap();
     let at = folder.clone();
     inside(ruleset, move || {
         let denied = |result: io::Result<()>| assert_eq!(result.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
@@ -56,8 +56,8 @@ fn what_appears_in_a_folder_later_is_covered_and_a_link_to_elsewhere_is_not() {
     let folder = folder("later");
     fs::create_dir_all(folder.join("apps")).unwrap();
     fs::write(folder.join("secret"), "secret").unwrap();
-    let mut ruleset = Ruleset::new(Tcp::Free).unwrap();
-    ruleset.allow(&folder.join("apps"), Access::Read).unwrap();
+    let mut ruleset = Ruleset::new(TcpAccess::Unrestricted).unwrap();
+    ruleset.allow(&folder.join("apps"), PathAccess::Read).unwrap();
     fs::create_dir_all(folder.join("apps/new")).unwrap();
     fs::write(folder.join("apps/new/file"), "new").unwrap();
     std::os::unix::fs::symlink(folder.join("secret"), folder.join("apps/link")).unwrap();
@@ -75,18 +75,21 @@ fn ports_and_abstract_sockets_are_held_where_the_kernel_can() {
     let listener = UnixListener::bind_addr(&name).unwrap();
     let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = tcp.local_addr().unwrap();
-    let ruleset = Ruleset::new(Tcp::NoBind).unwrap();
+    let ruleset = Ruleset::new(TcpAccess::NoBind).unwrap();
     let abi = ruleset.abi();
     inside(ruleset, move || {
-        assert_eq!(std::net::TcpListener::bind("127.0.0.1:0").is_err(), abi.holds_tcp());
+        assert_eq!(std::net::TcpListener::bind("127.0.0.1:0").is_err(), abi.supports_tcp());
         assert!(std::net::TcpStream::connect(address).is_ok(), "connecting is free");
-        assert_eq!(UnixStream::connect_addr(&name).is_err(), abi.holds_scopes());
+        assert_eq!(UnixStream::connect_addr(&name).is_err(), abi.supports_scopes());
     });
     drop(listener);
 }
 
 #[test]
 fn what_is_not_there_cannot_be_allowed() {
-    let error = Ruleset::new(Tcp::Free).unwrap().allow(Path::new("/no/such/folder"), Access::Read).unwrap_err();
+    let error = Ruleset::new(TcpAccess::Unrestricted)
+        .unwrap()
+        .allow(Path::new("/no/such/folder"), PathAccess::Read)
+        .unwrap_err();
     assert!(error.to_string().starts_with("/no/such/folder cannot be allowed: "), "{error}");
 }

@@ -2,7 +2,7 @@
 //! this machine. A sandbox has a folder in each hierarchy that holds one of its limits.
 //!
 //! Folders are named `OWNER.NAME`, where the owner is the spawner's process. What belongs to a process that is no more is
-//! swept by the next server: the kernel keeps the folders, though nothing runs in them.
+//! removed by the next server: the kernel keeps the folders, though nothing runs in them.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -10,13 +10,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::plan::Plan;
-use crate::process::Process;
+use super::protocol::SandboxSpec;
+use crate::procfs::ProcStat;
 
 /// Below the group that the server itself is in, where that can be, so that what limits the server limits its sandboxes.
-const FOLDER: &str = "hearth-sandboxes";
+const CGROUP_DIR: &str = "hearth-sandboxes";
 /// The period over which the share of processors is counted, in microseconds.
-const PERIOD: u64 = 100_000;
+const CPU_PERIOD_US: u64 = 100_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Controller {
@@ -41,7 +41,7 @@ struct Hierarchy {
 
 /// Where limits can be set.
 #[derive(Clone, Debug, Default)]
-pub struct Hierarchies {
+pub struct CgroupHierarchies {
     all: Vec<Hierarchy>,
     /// Why there are not more.
     pub missing: Option<String>,
@@ -49,7 +49,7 @@ pub struct Hierarchies {
 
 /// A sandbox's groups.
 #[derive(Clone, Debug)]
-pub struct Groups {
+pub struct SandboxCgroups {
     all: Vec<(Hierarchy, PathBuf)>,
 }
 
@@ -57,16 +57,16 @@ pub struct Groups {
 /// a certain point (a grace period of RCU), 10 ms and more. A process that is born in its group does not wait, and neither does
 /// a thread that moves itself.
 #[derive(Debug, Default)]
-pub struct Doors {
+pub struct CgroupEntry {
     /// The folder of version two's group: processes are born there.
-    birth: Option<File>,
+    clone_target: Option<File>,
     /// Where a thread that is to be in a group of version one says so.
     tasks: Vec<File>,
 }
 
 /// What a sandbox's processes use together; what cannot be told is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Use {
+pub struct CgroupUsage {
     pub memory: Option<u64>,
     pub processes: Option<u32>,
     pub cpu: Option<Duration>,
@@ -86,21 +86,21 @@ impl Controller {
     }
 }
 
-// === impl Hierarchies ===
+// === impl CgroupHierarchies ===
 
-impl Hierarchies {
+impl CgroupHierarchies {
     /// Looks which hierarchy has which controller, and makes a folder of ours in each.
     pub fn find() -> Self {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        Self::among(&mounts, &own)
+        Self::parse(&mounts, &own)
     }
 
     /// `mounts` and `own` as in a process's `mountinfo` and `cgroup`.
-    fn among(mounts: &str, own: &str) -> Self {
+    fn parse(mounts: &str, own: &str) -> Self {
         let mut found = Self::default();
         for controller in Controller::ALL {
-            match place(mounts, own, controller).map(|hierarchy| hierarchy.prepared(controller)) {
+            match find_hierarchy(mounts, own, controller).map(|hierarchy| hierarchy.prepared(controller)) {
                 Some(Ok(hierarchy)) => found.add(hierarchy, controller),
                 Some(Err(error)) => found.missing = Some(format!("{}: {error}", controller.name())),
                 None => found.missing = Some(format!("no control group has the controller {}", controller.name())),
@@ -120,40 +120,40 @@ impl Hierarchies {
         self.all.iter().any(|hierarchy| hierarchy.controllers.contains(&controller))
     }
 
-    pub fn names(&self) -> Vec<String> {
+    pub fn controller_names(&self) -> Vec<String> {
         Controller::ALL.into_iter().filter(|one| self.holds(*one)).map(|one| one.name().to_owned()).collect()
     }
 
     /// The groups of a sandbox, which may not exist.
-    pub fn groups(&self, owner: u32, name: &str) -> Groups {
+    pub fn groups(&self, owner: u32, name: &str) -> SandboxCgroups {
         let all =
             self.all.iter().map(|hierarchy| (hierarchy.clone(), hierarchy.folder.join(format!("{owner}.{name}"))));
-        Groups { all: all.collect() }
+        SandboxCgroups { all: all.collect() }
     }
 
     /// Removes the groups of owners that are no more, and says how many sandboxes' they were.
-    pub fn sweep(&self) -> usize {
-        let mut swept = std::collections::HashSet::new();
+    pub fn remove_stale(&self) -> usize {
+        let mut removed = std::collections::HashSet::new();
         for folder in self.all.iter().map(|hierarchy| &hierarchy.folder) {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
                 let name = entry.file_name().to_string_lossy().into_owned();
                 let owner = name.split_once('.').and_then(|(owner, _)| owner.parse::<u32>().ok());
-                if owner.is_some_and(is_gone) && fs::remove_dir(entry.path()).is_ok() {
-                    swept.insert(name);
+                if owner.is_some_and(has_ended) && fs::remove_dir(entry.path()).is_ok() {
+                    removed.insert(name);
                 }
             }
         }
-        swept.len()
+        removed.len()
     }
 }
 
 /// Nothing runs under this number; a process that has ended and that nobody has asked about is none.
-fn is_gone(process: u32) -> bool {
-    Process::read(process).is_none_or(|process| !process.is_alive())
+fn has_ended(process: u32) -> bool {
+    ProcStat::read(process).is_none_or(|process| !process.is_alive())
 }
 
 /// Where the controller is, and in which group of it this process is.
-fn place(mounts: &str, own: &str, controller: Controller) -> Option<Hierarchy> {
+fn find_hierarchy(mounts: &str, own: &str, controller: Controller) -> Option<Hierarchy> {
     // 30 25 0:26 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory
     let mounted = |kind: &str, option: Option<&str>| {
         mounts.lines().find_map(|line| {
@@ -193,13 +193,13 @@ fn place(mounts: &str, own: &str, controller: Controller) -> Option<Hierarchy> {
 
 /// How many tasks more this process's own groups, and those above them, let it and its children have; `None` where none of
 /// them says.
-pub fn room_for_tasks() -> Option<u32> {
+pub fn remaining_tasks() -> Option<u32> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let own = fs::read_to_string("/proc/self/cgroup").ok()?;
-    room_in(&place(&mounts, &own, Controller::Pids)?.folder)
+    remaining_tasks_in(&find_hierarchy(&mounts, &own, Controller::Pids)?.folder)
 }
 
-fn room_in(folder: &Path) -> Option<u32> {
+fn remaining_tasks_in(folder: &Path) -> Option<u32> {
     let number = |folder: &Path, file: &str| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u32>().ok();
     let free = |folder: &Path| Some(number(folder, "pids.max")?.saturating_sub(number(folder, "pids.current")?));
     folder.ancestors().filter_map(free).min()
@@ -210,9 +210,9 @@ fn room_in(folder: &Path) -> Option<u32> {
 impl Hierarchy {
     fn prepared(mut self, controller: Controller) -> io::Result<Self> {
         let own = self.folder.clone();
-        self.folder = own.join(FOLDER);
+        self.folder = own.join(CGROUP_DIR);
         if self.version == Version::One {
-            make(&self.folder)?;
+            make_group_dir(&self.folder)?;
             return Ok(self);
         }
         let enable = format!("+{}", controller.name());
@@ -220,8 +220,8 @@ impl Hierarchy {
         // one; so unless it is the root of all, the sandboxes' lie beside everything else, below the root.
         let top = own.ancestors().take_while(|group| group.join("cgroup.controllers").exists()).last();
         for parent in [Some(own.as_path()), top].into_iter().flatten() {
-            let folder = parent.join(FOLDER);
-            if fs::write(parent.join("cgroup.subtree_control"), &enable).is_ok() && make(&folder).is_ok() {
+            let folder = parent.join(CGROUP_DIR);
+            if fs::write(parent.join("cgroup.subtree_control"), &enable).is_ok() && make_group_dir(&folder).is_ok() {
                 fs::write(folder.join("cgroup.subtree_control"), &enable)?;
                 self.folder = folder;
                 return Ok(self);
@@ -231,7 +231,7 @@ impl Hierarchy {
     }
 }
 
-fn make(folder: &Path) -> io::Result<()> {
+fn make_group_dir(folder: &Path) -> io::Result<()> {
     match fs::create_dir(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
@@ -242,25 +242,25 @@ fn make(folder: &Path) -> io::Result<()> {
     fs::remove_dir(&trial)
 }
 
-// === impl Groups ===
+// === impl SandboxCgroups ===
 
-impl Groups {
+impl SandboxCgroups {
     /// Makes the groups with their limits, and opens the ways in. What was made is removed again if it fails.
-    pub fn make(&self, plan: &Plan) -> io::Result<Doors> {
-        let mut doors = Doors::default();
+    pub fn make(&self, spec: &SandboxSpec) -> io::Result<CgroupEntry> {
+        let mut entry = CgroupEntry::default();
         let made = self.all.iter().try_for_each(|(hierarchy, folder)| {
             fs::create_dir(folder)?;
             for controller in &hierarchy.controllers {
-                limit(hierarchy.version, *controller, folder, plan)?;
+                write_limit(hierarchy.version, *controller, folder, spec)?;
             }
             match hierarchy.version {
-                Version::One => doors.tasks.push(File::options().write(true).open(folder.join("tasks"))?),
-                Version::Two => doors.birth = Some(File::open(folder)?),
+                Version::One => entry.tasks.push(File::options().write(true).open(folder.join("tasks"))?),
+                Version::Two => entry.clone_target = Some(File::open(folder)?),
             }
             Ok(())
         });
         match made {
-            Ok(()) => Ok(doors),
+            Ok(()) => Ok(entry),
             Err(error) => {
                 self.remove();
                 Err(error)
@@ -269,14 +269,14 @@ impl Groups {
     }
 
     /// Puts a process of somebody else's into the groups, which were made.
-    pub fn take_in(&self, pid: u32) -> io::Result<()> {
+    pub fn add_process(&self, pid: u32) -> io::Result<()> {
         self.all.iter().try_for_each(|(_, folder)| fs::write(folder.join("cgroup.procs"), pid.to_string()))
     }
 
     /// Removes what is there; of groups in which something runs, nothing.
     pub fn remove(&self) {
         for (_, folder) in &self.all {
-            // Not there, or swept later.
+            // Not there, or removed later.
             let _ = fs::remove_dir(folder);
         }
     }
@@ -286,7 +286,7 @@ impl Groups {
     }
 
     /// How many processes the kernel has ended for want of memory; `None` where no group counts that.
-    pub fn killed_for_memory(&self) -> Option<u64> {
+    pub fn oom_kills(&self) -> Option<u64> {
         let (hierarchy, folder) =
             self.all.iter().find(|(hierarchy, _)| hierarchy.controllers.contains(&Controller::Memory))?;
         let file = match hierarchy.version {
@@ -297,9 +297,9 @@ impl Groups {
         text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
     }
 
-    pub fn usage(&self) -> Use {
+    pub fn usage(&self) -> CgroupUsage {
         let number = |folder: &Path, file: &str| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok();
-        let mut usage = Use::default();
+        let mut usage = CgroupUsage::default();
         for (hierarchy, folder) in &self.all {
             for controller in &hierarchy.controllers {
                 match (controller, hierarchy.version) {
@@ -322,12 +322,12 @@ impl Groups {
     }
 }
 
-// === impl Doors ===
+// === impl CgroupEntry ===
 
-impl Doors {
+impl CgroupEntry {
     /// The group that a process is to be born in.
-    pub fn birth(&self) -> Option<BorrowedFd<'_>> {
-        self.birth.as_ref().map(AsFd::as_fd)
+    pub fn clone_target(&self) -> Option<BorrowedFd<'_>> {
+        self.clone_target.as_ref().map(AsFd::as_fd)
     }
 
     /// Puts the calling process, which must have one thread only, into the groups that nobody is born in.
@@ -337,30 +337,31 @@ impl Doors {
     }
 }
 
-fn limit(version: Version, controller: Controller, folder: &Path, plan: &Plan) -> io::Result<()> {
+fn write_limit(version: Version, controller: Controller, folder: &Path, spec: &SandboxSpec) -> io::Result<()> {
     let write = |file: &str, value: String| fs::write(folder.join(file), value);
     // Not every kernel counts swap. Nor does every one let a sandbox that was idle have some more at once (a burst): an
     // interpreter that starts would be stopped for most of a period for the sake of a few milliseconds.
-    let perhaps = |file: &str, value: String| if folder.join(file).exists() { write(file, value) } else { Ok(()) };
-    let quota = (u64::from(plan.millicpus) * PERIOD / 1_000).max(1_000);
+    let write_if_supported =
+        |file: &str, value: String| if folder.join(file).exists() { write(file, value) } else { Ok(()) };
+    let quota = (u64::from(spec.millicpus) * CPU_PERIOD_US / 1_000).max(1_000);
     match (controller, version) {
         (Controller::Memory, Version::One) => {
-            write("memory.limit_in_bytes", plan.memory.to_string())?;
-            perhaps("memory.memsw.limit_in_bytes", plan.memory.to_string())
+            write("memory.limit_in_bytes", spec.memory.to_string())?;
+            write_if_supported("memory.memsw.limit_in_bytes", spec.memory.to_string())
         }
         (Controller::Memory, Version::Two) => {
-            write("memory.max", plan.memory.to_string())?;
-            perhaps("memory.swap.max", "0".to_owned())
+            write("memory.max", spec.memory.to_string())?;
+            write_if_supported("memory.swap.max", "0".to_owned())
         }
-        (Controller::Pids, _) => write("pids.max", plan.processes.to_string()),
+        (Controller::Pids, _) => write("pids.max", spec.processes.to_string()),
         (Controller::Cpu, Version::One) => {
-            write("cpu.cfs_period_us", PERIOD.to_string())?;
+            write("cpu.cfs_period_us", CPU_PERIOD_US.to_string())?;
             write("cpu.cfs_quota_us", quota.to_string())?;
-            perhaps("cpu.cfs_burst_us", quota.to_string())
+            write_if_supported("cpu.cfs_burst_us", quota.to_string())
         }
         (Controller::Cpu, Version::Two) => {
-            write("cpu.max", format!("{quota} {PERIOD}"))?;
-            perhaps("cpu.max.burst", quota.to_string())
+            write("cpu.max", format!("{quota} {CPU_PERIOD_US}"))?;
+            write_if_supported("cpu.max.burst", quota.to_string())
         }
     }
 }

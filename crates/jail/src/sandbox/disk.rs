@@ -1,4 +1,4 @@
-//! Disks of sandboxes: each is a file system of its own (ext4) in a file without a name, mounted for the spawner and its
+//! DiskPool of sandboxes: each is a file system of its own (ext4) in a file without a name, mounted for the spawner and its
 //! sandboxes alone. Its size is the file's, so a sandbox cannot write more than that, nor more files than the file system has;
 //! and only what is written takes room on the machine. Nothing is ever removed file by file: when the last mount goes the file
 //! is gone, with all that was in it, also when the spawner is killed.
@@ -19,9 +19,9 @@ use std::process::{Command, Stdio};
 
 use super::mounts;
 
-const MAKERS: [&str; 3] = ["/usr/sbin/mkfs.ext4", "/sbin/mkfs.ext4", "/usr/bin/mkfs.ext4"];
+const MKFS_PATHS: [&str; 3] = ["/usr/sbin/mkfs.ext4", "/sbin/mkfs.ext4", "/usr/bin/mkfs.ext4"];
 /// No journal: what a crash leaves half-written is gone anyway. Tables of files are zeros, and need not be written as such.
-const MAKE: [&str; 9] = [
+const MKFS_ARGS: [&str; 9] = [
     "-q",
     "-F",
     "-m0",
@@ -33,13 +33,13 @@ const MAKE: [&str; 9] = [
     "/proc/self/fd/0",
 ];
 /// What is removed makes room on the machine again. Tables of files are not written in the background.
-const OPTIONS: &str = "discard,noinit_itable";
+const MOUNT_OPTIONS: &str = "discard,noinit_itable";
 /// A file system that takes more than this is in a file without holes.
-const LARGEST_BLANK: usize = 32 << 20;
+const MAX_IMAGE_BYTES: usize = 32 << 20;
 /// A disk is not made where less than this part of it is free on the machine.
-const FREE_PART: u64 = 8;
+const MIN_FREE_DIVISOR: u64 = 8;
 /// Where the magic number of the file system is, and what it is.
-const MAGIC: (u64, [u8; 2]) = (1080, [0x53, 0xef]);
+const EXT4_MAGIC: (u64, [u8; 2]) = (1080, [0x53, 0xef]);
 const LOOP_CONTROL: &str = "/dev/loop-control";
 const LOOP_MAJOR: u32 = 7;
 const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4C82;
@@ -47,14 +47,14 @@ const LOOP_CONFIGURE: libc::c_ulong = 0x4C0A;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
 /// Somebody else may take the device that was free.
-const TRIES: u32 = 20;
+const MAX_ATTACH_TRIES: u32 = 20;
 /// Ends all writing to a file system at once; what was not written is dropped.
 const EXT4_IOC_SHUTDOWN: libc::c_ulong = 0x8004_587D;
-const WITHOUT_FLUSHING: u32 = 2;
+const SHUTDOWN_NO_FLUSH: u32 = 2;
 /// Folders that a sandbox has of its own on it, as in `template.rs`.
 pub const FOLDERS: [&str; 3] = ["work", "tmp", "home/sandbox"];
 
-pub struct Disks {
+pub struct DiskPool {
     /// Where the files are.
     folder: File,
     /// Where disks are mounted, in the spawner's namespace.
@@ -62,7 +62,7 @@ pub struct Disks {
     /// For device nodes of our own.
     nodes: PathBuf,
     /// File systems with nothing in them, by size.
-    blanks: HashMap<u64, Blank>,
+    images: HashMap<u64, EmptyImage>,
     ready: HashMap<u64, Disk>,
     count: u64,
 }
@@ -74,7 +74,7 @@ pub struct Disk {
 }
 
 /// What of an empty file system is not zero.
-struct Blank {
+struct EmptyImage {
     pieces: Vec<(u64, Vec<u8>)>,
 }
 
@@ -105,16 +105,16 @@ struct LoopInfo {
     init: [u64; 2],
 }
 
-impl Disks {
+impl DiskPool {
     /// `workshop` is a folder that nobody else sees. Says why there can be no disks, if there can be none.
     pub fn new(folder: File, workshop: &Path) -> io::Result<Self> {
         let (mounts, nodes) = (workshop.join("disks"), workshop.join("nodes"));
         fs::create_dir(&mounts)?;
         fs::create_dir(&nodes)?;
-        mounts::device_folder(&nodes)?;
-        let mut disks = Self { folder, mounts, nodes, blanks: HashMap::new(), ready: HashMap::new(), count: 0 };
+        mounts::tmpfs_for_devices(&nodes)?;
+        let mut disks = Self { folder, mounts, nodes, images: HashMap::new(), ready: HashMap::new(), count: 0 };
         let trial = disks.make(16 << 20)?;
-        trial.end();
+        trial.release();
         Ok(disks)
     }
 
@@ -124,10 +124,10 @@ impl Disks {
             Some(disk) => disk,
             None => self.make(size)?,
         };
-        match disk.give(owner) {
+        match disk.chown_folders(owner) {
             Ok(()) => Ok(disk),
             Err(error) => {
-                disk.end();
+                disk.release();
                 Err(error)
             }
         }
@@ -141,26 +141,26 @@ impl Disks {
     pub fn prepare(&mut self, size: u64) -> io::Result<()> {
         let disk = self.make(size)?;
         for (_, other) in self.ready.drain() {
-            other.end();
+            other.release();
         }
         self.ready.insert(size, disk);
         Ok(())
     }
 
     fn make(&mut self, size: u64) -> io::Result<Disk> {
-        self.check_room(size)?;
-        let file = self.nameless(size)?;
-        match self.blanks.entry(size) {
-            Entry::Occupied(blank) => blank.get().copy_to(&file)?,
+        self.check_free_space(size)?;
+        let file = self.unnamed_file(size)?;
+        match self.images.entry(size) {
+            Entry::Occupied(image) => image.get().copy_to(&file)?,
             Entry::Vacant(place) => {
-                place.insert(Blank::make(&file, size)?);
+                place.insert(EmptyImage::make(&file, size)?);
             }
         }
         self.count += 1;
         let at = self.mounts.join(self.count.to_string());
         fs::create_dir(&at)?;
-        let mounted = self.attach(&file).and_then(|(device, node)| {
-            let mounted = mounts::ext4(&node, &at, OPTIONS);
+        let mounted = self.attach_loop_device(&file).and_then(|(device, node)| {
+            let mounted = mounts::ext4(&node, &at, MOUNT_OPTIONS);
             // Detaches by itself with its last user, which is the mount by now.
             drop(device);
             let _ = fs::remove_file(node);
@@ -168,16 +168,16 @@ impl Disks {
         });
         mounted.inspect_err(|_| drop(fs::remove_dir(&at)))?;
         let disk = Disk { at };
-        match disk.furnish() {
+        match disk.create_folders() {
             Ok(()) => Ok(disk),
             Err(error) => {
-                disk.end();
+                disk.release();
                 Err(error)
             }
         }
     }
 
-    fn check_room(&self, size: u64) -> io::Result<()> {
+    fn check_free_space(&self, size: u64) -> io::Result<()> {
         // SAFETY: all zeros is a valid answer, which the call fills in; the descriptor is open.
         let free = unsafe {
             let mut answer: libc::statvfs = std::mem::zeroed();
@@ -186,7 +186,7 @@ impl Disks {
                 _ => return Err(io::Error::last_os_error()),
             }
         };
-        match free >= size / FREE_PART {
+        match free >= size / MIN_FREE_DIVISOR {
             true => Ok(()),
             false => Err(io::Error::new(
                 io::ErrorKind::StorageFull,
@@ -196,7 +196,7 @@ impl Disks {
     }
 
     /// A file that is gone with its last user.
-    fn nameless(&self, size: u64) -> io::Result<File> {
+    fn unnamed_file(&self, size: u64) -> io::Result<File> {
         let here = format!("/proc/self/fd/{}", self.folder.as_raw_fd());
         let mut options = File::options();
         let file = options.read(true).write(true).mode(0o600).custom_flags(libc::O_TMPFILE).open(here)?;
@@ -205,7 +205,7 @@ impl Disks {
     }
 
     /// A device of our own for the file, and a node of our own for the device: none of the machine's is needed for it.
-    fn attach(&self, file: &File) -> io::Result<(OwnedFd, PathBuf)> {
+    fn attach_loop_device(&self, file: &File) -> io::Result<(OwnedFd, PathBuf)> {
         let control = File::options().read(true).write(true).open(LOOP_CONTROL)?;
         let mut tries = 0;
         loop {
@@ -222,7 +222,7 @@ impl Disks {
                 Err(error) => {
                     let _ = fs::remove_file(&node);
                     tries += 1;
-                    if tries == TRIES || error.raw_os_error() != Some(libc::EBUSY) {
+                    if tries == MAX_ATTACH_TRIES || error.raw_os_error() != Some(libc::EBUSY) {
                         return Err(error);
                     }
                 }
@@ -232,7 +232,7 @@ impl Disks {
 }
 
 fn make_node(at: &Path, number: libc::dev_t) -> io::Result<()> {
-    let path = mounts::text(at)?;
+    let path = mounts::c_path(at)?;
     // SAFETY: the path is a string that ends in a zero and lives to the end of the call.
     match unsafe { libc::mknod(path.as_ptr(), libc::S_IFBLK | 0o600, number) } {
         0 => Ok(()),
@@ -257,39 +257,39 @@ fn configure(device: &File, file: &File, flags: u32) -> io::Result<()> {
 impl Disk {
     /// What takes a while, because it is read from the machine's disk for the first time. Of what is beside these folders a
     /// sandbox sees nothing.
-    fn furnish(&self) -> io::Result<()> {
+    fn create_folders(&self) -> io::Result<()> {
         FOLDERS.iter().try_for_each(|folder| fs::create_dir_all(self.at.join(folder)))?;
         fs::set_permissions(self.at.join("tmp"), PermissionsExt::from_mode(0o1777))
     }
 
-    fn give(&self, (user, group): (u32, u32)) -> io::Result<()> {
+    fn chown_folders(&self, (user, group): (u32, u32)) -> io::Result<()> {
         FOLDERS.iter().try_for_each(|folder| chown(self.at.join(folder), Some(user), Some(group)))
     }
 
     /// Lets go of it, and with it of all that is in it. May take a while where there is much.
-    pub fn end(self) {
+    pub fn release(self) {
         if let Ok(root) = File::open(&self.at) {
-            let how = WITHOUT_FLUSHING;
+            let how = SHUTDOWN_NO_FLUSH;
             // SAFETY: the call reads one number, which lives to its end; the descriptor is open. Where it is refused, what was
             // not written yet is written for nobody.
             unsafe { libc::ioctl(root.as_raw_fd(), EXT4_IOC_SHUTDOWN as _, &raw const how) };
         }
-        if mounts::end(&self.at).is_ok() {
+        if mounts::unmount(&self.at).is_ok() {
             // A folder in memory of ours, which is empty now.
             let _ = fs::remove_dir(&self.at);
         }
     }
 }
 
-// === impl Blank ===
+// === impl EmptyImage ===
 
-impl Blank {
+impl EmptyImage {
     /// In that file, which is all zeros.
     fn make(file: &File, size: u64) -> io::Result<Self> {
         let missing = || io::Error::new(io::ErrorKind::NotFound, "there is no mkfs.ext4 (Debian's package e2fsprogs)");
-        let maker = MAKERS.iter().find(|maker| Path::new(maker).exists()).ok_or_else(missing)?;
+        let maker = MKFS_PATHS.iter().find(|maker| Path::new(maker).exists()).ok_or_else(missing)?;
         let mut command = Command::new(maker);
-        command.args(MAKE).env_clear().stdin(file.try_clone()?).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.args(MKFS_ARGS).env_clear().stdin(file.try_clone()?).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
         // Its end is the end of what it says: children of a spawner are reaped by the kernel.
         let mut said = String::new();
@@ -297,8 +297,8 @@ impl Blank {
             words.read_to_string(&mut said)?;
         }
         let mut magic = [0; 2];
-        file.read_exact_at(&mut magic, MAGIC.0)?;
-        if magic != MAGIC.1 {
+        file.read_exact_at(&mut magic, EXT4_MAGIC.0)?;
+        if magic != EXT4_MAGIC.1 {
             return Err(io::Error::other(format!("mkfs.ext4 failed: {}", said.trim())));
         }
         Self::read(file, size)
@@ -321,7 +321,7 @@ impl Blank {
             let end = seek(begin, libc::SEEK_HOLE)?;
             let length = usize::try_from(end - begin).map_err(io::Error::other)?;
             total += length;
-            if total > LARGEST_BLANK {
+            if total > MAX_IMAGE_BYTES {
                 return Err(io::Error::other("the data folder's file system makes no files with holes"));
             }
             let mut bytes = vec![0; length];
@@ -360,11 +360,11 @@ mod tests {
             file
         };
         let (one, other) = (make("one"), make("other"));
-        let blank = match Blank::make(&one, 64 << 20) {
+        let image = match EmptyImage::make(&one, 64 << 20) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return eprintln!("{error}"),
             made => made.unwrap(),
         };
-        blank.copy_to(&other).unwrap();
+        image.copy_to(&other).unwrap();
         let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
         assert!(read("one") == read("other"), "the copy differs");
         assert!(other.metadata().unwrap().blocks() * 512 < 4 << 20, "holes stay holes");

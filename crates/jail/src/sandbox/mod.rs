@@ -27,22 +27,22 @@
 //! Who ends: a sandbox with its first process, the agent; an agent with its connection or its spawner; a spawner with its
 //! driver's end of the channel. So a server that is killed leaves nothing running.
 
-mod birth;
 pub mod cgroup;
-pub mod channel;
-mod confine;
+mod clone;
 mod disk;
-mod enclosure;
 mod init;
+mod loopback;
+mod monitor_init;
+mod monitor_rootfs;
 mod mounts;
-mod network;
-mod plan;
+mod protocol;
+mod rootfs;
+pub mod seqpacket;
 mod spawner;
-mod template;
 
-pub use enclosure::FOLDER;
-pub use network::PROXY;
-pub use plan::{Ask, Enclosure, Facilities, Network, Plan, Said};
+pub use loopback::PROXY_ADDR;
+pub use monitor_rootfs::MONITOR_DIR;
+pub use protocol::{HostFeatures, MonitorJail, SandboxNetwork, SandboxSpec, SpawnReply, SpawnRequest};
 pub use spawner::{Programs, serve};
 
 use std::io;
@@ -50,7 +50,7 @@ use std::io;
 /// What could not be done on the way to a sandbox.
 #[derive(Debug, thiserror::Error)]
 #[error("{step}: {error}")]
-pub struct Failed {
+pub struct SpawnError {
     pub step: &'static str,
     #[source]
     pub error: io::Error,
@@ -58,11 +58,11 @@ pub struct Failed {
 
 /// Names the step that an error belongs to.
 trait Step<T> {
-    fn step(self, step: &'static str) -> Result<T, Failed>;
+    fn step(self, step: &'static str) -> Result<T, SpawnError>;
 }
 
 impl<T, E: Into<io::Error>> Step<T> for Result<T, E> {
-    fn step(self, step: &'static str) -> Result<T, Failed> {
-        self.map_err(|error| Failed { step, error: error.into() })
+    fn step(self, step: &'static str) -> Result<T, SpawnError> {
+        self.map_err(|error| SpawnError { step, error: error.into() })
     }
 }

@@ -7,16 +7,16 @@ use std::path::Path;
 
 /// What a mount refuses, whatever the files in it say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refuses {
+pub enum MountRestriction {
     /// Set-user-id bits and devices.
-    Devices,
+    NoDevices,
     /// Writing, too.
-    Writing,
+    ReadOnly,
     /// Writing and set-user-id bits; devices are what is mounted.
-    WritingButDevices,
+    ReadOnlyWithDevices,
 }
 
-pub fn text(path: &Path) -> io::Result<CString> {
+pub fn c_path(path: &Path) -> io::Result<CString> {
     CString::new(path.as_os_str().as_bytes()).map_err(|_| io::ErrorKind::InvalidInput.into())
 }
 
@@ -25,12 +25,12 @@ fn checked(done: libc::c_long) -> io::Result<()> {
 }
 
 /// Changes here are not seen elsewhere; those elsewhere are seen here.
-pub fn follow() -> io::Result<()> {
+pub fn make_slave() -> io::Result<()> {
     mount(None, Path::new("/"), None, libc::MS_REC | libc::MS_SLAVE, None)
 }
 
 /// Whether no mount of this process is one of a group with others, which would see what is mounted here.
-pub fn is_apart() -> io::Result<bool> {
+pub fn is_unshared() -> io::Result<bool> {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo")?;
     // 36 35 98:0 / /mnt rw shared:1 - ext3 /dev/root rw
     let shares = |line: &str| line.split(" - ").next().is_some_and(|own| own.contains(" shared:"));
@@ -38,7 +38,7 @@ pub fn is_apart() -> io::Result<bool> {
 }
 
 /// Nothing is seen in either direction.
-pub fn part() -> io::Result<()> {
+pub fn make_private() -> io::Result<()> {
     mount(None, Path::new("/"), None, libc::MS_REC | libc::MS_PRIVATE, None)
 }
 
@@ -57,8 +57,8 @@ pub fn ext4(device: &Path, at: &Path, options: &str) -> io::Result<()> {
 }
 
 /// Lets go of what is mounted at `at`, now or when nobody uses it any more.
-pub fn end(at: &Path) -> io::Result<()> {
-    let path = text(at)?;
+pub fn unmount(at: &Path) -> io::Result<()> {
+    let path = c_path(at)?;
     // SAFETY: both are given a string that ends in a zero and lives to the end of the call.
     let done = unsafe { libc::umount2(path.as_ptr(), libc::UMOUNT_NOFOLLOW) };
     checked(done.into()).or_else(|_| {
@@ -68,7 +68,7 @@ pub fn end(at: &Path) -> io::Result<()> {
 }
 
 /// A file system for device nodes.
-pub fn device_folder(at: &Path) -> io::Result<()> {
+pub fn tmpfs_for_devices(at: &Path) -> io::Result<()> {
     mount(None, at, Some("tmpfs"), libc::MS_NOSUID | libc::MS_NOEXEC, Some("mode=755,size=4k"))
 }
 
@@ -77,19 +77,21 @@ pub fn proc(at: &Path) -> io::Result<()> {
 }
 
 /// Makes what is mounted at `at`, and all in it, refuse things.
-pub fn refuse(at: &Path, what: Refuses) -> io::Result<()> {
+pub fn restrict(at: &Path, what: MountRestriction) -> io::Result<()> {
     let (attributes, flags) = match what {
-        Refuses::Devices => (libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV, libc::MS_NOSUID | libc::MS_NODEV),
-        Refuses::Writing => (
+        MountRestriction::NoDevices => {
+            (libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV, libc::MS_NOSUID | libc::MS_NODEV)
+        }
+        MountRestriction::ReadOnly => (
             libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV,
             libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV,
         ),
-        Refuses::WritingButDevices => {
+        MountRestriction::ReadOnlyWithDevices => {
             (libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID, libc::MS_RDONLY | libc::MS_NOSUID)
         }
     };
     let attributes = libc::mount_attr { attr_set: attributes, attr_clr: 0, propagation: 0, userns_fd: 0 };
-    let path = text(at)?;
+    let path = c_path(at)?;
     // SAFETY: the path ends in a zero, the attributes are as long as is said, and both live to the end of the call.
     let done = unsafe {
         libc::syscall(
@@ -127,9 +129,9 @@ fn mount(
     flags: libc::c_ulong,
     options: Option<&str>,
 ) -> io::Result<()> {
-    let from = text(from.unwrap_or(Path::new("none")))?;
-    let (at, kind) = (text(at)?, text(Path::new(kind.unwrap_or("")))?);
-    let options = text(Path::new(options.unwrap_or("")))?;
+    let from = c_path(from.unwrap_or(Path::new("none")))?;
+    let (at, kind) = (c_path(at)?, c_path(Path::new(kind.unwrap_or("")))?);
+    let options = c_path(Path::new(options.unwrap_or("")))?;
     // SAFETY: four strings that end in a zero and live to the end of the call.
     let done = unsafe {
         libc::mount(from.as_ptr(), at.as_ptr(), kind.as_ptr(), flags, options.as_ptr().cast::<libc::c_void>())

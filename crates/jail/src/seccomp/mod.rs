@@ -110,7 +110,7 @@ impl Layer {
 }
 
 /// Whether the kernel has filters at all.
-pub fn is_there() -> bool {
+pub fn is_supported() -> bool {
     let action: u32 = libc::SECCOMP_RET_ERRNO;
     // SAFETY: the call reads one number, which lives to its end, and changes nothing.
     unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_GET_ACTION_AVAIL, 0, &raw const action) == 0 }

@@ -74,9 +74,9 @@ pub(super) fn compile(rules: Rules) -> Box<[sock_filter]> {
     sorted.dedup();
     assert!(sorted.windows(2).all(|pair| pair[0].0 != pair[1].0), "a system call has one verdict");
     let mut program =
-        vec![load(ARCHITECTURE_AT), jump(BPF_JEQ, ARCHITECTURE, 1, 0), give(SECCOMP_RET_KILL_PROCESS), load(NUMBER)];
+        vec![load(ARCHITECTURE_AT), jump(BPF_JEQ, ARCHITECTURE, 1, 0), ret(SECCOMP_RET_KILL_PROCESS), load(NUMBER)];
     for call in &rules.first {
-        program.extend([jump(BPF_JEQ, number(call), 0, 1), give(SECCOMP_RET_ALLOW)]);
+        program.extend([jump(BPF_JEQ, number(call), 0, 1), ret(SECCOMP_RET_ALLOW)]);
     }
     program.extend(search(&sorted));
     program.into_boxed_slice()
@@ -85,14 +85,14 @@ pub(super) fn compile(rules: Rules) -> Box<[sock_filter]> {
 /// A program that refuses one call with this error and allows all others.
 pub(super) fn refuse(call: libc::c_long, error: i32) -> Box<[sock_filter]> {
     let number = u32::try_from(call).expect("system calls have small positive numbers");
-    Box::new([load(NUMBER), jump(BPF_JEQ, number, 0, 1), give(refusal(error)), give(SECCOMP_RET_ALLOW)])
+    Box::new([load(NUMBER), jump(BPF_JEQ, number, 0, 1), ret(refusal(error)), ret(SECCOMP_RET_ALLOW)])
 }
 
 /// Comparisons at the end of a search.
-const FEW: usize = 4;
+const LINEAR_SEARCH_MAX: usize = 4;
 
 fn search(rules: &[(u32, Verdict)]) -> Vec<sock_filter> {
-    if rules.len() > FEW {
+    if rules.len() > LINEAR_SEARCH_MAX {
         let (below, above) = rules.split_at(rules.len() / 2);
         let left = search(below);
         // A conditional jump reaches 255 instructions; an unconditional one reaches all.
@@ -104,20 +104,20 @@ fn search(rules: &[(u32, Verdict)]) -> Vec<sock_filter> {
     }
     let mut program = Vec::new();
     for (number, verdict) in rules {
-        let action = act(verdict);
+        let action = instructions_for(verdict);
         let length = u8::try_from(action.len()).expect("a verdict asks about few values");
         program.push(jump(BPF_JEQ, *number, 0, length));
         program.extend(action);
     }
-    program.extend([jump(BPF_JGE, NEWEST + 1, 0, 1), give(refusal(libc::ENOSYS)), give(refusal(libc::EPERM))]);
+    program.extend([jump(BPF_JGE, NEWEST + 1, 0, 1), ret(refusal(libc::ENOSYS)), ret(refusal(libc::EPERM))]);
     program
 }
 
-fn act(verdict: &Verdict) -> Vec<sock_filter> {
+fn instructions_for(verdict: &Verdict) -> Vec<sock_filter> {
     let mut program = Vec::new();
     let checks = match verdict {
         Verdict::Allow => &[][..],
-        Verdict::Refuse(error) => return vec![give(refusal(*error))],
+        Verdict::Refuse(error) => return vec![ret(refusal(*error))],
         Verdict::Where(checks) => checks,
     };
     for Check { argument, half, mask, must } in checks {
@@ -132,7 +132,7 @@ fn act(verdict: &Verdict) -> Vec<sock_filter> {
             let rest = u8::try_from(values.len() - 1 - at).expect("a verdict asks about few values");
             program.push(jump(BPF_JEQ, *value, rest + 1, 0));
         }
-        let refuse = give(refusal(libc::EPERM));
+        let refuse = ret(refusal(libc::EPERM));
         if is_wanted {
             // Not found: refused here. Found: one further.
             program.push(refuse);
@@ -141,7 +141,7 @@ fn act(verdict: &Verdict) -> Vec<sock_filter> {
             program.extend([statement(BPF_JMP | BPF_JA, 1), refuse]);
         }
     }
-    program.push(give(SECCOMP_RET_ALLOW));
+    program.push(ret(SECCOMP_RET_ALLOW));
     program
 }
 
@@ -153,7 +153,7 @@ fn load(offset: u32) -> sock_filter {
     statement(BPF_LD | BPF_W | BPF_ABS, offset)
 }
 
-fn give(verdict: u32) -> sock_filter {
+fn ret(verdict: u32) -> sock_filter {
     statement(BPF_RET | BPF_K, verdict)
 }
 

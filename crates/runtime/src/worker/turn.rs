@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use hearth_core::{Footprint, LimitExceeded, RequestId};
-use hearth_jail::breadcrumbs::Doing;
+use hearth_jail::breadcrumbs::TurnPhase;
 
 use super::core::Live;
 use crate::isolate::LockedIsolate;
@@ -38,7 +38,7 @@ impl Live {
         let state = Rc::clone(&self.state);
         let (budget, doing) = match state.requests.borrow_mut().get(request) {
             Some(entry) => (entry.budget(&state.app.limits), entry.phase.doing()),
-            None => (Budget { cpu: None, wall: None }, Doing::Outside),
+            None => (Budget { cpu: None, wall: None }, TurnPhase::OutsideRequests),
         };
         state.set_running(request);
         let now = self.just_now.take().unwrap_or_else(Instant::now);

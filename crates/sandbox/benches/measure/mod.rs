@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-use hearth_jail::slices::{Heirs, ask_for_short_slices};
+use hearth_jail::sched::{ChildSlice, set_short_slice};
 use hearth_sandbox::{ExecEvent, ExecRequest, Sandbox};
 use tokio::runtime::Runtime;
 
@@ -16,7 +16,7 @@ pub struct Marks {
 
 /// Threads like those of a server's control.
 pub fn runtime() -> Runtime {
-    let start = || ask_for_short_slices(Heirs::Ordinary);
+    let start = || set_short_slice(ChildSlice::Default);
     tokio::runtime::Builder::new_multi_thread().on_thread_start(start).enable_all().build().expect("a runtime")
 }
 

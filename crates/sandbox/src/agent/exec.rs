@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use hearth_agent::{Answer, CHUNK, CallId, End, Exec, Language, Request, Signal, Stream};
-use hearth_jail::pulse::{AtWork, Crowd, Pulse};
+use hearth_jail::sched_tick::{BusyGuard, SchedulerTicker, Trigger};
 use tokio::time::{Instant, timeout_at};
 
 use super::calls::Receive;
@@ -17,7 +17,7 @@ const GRACE: Duration = Duration::from_secs(30);
 
 /// Beats while a command's first word is on its way, so that neither its agent nor whoever hears of it here waits for the command.
 /// One for the process, as the cores are.
-static PULSE: LazyLock<Pulse> = LazyLock::new(|| Pulse::start(Crowd::Anybody));
+static PULSE: LazyLock<SchedulerTicker> = LazyLock::new(|| SchedulerTicker::start(Trigger::AnyBusy));
 
 /// A command that runs. Dropping it cancels the command.
 pub(crate) struct Run {
@@ -27,7 +27,7 @@ pub(crate) struct Run {
     deadline: Instant,
     timeout: Duration,
     /// Until its first word.
-    awaited: Option<AtWork>,
+    awaited: Option<BusyGuard>,
 }
 
 /// A call that is forgotten if it is not sent after all.
@@ -42,7 +42,7 @@ impl Agent {
         let deadline = Instant::now() + timeout + GRACE;
         // Both streams to the limit, and what was on its way when it was hit.
         let budget = exec.output_limit.saturating_add(CHUNK as u64).saturating_mul(2);
-        let awaited = Some(PULSE.at_work());
+        let awaited = Some(PULSE.begin_work());
         let call = self.begin(budget, |id| Request::Exec { id, exec }).await?;
         Ok(Run { agent: self.clone(), call, deadline, timeout, awaited })
     }

@@ -14,7 +14,7 @@ use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hearth_agent::{Answer, Outward, PASSAGES, PassageId, Request};
-use hearth_jail::sandbox::PROXY;
+use hearth_jail::sandbox::PROXY_ADDR;
 use tokio::sync::mpsc;
 
 use super::calls::Overrun;
@@ -51,10 +51,10 @@ impl Agent {
         let (sender, connections) = mpsc::channel(PASSAGES);
         // Before it is asked: a program may be as quick as the answer.
         self.line.tunnel.open(sender);
-        let listen = |id| Request::Listen { id, port: PROXY.port() };
+        let listen = |id| Request::Listen { id, port: PROXY_ADDR.port() };
         match self.ask_in_time("opening the way to the proxy", listen).await? {
-            Answer::Listening { port, .. } if port == PROXY.port() => {
-                Ok(Uplink { inside: PROXY, connections, door: None })
+            Answer::Listening { port, .. } if port == PROXY_ADDR.port() => {
+                Ok(Uplink { inside: PROXY_ADDR, connections, door: None })
             }
             Answer::Failed { failure, .. } => {
                 Err(SandboxError::Boot { reason: format!("there is no way to the proxy: {}", failure.message) })

@@ -6,15 +6,15 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use hearth_jail::process::{self, Process};
+use hearth_jail::procfs::{self, ProcStat};
 use hearth_sandbox::{Driver, ExecRequest, Language, SandboxConfig, SandboxState, Seen};
 
 use crate::{PATIENCE, driver, pool, sandbox, sh};
 
 /// Parents and times of birth of all processes.
 fn processes() -> HashMap<u32, (u32, u64)> {
-    let alive = process::all().filter(Process::is_alive);
-    alive.map(|process| (process.id, (process.parent, process.born))).collect()
+    let alive = procfs::processes().filter(ProcStat::is_alive);
+    alive.map(|process| (process.id, (process.parent, process.start_ticks))).collect()
 }
 
 /// A process and all below it, each with its time of birth, so that another with its number is not taken for it.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hearth_jail::process::Process;
+use hearth_jail::procfs::ProcStat;
 
 /// The one process below this one that has `mark` in its command line.
 pub fn monitor(mark: &str) -> u32 {
@@ -128,7 +128,7 @@ pub fn memory_limit(pid: u32) -> u64 {
 
 /// Of all its threads, in user and system mode.
 pub fn cpu_time(pid: u32) -> Duration {
-    Duration::from_millis(Process::read(pid).unwrap().ticks * 1000 / rustix::param::clock_ticks_per_second())
+    Duration::from_millis(ProcStat::read(pid).unwrap().ticks * 1000 / rustix::param::clock_ticks_per_second())
 }
 
 fn status(pid: u32, key: &str) -> String {
@@ -142,7 +142,7 @@ fn is_below(mut pid: u32, ancestor: u32) -> bool {
         if pid == ancestor {
             return true;
         }
-        pid = Process::read(pid).map_or(0, |process| process.parent);
+        pid = ProcStat::read(pid).map_or(0, |process| process.parent);
     }
     false
 }

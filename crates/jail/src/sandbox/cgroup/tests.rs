@@ -3,7 +3,7 @@
 use tempfile::TempDir;
 
 use super::*;
-use crate::sandbox::Network;
+use crate::sandbox::SandboxNetwork;
 
 const MOUNTS: &str = "30 25 0:26 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n\
                       31 25 0:27 /docker/a /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n\
@@ -11,15 +11,15 @@ const MOUNTS: &str = "30 25 0:26 / /sys/fs/cgroup/memory rw,relatime - cgroup cg
 const OWN: &str = "4:memory:/a/b\n3:pids:/docker/a/c\n2:cpu,cpuacct:/\n0::/\n";
 
 /// A process that there cannot be.
-const NOBODY: u32 = u32::MAX;
+const GONE_PID: u32 = u32::MAX;
 
 #[test]
 fn each_controller_is_found_where_it_is() {
-    let folder = |controller| place(MOUNTS, OWN, controller).unwrap().folder;
+    let folder = |controller| find_hierarchy(MOUNTS, OWN, controller).unwrap().folder;
     assert_eq!(folder(Controller::Memory), Path::new("/sys/fs/cgroup/memory/a/b"));
     assert_eq!(folder(Controller::Pids), Path::new("/sys/fs/cgroup/pids/c"));
     assert_eq!(folder(Controller::Cpu), Path::new("/sys/fs/cgroup/cpu,cpuacct/"));
-    assert!(place("", OWN, Controller::Cpu).is_none());
+    assert!(find_hierarchy("", OWN, Controller::Cpu).is_none());
 }
 
 /// A tree of version two with the server in `/system/hearth`.
@@ -42,9 +42,9 @@ impl Two {
         fs::create_dir(self.root.path().join(group).join("cgroup.subtree_control")).unwrap();
     }
 
-    fn look(&self) -> Hierarchies {
+    fn find(&self) -> CgroupHierarchies {
         let mounts = format!("40 25 0:30 / {} rw - cgroup2 cgroup2 rw,nsdelegate\n", self.root.path().display());
-        Hierarchies::among(&mounts, "0::/system/hearth\n")
+        CgroupHierarchies::parse(&mounts, "0::/system/hearth\n")
     }
 
     fn read(&self, file: &str) -> String {
@@ -52,49 +52,52 @@ impl Two {
     }
 }
 
-fn plan() -> Plan {
-    Plan {
+fn spec() -> SandboxSpec {
+    SandboxSpec {
         name: "a".to_owned(),
         memory: 64 << 20,
         millicpus: 1_500,
         processes: 50,
         disk: 1 << 20,
         image: None,
-        network: Network::Loopback,
+        network: SandboxNetwork::Loopback,
     }
 }
 
 #[test]
 fn version_two_limits_in_one_folder_below_the_servers_own() {
     let two = Two::new("cpuset cpu io memory pids\n");
-    let found = two.look();
-    assert_eq!((found.names(), found.missing.clone()), (["memory", "pids", "cpu"].map(str::to_owned).to_vec(), None));
-    let groups = found.groups(NOBODY, "a");
-    let doors = groups.make(&plan()).unwrap();
-    let folder = format!("system/hearth/{FOLDER}/{NOBODY}.a");
+    let found = two.find();
+    assert_eq!(
+        (found.controller_names(), found.missing.clone()),
+        (["memory", "pids", "cpu"].map(str::to_owned).to_vec(), None)
+    );
+    let groups = found.groups(GONE_PID, "a");
+    let entry = groups.make(&spec()).unwrap();
+    let folder = format!("system/hearth/{CGROUP_DIR}/{GONE_PID}.a");
     for (file, value) in [("memory.max", "67108864"), ("pids.max", "50"), ("cpu.max", "150000 100000")] {
         assert_eq!(two.read(&format!("{folder}/{file}")), value, "{file}");
     }
     assert!(!two.root.path().join(&folder).join("memory.swap.max").exists(), "not every kernel counts swap");
     assert!(groups.exist());
-    assert!(doors.birth().is_some() && doors.tasks.is_empty(), "processes are born in it");
-    groups.take_in(77).unwrap();
+    assert!(entry.clone_target().is_some() && entry.tasks.is_empty(), "processes are born in it");
+    groups.add_process(77).unwrap();
     assert_eq!(two.read(&format!("{folder}/cgroup.procs")), "77");
 }
 
 #[test]
 fn version_two_is_read_where_it_counts() {
     let two = Two::new("cpu memory pids\n");
-    let groups = two.look().groups(NOBODY, "a");
-    assert_eq!(groups.usage(), Use::default());
-    groups.make(&plan()).unwrap();
-    let folder = two.root.path().join(format!("system/hearth/{FOLDER}/{NOBODY}.a"));
+    let groups = two.find().groups(GONE_PID, "a");
+    assert_eq!(groups.usage(), CgroupUsage::default());
+    groups.make(&spec()).unwrap();
+    let folder = two.root.path().join(format!("system/hearth/{CGROUP_DIR}/{GONE_PID}.a"));
     for (file, text) in
         [("memory.current", "4096\n"), ("pids.current", "3\n"), ("cpu.stat", "usage_usec 2500000\nuser_usec 1\n")]
     {
         fs::write(folder.join(file), text).unwrap();
     }
-    let usage = Use { memory: Some(4_096), processes: Some(3), cpu: Some(Duration::from_millis(2_500)) };
+    let usage = CgroupUsage { memory: Some(4_096), processes: Some(3), cpu: Some(Duration::from_millis(2_500)) };
     assert_eq!(groups.usage(), usage);
 }
 
@@ -102,35 +105,35 @@ fn version_two_is_read_where_it_counts() {
 fn a_group_with_processes_of_its_own_leaves_its_sandboxes_to_the_root() {
     let two = Two::new("cpu memory pids\n");
     two.occupy("system/hearth");
-    let groups = two.look().groups(NOBODY, "a");
-    groups.make(&plan()).unwrap();
-    assert_eq!(two.read(&format!("{FOLDER}/{NOBODY}.a/memory.max")), "67108864");
+    let groups = two.find().groups(GONE_PID, "a");
+    groups.make(&spec()).unwrap();
+    assert_eq!(two.read(&format!("{CGROUP_DIR}/{GONE_PID}.a/memory.max")), "67108864");
 }
 
 #[test]
 fn what_cannot_be_limited_is_told() {
     let two = Two::new("cpu pids\n");
-    let found = two.look();
+    let found = two.find();
     assert!(!found.holds(Controller::Memory) && found.holds(Controller::Cpu));
     assert_eq!(found.missing.as_deref(), Some("no control group has the controller memory"));
     let full = Two::new("cpu memory pids\n");
     full.occupy("system/hearth");
     full.occupy("");
-    let found = full.look();
-    assert_eq!(found.names(), [""; 0]);
+    let found = full.find();
+    assert_eq!(found.controller_names(), [""; 0]);
     assert_eq!(found.missing.as_deref(), Some("cpu: permission denied"));
 }
 
 #[test]
 fn groups_of_owners_that_are_gone_are_swept() {
     let two = Two::new("cpu memory pids\n");
-    let found = two.look();
-    let folder = two.root.path().join("system/hearth").join(FOLDER);
-    for owner in [NOBODY, std::process::id()] {
+    let found = two.find();
+    let folder = two.root.path().join("system/hearth").join(CGROUP_DIR);
+    for owner in [GONE_PID, std::process::id()] {
         fs::create_dir(folder.join(format!("{owner}.a"))).unwrap();
     }
-    assert_eq!((found.sweep(), found.sweep()), (1, 0));
-    assert!(found.groups(std::process::id(), "a").exist() && !found.groups(NOBODY, "a").exist());
+    assert_eq!((found.remove_stale(), found.remove_stale()), (1, 0));
+    assert!(found.groups(std::process::id(), "a").exist() && !found.groups(GONE_PID, "a").exist());
 }
 
 #[test]
@@ -138,15 +141,15 @@ fn the_room_for_tasks_is_the_least_of_all_groups_above() {
     let top = tempfile::tempdir().unwrap();
     let inner = top.path().join("service/inner");
     fs::create_dir_all(&inner).unwrap();
-    assert_eq!(room_in(&inner), None);
+    assert_eq!(remaining_tasks_in(&inner), None);
     let write = |folder: &Path, most: &str, now: &str| {
         fs::write(folder.join("pids.max"), most).unwrap();
         fs::write(folder.join("pids.current"), now).unwrap();
     };
     write(&inner, "max", "7");
-    assert_eq!(room_in(&inner), None);
+    assert_eq!(remaining_tasks_in(&inner), None);
     write(&top.path().join("service"), "900", "60");
-    assert_eq!(room_in(&inner), Some(840));
+    assert_eq!(remaining_tasks_in(&inner), Some(840));
     write(&inner, "10", "70");
-    assert_eq!(room_in(&inner), Some(0));
+    assert_eq!(remaining_tasks_in(&inner), Some(0));
 }

@@ -22,7 +22,7 @@ async fn opened() -> (Agent, Peer, Uplink) {
     let Request::Listen { id, port } = peer.hear().await else { panic!("it is asked to listen") };
     peer.say(Answer::Listening { id, port }).await;
     let uplink = asked.await.unwrap().unwrap();
-    assert_eq!(uplink.inside, PROXY);
+    assert_eq!(uplink.inside, PROXY_ADDR);
     (agent, peer, uplink)
 }
 

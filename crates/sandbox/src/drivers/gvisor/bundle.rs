@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use hearth_jail::sandbox::Plan;
+use hearth_jail::sandbox::SandboxSpec;
 use serde_json::{Value, json};
 
 use crate::driver::Image;
@@ -18,7 +18,7 @@ const ETC: [&str; 2] = ["/etc/ssl/certs", "/etc/alternatives"];
 const ENV: [&str; 3] = ["PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/work", "PIP_BREAK_SYSTEM_PACKAGES=1"];
 
 /// Writes one to `bundle`. `own` is the server's folder, for what all sandboxes share.
-pub(super) fn write(own: &Path, bundle: &Path, image: &Image, plan: &Plan) -> io::Result<()> {
+pub(super) fn write(own: &Path, bundle: &Path, image: &Image, plan: &SandboxSpec) -> io::Result<()> {
     let root = match image {
         Image::Host => shared_root(own)?,
         Image::Folder(folder) => folder.clone(),
@@ -73,7 +73,7 @@ fn install(folder: &Path) -> io::Result<()> {
 }
 
 /// What `runsc` is told, as the Open Container Initiative has it.
-fn specification(image: &Image, root: &Path, programs: &Path, plan: &Plan) -> Value {
+fn specification(image: &Image, root: &Path, programs: &Path, plan: &SandboxSpec) -> Value {
     let memory = |to: &str| {
         let size = format!("size={}", plan.disk);
         json!({ "destination": to, "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "nodev", size] })

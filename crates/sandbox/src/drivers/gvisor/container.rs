@@ -9,8 +9,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hearth_core::ByteSize;
-use hearth_jail::sandbox::Plan;
-use hearth_jail::sandbox::cgroup::Groups;
+use hearth_jail::sandbox::SandboxSpec;
+use hearth_jail::sandbox::cgroup::SandboxCgroups;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
@@ -46,15 +46,15 @@ pub(super) enum Beginning<'a> {
 pub(super) struct Running {
     child: Mutex<Option<Child>>,
     container: Container,
-    groups: Groups,
+    groups: SandboxCgroups,
 }
 
 impl Container {
     pub(super) fn start(
         self,
         image: &Image,
-        plan: &Plan,
-        groups: Groups,
+        plan: &SandboxSpec,
+        groups: SandboxCgroups,
         beginning: &Beginning<'_>,
     ) -> io::Result<(Running, UnixStream)> {
         bundle::write(&self.own, &self.bundle(), image, plan)?;
@@ -73,7 +73,7 @@ impl Container {
         drop(command);
         let running = Running { child: Mutex::new(Some(child?)), container: self, groups };
         running.groups.make(plan)?;
-        running.lock().as_ref().map_or(Ok(()), |child| running.groups.take_in(child.id()))?;
+        running.lock().as_ref().map_or(Ok(()), |child| running.groups.add_process(child.id()))?;
         gate.write_all(b"go\n")?;
         Ok((running, ours))
     }
@@ -169,7 +169,7 @@ impl Drop for Running {
 }
 
 /// Kills all of it: `runsc` itself can take many seconds over it.
-fn end(mut child: Child, container: &Container, groups: &Groups) -> io::Result<()> {
+fn end(mut child: Child, container: &Container, groups: &SandboxCgroups) -> io::Result<()> {
     let family = descendants(child.id());
     let family = family.into_iter().filter_map(|pid| Pid::from_raw(pid as i32));
     // A descriptor is of that process, also when its number is another's by now.

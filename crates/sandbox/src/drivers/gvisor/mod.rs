@@ -28,8 +28,8 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hearth_core::ByteSize;
-use hearth_jail::sandbox::cgroup::{Groups, Hierarchies};
-use hearth_jail::sandbox::{Network, Plan};
+use hearth_jail::sandbox::cgroup::{CgroupHierarchies, SandboxCgroups};
+use hearth_jail::sandbox::{SandboxNetwork, SandboxSpec};
 use tokio::sync::OnceCell;
 
 use self::container::{Beginning, Container, Running};
@@ -53,7 +53,7 @@ type Templates = HashMap<(Image, ByteSize), Arc<OnceCell<Option<Template>>>>;
 pub struct GVisor {
     runsc: Option<PathBuf>,
     folder: PathBuf,
-    hierarchies: Hierarchies,
+    hierarchies: CgroupHierarchies,
     templates: Mutex<Templates>,
 }
 
@@ -67,7 +67,7 @@ impl GVisor {
 
     /// The same with that `runsc`.
     pub fn with(runsc: Option<PathBuf>, folder: &Path) -> Self {
-        Self { runsc, folder: folder.to_owned(), hierarchies: Hierarchies::find(), templates: Mutex::default() }
+        Self { runsc, folder: folder.to_owned(), hierarchies: CgroupHierarchies::find(), templates: Mutex::default() }
     }
 
     fn own(&self) -> PathBuf {
@@ -103,16 +103,16 @@ impl GVisor {
     }
 
     /// A sandbox of that name, what it is to have, and what holds it.
-    fn order(&self, name: &str, spec: &BootSpec) -> Result<(Container, Plan, Groups), BootError> {
+    fn order(&self, name: &str, spec: &BootSpec) -> Result<(Container, SandboxSpec, SandboxCgroups), BootError> {
         let Some(runsc) = self.runsc.clone() else { return Err(BootError { reason: "there is no runsc".to_owned() }) };
-        let plan = Plan {
+        let plan = SandboxSpec {
             name: format!("gvisor-{name}"),
             memory: spec.shape.memory.bytes() + OWN_MEMORY.bytes(),
             millicpus: u32::from(spec.shape.cpus) * 1000,
             processes: PROCESSES,
             disk: spec.shape.memory.bytes() / 2,
             image: None,
-            network: Network::Loopback,
+            network: SandboxNetwork::Loopback,
         };
         let groups = self.hierarchies.groups(std::process::id(), &plan.name);
         Ok((Container { runsc, own: self.own(), name: name.to_owned() }, plan, groups))

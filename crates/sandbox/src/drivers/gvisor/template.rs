@@ -7,8 +7,8 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
 use hearth_agent::Language;
-use hearth_jail::sandbox::Plan;
-use hearth_jail::sandbox::cgroup::Groups;
+use hearth_jail::sandbox::SandboxSpec;
+use hearth_jail::sandbox::cgroup::SandboxCgroups;
 
 use super::container::{Beginning, Container, Running};
 use crate::driver::Image;
@@ -33,8 +33,8 @@ impl Template {
     pub(super) fn make(
         container: Container,
         image: &Image,
-        plan: &Plan,
-        groups: Groups,
+        plan: &SandboxSpec,
+        groups: SandboxCgroups,
     ) -> Result<Self, TemplateError> {
         let files = container.own.join("templates").join(&container.name);
         fs::create_dir_all(&files)?;
@@ -51,8 +51,8 @@ impl Template {
         &self,
         container: Container,
         image: &Image,
-        plan: &Plan,
-        groups: Groups,
+        plan: &SandboxSpec,
+        groups: SandboxCgroups,
     ) -> Result<(Running, UnixStream), TemplateError> {
         let (running, agent) = container.start(image, plan, groups, &Beginning::Copy { of: &self.files })?;
         let (mut greeting, _) = Greeting::begin(&agent)?;

@@ -10,8 +10,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use hearth_jail::sandbox::cgroup::{Groups, Hierarchies};
-use hearth_jail::sandbox::{Ask, Enclosure, Facilities, Network, Plan, Said, channel};
+use hearth_jail::sandbox::cgroup::{CgroupHierarchies, SandboxCgroups};
+use hearth_jail::sandbox::{
+    HostFeatures, MonitorJail, SandboxNetwork, SandboxSpec, SpawnReply, SpawnRequest, seqpacket,
+};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, pidfd_send_signal};
 
@@ -47,13 +49,13 @@ pub(super) enum EnclosureError {
 /// Starts monitors.
 pub(super) struct Enclosures {
     command: SpawnerCommand,
-    hierarchies: Hierarchies,
+    hierarchies: CgroupHierarchies,
     spawner: Mutex<Option<Spawner>>,
 }
 
 struct Spawner {
     line: Line,
-    facilities: Facilities,
+    facilities: HostFeatures,
     last: u64,
 }
 
@@ -83,17 +85,17 @@ pub(super) struct Order<'a> {
 pub(super) struct Enclosed {
     process: Option<OwnedFd>,
     folder: OwnedFd,
-    groups: Groups,
+    groups: SandboxCgroups,
     complaints: File,
 }
 
 impl Enclosures {
     pub(super) fn new(command: SpawnerCommand) -> Self {
-        Self { command, hierarchies: Hierarchies::find(), spawner: Mutex::default() }
+        Self { command, hierarchies: CgroupHierarchies::find(), spawner: Mutex::default() }
     }
 
     /// What holds monitors here. Blocks.
-    pub(super) fn facilities(&self) -> Result<Facilities, EnclosureError> {
+    pub(super) fn facilities(&self) -> Result<HostFeatures, EnclosureError> {
         self.with_spawner(|spawner| Ok(spawner.facilities.clone()))
     }
 
@@ -102,18 +104,18 @@ impl Enclosures {
         let complaints = file::nameless("complaints").map_err(EnclosureError::Ask)?;
         self.with_spawner(|spawner| {
             spawner.last += 1;
-            let plan = Plan {
+            let plan = SandboxSpec {
                 name: format!("microvm-{}", spawner.last),
                 memory: (order.hardware.megabytes + order.own_megabytes) << 20,
                 millicpus: u32::from(order.hardware.cpus) * 1_000 + OWN_MILLICPUS,
                 processes: THREADS + u32::from(order.hardware.cpus),
                 disk: FOLDER_BYTES,
                 image: None,
-                network: Network::Loopback,
+                network: SandboxNetwork::Loopback,
             };
             let groups = self.hierarchies.groups(spawner.line.child.id(), &plan.name);
             let Order { program, arguments, files, devices, .. } = order;
-            let enclosure = Enclosure { plan, program, arguments, files, devices };
+            let enclosure = MonitorJail { spec: plan, program, arguments, files, devices };
             let mut fds = vec![order.stdin, order.stdout, complaints.as_fd()];
             fds.extend(&order.others);
             let mut fds = spawner.enclose(enclosure, &fds)?.into_iter();
@@ -126,7 +128,7 @@ impl Enclosures {
 
     /// Removes what monitors of servers that are no more have left, and says of how many.
     pub(super) fn sweep(&self) -> usize {
-        self.hierarchies.sweep()
+        self.hierarchies.remove_stale()
     }
 
     /// Ends the spawner and with it all monitors.
@@ -159,8 +161,8 @@ impl Enclosures {
 
 impl Spawner {
     fn start(command: &SpawnerCommand) -> Result<Self, EnclosureError> {
-        let (ours, theirs) = channel::pair().map_err(EnclosureError::Spawner)?;
-        channel::wait_at_most(ours.as_fd(), PATIENCE).map_err(EnclosureError::Spawner)?;
+        let (ours, theirs) = seqpacket::pair().map_err(EnclosureError::Spawner)?;
+        seqpacket::set_receive_timeout(ours.as_fd(), PATIENCE).map_err(EnclosureError::Spawner)?;
         let mut program = Command::new(&command.program);
         program.args(&command.arguments).env_clear().stdin(theirs).stdout(Stdio::null());
         // What is typed at a terminal is for the server, which then ends it in order.
@@ -169,10 +171,11 @@ impl Spawner {
         // It holds the other side of our channel.
         drop(program);
         let line = Line { child, channel: ours };
-        channel::send(line.channel.as_fd(), &Ask::Begin { disks: None }, &[]).map_err(EnclosureError::Ask)?;
+        seqpacket::send(line.channel.as_fd(), &SpawnRequest::Begin { disks: None }, &[])
+            .map_err(EnclosureError::Ask)?;
         match line.hear()? {
-            (Said::Ready(facilities), _) => Ok(Self { line, facilities, last: 0 }),
-            (Said::Unable { reason }, _) => Err(EnclosureError::Unable(reason)),
+            (SpawnReply::Ready(facilities), _) => Ok(Self { line, facilities, last: 0 }),
+            (SpawnReply::Unable { reason }, _) => Err(EnclosureError::Unable(reason)),
             _ => Err(EnclosureError::Ask(io::ErrorKind::InvalidData.into())),
         }
     }
@@ -183,20 +186,20 @@ impl Spawner {
         poll(&mut fds, Some(&NOW)).is_ok_and(|_| !fds[0].revents().contains(PollFlags::HUP))
     }
 
-    fn enclose(&mut self, enclosure: Enclosure, fds: &[BorrowedFd<'_>]) -> Result<Vec<OwnedFd>, EnclosureError> {
-        let ask = Ask::Enclose { ticket: self.last, enclosure };
-        channel::send(self.line.channel.as_fd(), &ask, fds).map_err(EnclosureError::Ask)?;
+    fn enclose(&mut self, enclosure: MonitorJail, fds: &[BorrowedFd<'_>]) -> Result<Vec<OwnedFd>, EnclosureError> {
+        let ask = SpawnRequest::CreateMonitor { ticket: self.last, jail: enclosure };
+        seqpacket::send(self.line.channel.as_fd(), &ask, fds).map_err(EnclosureError::Ask)?;
         match self.line.hear()? {
-            (Said::Created { ticket, .. }, fds) if ticket == self.last => Ok(fds),
-            (Said::Failed { ticket, reason }, _) if ticket == self.last => Err(EnclosureError::Refused(reason)),
+            (SpawnReply::Created { ticket, .. }, fds) if ticket == self.last => Ok(fds),
+            (SpawnReply::Failed { ticket, reason }, _) if ticket == self.last => Err(EnclosureError::Refused(reason)),
             _ => Err(EnclosureError::Ask(io::ErrorKind::InvalidData.into())),
         }
     }
 }
 
 impl Line {
-    fn hear(&self) -> Result<(Said, Vec<OwnedFd>), EnclosureError> {
-        let heard = channel::receive::<Said>(self.channel.as_fd()).map_err(EnclosureError::Ask)?;
+    fn hear(&self) -> Result<(SpawnReply, Vec<OwnedFd>), EnclosureError> {
+        let heard = seqpacket::receive::<SpawnReply>(self.channel.as_fd()).map_err(EnclosureError::Ask)?;
         heard.ok_or_else(|| EnclosureError::Ask(io::ErrorKind::UnexpectedEof.into()))
     }
 }

@@ -14,7 +14,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hearth_jail::sandbox::FOLDER;
+use hearth_jail::sandbox::MONITOR_DIR;
 use serde_json::json;
 
 use super::api::{Api, ApiError, Method};
@@ -85,7 +85,12 @@ impl Firecracker {
         let nothing = File::options().read(true).write(true).open("/dev/null")?;
         let mut process = self.enclosures.start(Order {
             program: self.program.clone(),
-            arguments: vec!["--api-sock".to_owned(), format!("{FOLDER}/{API}"), "--id".to_owned(), "hearth".to_owned()],
+            arguments: vec![
+                "--api-sock".to_owned(),
+                format!("{MONITOR_DIR}/{API}"),
+                "--id".to_owned(),
+                "hearth".to_owned(),
+            ],
             files: self.files.clone(),
             devices: [kvm::DEVICE].map(PathBuf::from).into_iter().filter(|device| device.exists()).collect(),
             stdin: nothing.as_fd(),
@@ -110,7 +115,7 @@ impl Firecracker {
             "kernel_image_path": inside(KERNEL), "initrd_path": inside(INITRAMFS), "boot_args": arguments,
         });
         api.ask(Method::Put, "/boot-source", &source)?;
-        let vsock = json!({ "guest_cid": cid, "uds_path": format!("{FOLDER}/{AGENT}") });
+        let vsock = json!({ "guest_cid": cid, "uds_path": format!("{MONITOR_DIR}/{AGENT}") });
         api.ask(Method::Put, "/vsock", &vsock)?;
         api.ask(Method::Put, "/actions", &json!({ "action_type": "InstanceStart" }))
     }

@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use hearth_core::ByteSize;
-use hearth_jail::sandbox::cgroup::{Groups, Hierarchies};
+use hearth_jail::sandbox::cgroup::{CgroupHierarchies, SandboxCgroups};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use serde::{Deserialize, Serialize};
 use tokio::net::UnixStream;
@@ -72,7 +72,7 @@ pub(super) struct Keeps {
 
 /// A sandbox from its descriptors: the stream to its agent, its first process, and the listener of its way out, if it has one.
 /// On the current runtime.
-pub(super) fn assemble(fds: Vec<OwnedFd>, groups: Groups, keeps: Keeps) -> Result<Booted, BootError> {
+pub(super) fn assemble(fds: Vec<OwnedFd>, groups: SandboxCgroups, keeps: Keeps) -> Result<Booted, BootError> {
     let failed = |error: io::Error| BootError { reason: format!("the sandbox cannot be taken over: {error}") };
     let mut fds = fds.into_iter();
     let (Some(agent), Some(process)) = (fds.next(), fds.next()) else {
@@ -173,7 +173,7 @@ impl Drop for Lifeline {
 impl Elders {
     pub(super) fn adopt(
         &self,
-        all: &Hierarchies,
+        all: &CgroupHierarchies,
         room: &Arc<Room>,
         id: SandboxId,
         left: Bequest,

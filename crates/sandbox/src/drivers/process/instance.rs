@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hearth_core::ByteSize;
-use hearth_jail::sandbox::cgroup::Groups;
+use hearth_jail::sandbox::cgroup::SandboxCgroups;
 use rustix::process::{Signal, pidfd_send_signal};
 use tokio::net::unix::pipe::Receiver;
 use tokio::sync::watch;
@@ -22,7 +22,7 @@ const MOMENTS: u32 = 500;
 
 pub(in crate::drivers) struct ProcessInstance {
     process: Arc<Receiver>,
-    groups: Groups,
+    groups: SandboxCgroups,
     state: watch::Receiver<State>,
     /// Another program goes on with it.
     left: AtomicBool,
@@ -39,7 +39,7 @@ enum State {
 
 impl ProcessInstance {
     /// On the current runtime. `process` is a descriptor of the first process.
-    pub(in crate::drivers) fn new(process: OwnedFd, groups: Groups) -> io::Result<Self> {
+    pub(in crate::drivers) fn new(process: OwnedFd, groups: SandboxCgroups) -> io::Result<Self> {
         // Not a pipe: but all that is asked of it is to wait until it can be read from.
         let process = Arc::new(Receiver::from_owned_fd_unchecked(process)?);
         let (sender, state) = watch::channel(State::Alive);
@@ -61,7 +61,7 @@ impl ProcessInstance {
 }
 
 /// A process's descriptor can be read from when the process has ended; by then all others of its sandbox have, too.
-async fn watch_over(process: Arc<Receiver>, groups: Groups, state: watch::Sender<State>) {
+async fn watch_over(process: Arc<Receiver>, groups: SandboxCgroups, state: watch::Sender<State>) {
     // An error means that the runtime ends; the next server sweeps.
     let _ended = process.readable().await;
     let mut left = MOMENTS;
@@ -85,7 +85,7 @@ impl Instance for ProcessInstance {
     }
 
     fn killed_for_memory(&self) -> Option<u64> {
-        self.groups.killed_for_memory()
+        self.groups.oom_kills()
     }
 
     fn destroy(&self) -> BoxFuture<'_, Result<(), DestroyError>> {

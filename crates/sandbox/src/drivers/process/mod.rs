@@ -24,8 +24,8 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hearth_jail::sandbox::cgroup::{Controller, Hierarchies, room_for_tasks};
-use hearth_jail::sandbox::{Facilities, Network, Plan, Programs};
+use hearth_jail::sandbox::cgroup::{CgroupHierarchies, Controller, remaining_tasks};
+use hearth_jail::sandbox::{HostFeatures, Programs, SandboxNetwork, SandboxSpec};
 use tokio::sync::Mutex;
 
 use self::heritage::Elders;
@@ -56,7 +56,7 @@ pub struct SpawnerCommand {
 
 pub struct Process {
     command: SpawnerCommand,
-    hierarchies: Hierarchies,
+    hierarchies: CgroupHierarchies,
     disks: Option<PathBuf>,
     room: Arc<Room>,
     spawner: Mutex<Option<Arc<Spawner>>>,
@@ -71,9 +71,9 @@ pub fn serve_spawner() -> io::Result<()> {
 
 impl Process {
     pub fn new(command: SpawnerCommand) -> Self {
-        let hierarchies = Hierarchies::find();
+        let hierarchies = CgroupHierarchies::find();
         let most = if hierarchies.holds(Controller::Pids) { PROCESSES } else { FEWER_PROCESSES };
-        let room = Room::new(room_for_tasks(), most);
+        let room = Room::new(remaining_tasks(), most);
         Self { command, hierarchies, disks: None, room, spawner: Mutex::default(), elders: Elders::default() }
     }
 
@@ -127,9 +127,9 @@ impl Process {
     }
 }
 
-fn plan(spec: &BootSpec, processes: u32) -> Plan {
+fn plan(spec: &BootSpec, processes: u32) -> SandboxSpec {
     let memory = spec.shape.memory.bytes();
-    Plan {
+    SandboxSpec {
         name: spec.id.to_string(),
         memory,
         millicpus: u32::from(spec.shape.cpus) * 1_000,
@@ -140,8 +140,8 @@ fn plan(spec: &BootSpec, processes: u32) -> Plan {
             Image::Folder(folder) => Some(folder.clone()),
         },
         network: match spec.shape.network {
-            NetworkShape::Isolated => Network::Loopback,
-            NetworkShape::Host => Network::Host,
+            NetworkShape::Isolated => SandboxNetwork::Loopback,
+            NetworkShape::Host => SandboxNetwork::Host,
         },
     }
 }
@@ -160,7 +160,7 @@ impl Driver for Process {
     }
 
     fn sweep(&self) -> BoxFuture<'_, usize> {
-        Box::pin(async { self.hierarchies.sweep() })
+        Box::pin(async { self.hierarchies.remove_stale() })
     }
 
     fn adopt(&self, id: SandboxId, left: Bequest) -> Result<Booted, BootError> {
@@ -176,7 +176,7 @@ impl Driver for Process {
     }
 }
 
-fn probe(facilities: &Facilities) -> Probe {
+fn probe(facilities: &HostFeatures) -> Probe {
     let mut notes = Vec::new();
     let limits = &facilities.limits;
     let holds = |name: &str| limits.iter().any(|limit| limit == name);
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_said() {
-        let all = Facilities {
+        let all = HostFeatures {
             limits: ["memory", "pids", "cpu"].map(str::to_owned).to_vec(),
             without_limits: None,
             landlock: Some(7),
@@ -239,7 +239,7 @@ mod tests {
         let found = probe(&all);
         assert_eq!(found.summary, "namespaces, seccomp, Landlock 7, control groups (memory, pids, cpu)");
         assert!(found.notes.is_empty());
-        let none = Facilities {
+        let none = HostFeatures {
             limits: Vec::new(),
             without_limits: Some("memory: permission denied".to_owned()),
             landlock: None,

@@ -12,8 +12,8 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use hearth_jail::sandbox::cgroup::Hierarchies;
-use hearth_jail::sandbox::{Ask, Facilities, Plan, Said, channel};
+use hearth_jail::sandbox::cgroup::CgroupHierarchies;
+use hearth_jail::sandbox::{HostFeatures, SandboxSpec, SpawnReply, SpawnRequest, seqpacket};
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::sync::{oneshot, watch};
@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) struct Spawner {
     shared: Arc<Shared>,
     lifeline: Arc<Lifeline>,
-    facilities: Facilities,
+    facilities: HostFeatures,
     alive: watch::Receiver<Life>,
 }
 
@@ -44,7 +44,7 @@ enum Life {
 struct Shared {
     channel: Channel,
     waiting: Mutex<Waiting>,
-    hierarchies: Hierarchies,
+    hierarchies: CgroupHierarchies,
     /// Of the spawner itself and of each of its sandboxes; it ends with the last of them.
     lifeline: Weak<Lifeline>,
 }
@@ -77,11 +77,11 @@ impl Spawner {
     /// `disks`: the folder that sandboxes' files lie in.
     pub(super) async fn start(
         command: &SpawnerCommand,
-        hierarchies: Hierarchies,
+        hierarchies: CgroupHierarchies,
         disks: Option<PathBuf>,
     ) -> Result<Self, BootError> {
         let failed = |error: io::Error| BootError { reason: format!("the spawner cannot be started: {error}") };
-        let (ours, theirs) = channel::pair().map_err(failed)?;
+        let (ours, theirs) = seqpacket::pair().map_err(failed)?;
         let mut program = Command::new(&command.program);
         program.args(&command.arguments).env_clear().stdin(theirs).stdout(Stdio::null());
         // What is typed at a terminal is for the server, which then ends it in order.
@@ -91,11 +91,11 @@ impl Spawner {
         // Ended by whatever goes wrong from here on.
         let lifeline = Arc::new(Lifeline::new(child.id(), ours.try_clone().map_err(failed)?));
         let channel = Channel::new(ours).map_err(failed)?;
-        channel.send(&Ask::Begin { disks }).await.map_err(failed)?;
+        channel.send(&SpawnRequest::Begin { disks }).await.map_err(failed)?;
         let silent = |_| BootError { reason: format!("the spawner was not ready after {PATIENCE:?}") };
         let facilities = match timeout(PATIENCE, channel.receive()).await.map_err(silent)?.map_err(failed)? {
-            Some((Said::Ready(facilities), _)) => facilities,
-            Some((Said::Unable { reason }, _)) => return Err(BootError { reason }),
+            Some((SpawnReply::Ready(facilities), _)) => facilities,
+            Some((SpawnReply::Unable { reason }, _)) => return Err(BootError { reason }),
             _ => return Err(BootError { reason: "the spawner ended before it was ready".to_owned() }),
         };
         let shared =
@@ -105,7 +105,7 @@ impl Spawner {
         Ok(Self { shared, lifeline, facilities, alive })
     }
 
-    pub(super) fn facilities(&self) -> &Facilities {
+    pub(super) fn facilities(&self) -> &HostFeatures {
         &self.facilities
     }
 
@@ -113,7 +113,7 @@ impl Spawner {
         *self.alive.borrow() == Life::Alive
     }
 
-    pub(super) async fn create(&self, plan: Plan, place: Place) -> Result<Booted, NotCreated> {
+    pub(super) async fn create(&self, plan: SandboxSpec, place: Place) -> Result<Booted, NotCreated> {
         let (answer, answered) = oneshot::channel();
         let ticket = {
             let mut waiting = self.shared.lock();
@@ -124,7 +124,7 @@ impl Spawner {
                 .insert(ticket, Order { name: plan.name.clone(), place, disk: self.disk(&plan), asker: answer });
             ticket
         };
-        let ask = Ask::Create { ticket, plan };
+        let ask = SpawnRequest::Create { ticket, spec: plan };
         if let Err(error) = self.shared.channel.send(&ask).await {
             self.shared.lock().by_ticket.remove(&ticket);
             return Err(NotCreated::Unfit(format!("it cannot be asked: {error}")));
@@ -139,7 +139,7 @@ impl Spawner {
     }
 
     /// What of the disk that is asked for there will be.
-    fn disk(&self, plan: &Plan) -> u64 {
+    fn disk(&self, plan: &SandboxSpec) -> u64 {
         match self.facilities.without_disks {
             None => plan.disk,
             Some(_) => plan.disk_in_memory(),
@@ -159,13 +159,13 @@ impl Shared {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn answer(&self, said: Said, fds: Vec<OwnedFd>) {
+    fn answer(&self, said: SpawnReply, fds: Vec<OwnedFd>) {
         let (ticket, booted) = match said {
-            Said::Created { ticket, .. } => (ticket, Ok(fds)),
-            Said::Failed { ticket, reason } => (ticket, Err(NotCreated::Failed(BootError { reason }))),
-            Said::Unfit { ticket, reason } => (ticket, Err(NotCreated::Unfit(reason))),
+            SpawnReply::Created { ticket, .. } => (ticket, Ok(fds)),
+            SpawnReply::Failed { ticket, reason } => (ticket, Err(NotCreated::Failed(BootError { reason }))),
+            SpawnReply::Unfit { ticket, reason } => (ticket, Err(NotCreated::Unfit(reason))),
             // Said once, at the beginning.
-            Said::Ready(_) | Said::Unable { .. } => return,
+            SpawnReply::Ready(_) | SpawnReply::Unable { .. } => return,
         };
         let Some(Order { name, place, disk, asker }) = self.lock().by_ticket.remove(&ticket) else { return };
         // If nobody waits any more it is dropped here, and that ends it.
@@ -210,11 +210,11 @@ impl Channel {
         UnixStream::from_std(socket).map(Self)
     }
 
-    async fn send(&self, ask: &Ask) -> io::Result<()> {
-        self.0.async_io(Interest::WRITABLE, || channel::send(self.0.as_fd(), ask, &[])).await
+    async fn send(&self, ask: &SpawnRequest) -> io::Result<()> {
+        self.0.async_io(Interest::WRITABLE, || seqpacket::send(self.0.as_fd(), ask, &[])).await
     }
 
-    async fn receive(&self) -> io::Result<Option<(Said, Vec<OwnedFd>)>> {
-        self.0.async_io(Interest::READABLE, || channel::receive(self.0.as_fd())).await
+    async fn receive(&self) -> io::Result<Option<(SpawnReply, Vec<OwnedFd>)>> {
+        self.0.async_io(Interest::READABLE, || seqpacket::receive(self.0.as_fd())).await
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 
-use hearth_jail::sandbox::PROXY;
+use hearth_jail::sandbox::PROXY_ADDR;
 use tokio::sync::mpsc;
 
 use crate::driver::{ByteStream, Uplink};
@@ -21,7 +21,7 @@ pub(super) fn open(listener: OwnedFd) -> io::Result<Uplink> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let (sender, connections) = mpsc::channel(QUEUE);
     tokio::spawn(accept(listener, sender));
-    Ok(Uplink { inside: PROXY, connections, door })
+    Ok(Uplink { inside: PROXY_ADDR, connections, door })
 }
 
 async fn accept(listener: tokio::net::TcpListener, sender: mpsc::Sender<Box<dyn ByteStream>>) {

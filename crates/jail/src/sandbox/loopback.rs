@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 /// Where the sandbox's programs find the way out.
-pub const PROXY: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 3128));
+pub const PROXY_ADDR: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 3128));
 
 /// Turns the loopback of the calling process's network namespace on, and listens. Needs the rights over that namespace.
 pub fn open() -> io::Result<OwnedFd> {
@@ -22,5 +22,5 @@ pub fn open() -> io::Result<OwnedFd> {
     if done != 0 {
         return Err(io::Error::last_os_error());
     }
-    TcpListener::bind(PROXY).map(OwnedFd::from)
+    TcpListener::bind(PROXY_ADDR).map(OwnedFd::from)
 }

@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 
 /// A sandbox to be made. Sizes are in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct SandboxSpec {
     /// No other has it; a name for a folder.
     pub name: String,
     pub memory: u64,
     /// Thousandths of a processor.
     pub millicpus: u32,
     pub processes: u32,
-    /// For all that is written to files. In memory, where there are no disks, it is [`Plan::disk_in_memory`] at most.
+    /// For all that is written to files. In memory, where there are no disks, it is [`SandboxSpec::disk_in_memory`] at most.
     pub disk: u64,
     /// A folder with a root file system; the machine's own system without one.
     pub image: Option<PathBuf>,
-    pub network: Network,
+    pub network: SandboxNetwork,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Network {
+pub enum SandboxNetwork {
     /// A loopback of its own, with a listener whose connections come out.
     Loopback,
     /// That of the machine.
@@ -30,9 +30,10 @@ pub enum Network {
 
 /// A program of somebody else's to be started between walls. Descriptors that come with the request are its 0, 1, 2, …
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Enclosure {
+pub struct MonitorJail {
     /// Its limits, and the size of the one folder that it can write to. It has no network and no image.
-    pub plan: Plan,
+    #[serde(rename = "plan")]
+    pub spec: SandboxSpec,
     pub program: PathBuf,
     pub arguments: Vec<String>,
     /// Files and folders that it may read beside the system's libraries, at the places that they have on the machine. The
@@ -43,25 +44,26 @@ pub struct Enclosure {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Ask {
+pub enum SpawnRequest {
     /// The first thing: the folder for disks, if there is to be one.
-    Begin {
-        disks: Option<PathBuf>,
-    },
+    Begin { disks: Option<PathBuf> },
     Create {
         ticket: u64,
-        plan: Plan,
+        #[serde(rename = "plan")]
+        spec: SandboxSpec,
     },
-    Enclose {
+    #[serde(rename = "Enclose")]
+    CreateMonitor {
         ticket: u64,
-        enclosure: Enclosure,
+        #[serde(rename = "enclosure")]
+        jail: MonitorJail,
     },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Said {
+pub enum SpawnReply {
     /// The first thing: what holds sandboxes here.
-    Ready(Facilities),
+    Ready(HostFeatures),
     /// Or: none can be made here, and why.
     Unable {
         reason: String,
@@ -85,7 +87,7 @@ pub enum Said {
 
 /// What holds sandboxes here, beside namespaces, which there is nothing without.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Facilities {
+pub struct HostFeatures {
     /// Which limits a sandbox's processes have together: `memory`, `pids`, `cpu`.
     pub limits: Vec<String>,
     /// Why there are not more.
@@ -98,7 +100,7 @@ pub struct Facilities {
     pub without_disks: Option<String>,
 }
 
-impl Plan {
+impl SandboxSpec {
     /// So much less than all that a full disk is an error before it is the end of a program.
     pub fn disk_in_memory(&self) -> u64 {
         self.disk.min(self.memory / 2)

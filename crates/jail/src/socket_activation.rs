@@ -1,17 +1,17 @@
-//! Sockets that a service manager opened for us (systemd's socket activation): descriptors from 3 on, as many as
-//! `LISTEN_FDS` says, meant for the process that `LISTEN_PID` names.
+//! systemd's socket activation: takes the listening sockets that a service manager opened for this process. They are the
+//! descriptors from 3 on, as many as `LISTEN_FDS` says, meant for the process that `LISTEN_PID` names.
 
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-const FIRST: RawFd = 3;
-/// More than anybody opens, and few enough to be looked at one by one.
-const MOST: u32 = 250;
+const FIRST_FD: RawFd = 3;
+/// More than any service opens, and few enough to check each.
+const MAX_SOCKETS: u32 = 250;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ActivationError {
-    #[error("LISTEN_FDS is {0:?}, and should be a number up to {MOST}")]
+    #[error("LISTEN_FDS is {0:?}, and should be a number up to {MAX_SOCKETS}")]
     Count(String),
     #[error("LISTEN_FDS promises descriptor {0}, which is not open: {1}")]
     Closed(RawFd, #[source] io::Error),
@@ -19,8 +19,8 @@ pub enum ActivationError {
     Taken,
 }
 
-/// Takes what the service manager passed on: `pid`, `count` and `names` are the values of `LISTEN_PID`, `LISTEN_FDS` and
-/// `LISTEN_FDNAMES`. Nothing, where they are for another process. Each socket with its name, or an empty one.
+/// Takes what the service manager passed on, each socket with its name or an empty one. `pid`, `count` and `names` are the
+/// values of `LISTEN_PID`, `LISTEN_FDS` and `LISTEN_FDNAMES`. Returns nothing where they are meant for another process.
 pub fn take(
     pid: Option<&str>,
     count: Option<&str>,
@@ -31,23 +31,23 @@ pub fn take(
     if pid.parse() != Ok(std::process::id()) {
         return Ok(Vec::new());
     }
-    let count = text.parse::<u32>().ok().filter(|count| *count <= MOST);
+    let count = text.parse::<u32>().ok().filter(|count| *count <= MAX_SOCKETS);
     let Some(count) = count else { return Err(ActivationError::Count(text.to_owned())) };
     if TAKEN.swap(true, Ordering::Relaxed) {
         return Err(ActivationError::Taken);
     }
     let mut names = names.unwrap_or_default().split(':');
-    let numbers = FIRST..FIRST + count as RawFd;
+    let numbers = FIRST_FD..FIRST_FD + count as RawFd;
     numbers.map(|fd| Ok((names.next().unwrap_or_default().to_owned(), own(fd)?))).collect()
 }
 
 fn own(fd: RawFd) -> Result<OwnedFd, ActivationError> {
-    // SAFETY: fcntl is given a number and touches no memory of ours; that the number may be no descriptor is what it tells.
+    // SAFETY: fcntl takes numbers and touches no memory of ours; it fails if the number is not an open descriptor.
     if unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) } == -1 {
         return Err(ActivationError::Closed(fd, io::Error::last_os_error()));
     }
-    // SAFETY: the descriptor must be open and nobody else's. It was open in the line above; who started this process says
-    // that it is meant for it, so nobody opened it here, and `TAKEN` lets only one caller have it.
+    // SAFETY: the descriptor must be open and without another owner. It was open in the line above; the service manager says
+    // that it is meant for this process, so no code here has opened it, and `TAKEN` lets only one caller have it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_for_us_is_left_alone_and_nonsense_is_said() {
+    fn sockets_of_another_process_are_left_alone_and_a_bad_count_is_an_error() {
         assert!(take(None, Some("1"), None).unwrap().is_empty());
         assert!(take(Some("1"), Some("1"), None).unwrap().is_empty(), "process 1 is another");
         let me = std::process::id().to_string();

@@ -30,7 +30,7 @@ pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 /// From now on [`receive`] fails when nothing comes for so long.
-pub fn wait_at_most(socket: BorrowedFd<'_>, time: Duration) -> io::Result<()> {
+pub fn set_receive_timeout(socket: BorrowedFd<'_>, time: Duration) -> io::Result<()> {
     let time = libc::timeval { tv_sec: time.as_secs().try_into().unwrap_or(libc::time_t::MAX), tv_usec: 0 };
     let length = size_of::<libc::timeval>() as libc::socklen_t;
     // SAFETY: the call reads one time, which is as long as is said and lives to its end.
@@ -149,7 +149,7 @@ mod tests {
         a.read_to_end(&mut byte).unwrap();
         assert_eq!(byte, b"x");
         assert_eq!(receive::<String>(there.as_fd()).unwrap().unwrap().0, "without");
-        wait_at_most(there.as_fd(), Duration::from_secs(1)).unwrap();
+        set_receive_timeout(there.as_fd(), Duration::from_secs(1)).unwrap();
         assert_eq!(receive::<String>(there.as_fd()).unwrap_err().kind(), io::ErrorKind::WouldBlock);
         drop(here);
         assert!(receive::<String>(there.as_fd()).unwrap().is_none());

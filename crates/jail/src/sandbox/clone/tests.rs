@@ -1,4 +1,4 @@
-//! Born into a control group of version two. Those of version one are entered by every sandbox of the sandboxes' tests where
+//! Spawned into a control group of version two. Those of version one are entered by every sandbox of the sandboxes' tests where
 //! the machine has such.
 
 use std::fs::File;
@@ -31,7 +31,7 @@ fn a_child_is_born_in_its_group() {
         }
     };
     let inside = fs::read_to_string(folder.join("cgroup.procs"));
-    kill(&pidfd);
+    kill_and_wait(&pidfd);
     // SAFETY: takes numbers, and waits for the child that was just made.
     unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
     fs::remove_dir(&folder).unwrap();
@@ -48,7 +48,7 @@ fn the_wait_for_a_process_that_stays_has_an_end() {
         }
     };
     assert!(!wait_for_end(&pidfd, Duration::from_millis(20)));
-    kill(&pidfd);
+    kill_and_wait(&pidfd);
     assert!(wait_for_end(&pidfd, Duration::ZERO));
     // SAFETY: takes numbers, and waits for the child that was just made.
     unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };

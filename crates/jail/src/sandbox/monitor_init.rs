@@ -1,4 +1,4 @@
-//! What a process does until it is a program of somebody else's between walls (`enclosure.rs`). Like `init.rs` for sandboxes,
+//! What a process does until it is a program of somebody else's between walls (`jail.rs`). Like `init.rs` for sandboxes,
 //! and stricter: no network, nothing to be started, a few folders to be read and one to be written to.
 
 use std::ffi::CString;
@@ -7,26 +7,26 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
 
-use super::enclosure::{FOLDER, LIBRARIES};
-use super::init::{Report, at_most_allowed, name, wait_to_be_somebody};
-use super::plan::Enclosure;
-use super::template::Template;
-use super::{Failed, Step, channel, mounts};
-use crate::descriptors::close_all_but;
-use crate::landlock::{Access, LandlockError, Ruleset, Tcp};
-use crate::limits::{Resource, limit};
+use super::init::{ChildReport, capped_fd_limit, set_hostname, wait_for_uid_map};
+use super::monitor_rootfs::{LIBRARIES, MONITOR_DIR};
+use super::protocol::MonitorJail;
+use super::rootfs::RootfsTemplate;
+use super::{SpawnError, Step, mounts, seqpacket};
+use crate::fds::close_all_except;
+use crate::landlock::{LandlockError, PathAccess, Ruleset, TcpAccess};
 use crate::privileges;
+use crate::rlimit::{self, Resource};
 use crate::seccomp::Filter;
 
-const DESCRIPTORS: u64 = 1_024;
+const MAX_FDS: u64 = 1_024;
 /// Above all that the program is given.
-const FREE: RawFd = 64;
+const FIRST_FREE_FD: RawFd = 64;
 /// What starts programs that are not whole in themselves.
 const LOADERS: [&str; 2] = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
 
 /// What the process finds prepared.
-pub struct Cell<'a> {
-    pub root: &'a Template,
+pub struct MonitorContext<'a> {
+    pub root: &'a RootfsTemplate,
     pub filter: &'a Filter,
     /// The program's descriptors, from 0 on.
     pub fds: &'a [OwnedFd],
@@ -35,13 +35,13 @@ pub struct Cell<'a> {
 }
 
 /// Comes back only when it has failed.
-pub fn run(enclosure: &Enclosure, cell: &Cell<'_>, parent: BorrowedFd<'_>) -> Failed {
+pub fn run(jail: &MonitorJail, context: &MonitorContext<'_>, parent: BorrowedFd<'_>) -> SpawnError {
     // Its place may be one that the program's descriptors go to.
-    let channel = match above(parent.as_raw_fd()).step("the descriptors") {
+    let channel = match copy_above(parent.as_raw_fd()).step("the descriptors") {
         Ok(channel) => channel,
         Err(failed) => return failed,
     };
-    let failed = match become_program(enclosure, cell, channel.as_fd()) {
+    let failed = match become_program(jail, context, channel.as_fd()) {
         Ok(never) => match never {},
         Err(failed) => failed,
     };
@@ -52,73 +52,73 @@ pub fn run(enclosure: &Enclosure, cell: &Cell<'_>, parent: BorrowedFd<'_>) -> Fa
 }
 
 /// A copy of a descriptor, out of the way.
-fn above(fd: RawFd) -> io::Result<OwnedFd> {
+fn copy_above(fd: RawFd) -> io::Result<OwnedFd> {
     // SAFETY: takes numbers, the first that of an open descriptor.
-    let copy = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, FREE) };
+    let copy = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, FIRST_FREE_FD) };
     // SAFETY: the kernel has just made it for us, and nobody else knows of it.
     if copy >= 0 { Ok(unsafe { OwnedFd::from_raw_fd(copy) }) } else { Err(io::Error::last_os_error()) }
 }
 
 fn become_program(
-    enclosure: &Enclosure,
-    cell: &Cell<'_>,
+    jail: &MonitorJail,
+    context: &MonitorContext<'_>,
     parent: BorrowedFd<'_>,
-) -> Result<std::convert::Infallible, Failed> {
-    wait_to_be_somebody(parent)?;
-    root(enclosure, cell.root, parent)?;
-    name("enclosure").step("the host name")?;
-    bounds(enclosure, cell.limits_memory).step("the limits of the process")?;
-    let (program, arguments) = words(enclosure).step("the program")?;
-    standard(cell.fds).step("the descriptors")?;
-    let mut kept: Vec<RawFd> = (0..).take(cell.fds.len()).collect();
+) -> Result<std::convert::Infallible, SpawnError> {
+    wait_for_uid_map(parent)?;
+    mount_root(jail, context.root, parent)?;
+    set_hostname("enclosure").step("the host name")?;
+    set_limits(jail, context.limits_memory).step("the limits of the process")?;
+    let (program, arguments) = program_arguments(jail).step("the program")?;
+    place_fds(context.fds).step("the descriptors")?;
+    let mut kept: Vec<RawFd> = (0..).take(context.fds.len()).collect();
     kept.push(parent.as_raw_fd());
     // SAFETY: this process is about to become another program, and uses nothing but these.
-    unsafe { close_all_but(&kept) }.step("the descriptors")?;
+    unsafe { close_all_except(&kept) }.step("the descriptors")?;
     // After the user has changed, which would undo it.
     privileges::end_with_parent().step("an end with the spawner")?;
     privileges::drop_capabilities().step("the capabilities")?;
     privileges::forbid_new_privileges().step("no new privileges")?;
-    landlock(enclosure).step("Landlock")?;
-    cell.filter.enter().step("the filter of system calls")?;
+    enter_landlock(jail).step("Landlock")?;
+    context.filter.enter().step("the filter of system calls")?;
     Err(execute(&program, &arguments)).step("the program")
 }
 
 /// A copy of the template, with a `/proc` and a folder of its own, which those outside are given.
-fn root(enclosure: &Enclosure, template: &Template, parent: BorrowedFd<'_>) -> Result<(), Failed> {
-    mounts::part().step("mounts of its own")?;
+fn mount_root(jail: &MonitorJail, template: &RootfsTemplate, parent: BorrowedFd<'_>) -> Result<(), SpawnError> {
+    mounts::make_private().step("mounts of its own")?;
     mounts::bind(&template.root, &template.stage).step("the root file system")?;
     mounts::proc(&template.stage.join("proc")).step("a /proc of its own")?;
-    let folder = template.stage.join(FOLDER.trim_start_matches('/'));
-    mounts::tmpfs(&folder, &format!("mode=700,size={}", enclosure.plan.disk)).step("a folder in memory")?;
+    let folder = template.stage.join(MONITOR_DIR.trim_start_matches('/'));
+    mounts::tmpfs(&folder, &format!("mode=700,size={}", jail.spec.disk)).step("a folder in memory")?;
     let folder = File::open(&folder).step("a folder in memory")?;
-    channel::send(parent, &Report::Opened, &[folder.as_fd()]).step("a channel")?;
+    seqpacket::send(parent, &ChildReport::Opened, &[folder.as_fd()]).step("a channel")?;
     mounts::pivot(&template.stage).step("the root file system")
 }
 
-fn bounds(enclosure: &Enclosure, limits_memory: bool) -> io::Result<()> {
-    limit(Resource::Core, 0)?;
-    limit(Resource::Descriptors, at_most_allowed(DESCRIPTORS)?)?;
-    limit(Resource::Processes, enclosure.plan.processes.into())?;
-    limit(Resource::MessageQueues, 0)?;
+fn set_limits(jail: &MonitorJail, limits_memory: bool) -> io::Result<()> {
+    rlimit::set(Resource::Core, 0)?;
+    rlimit::set(Resource::Descriptors, capped_fd_limit(MAX_FDS)?)?;
+    rlimit::set(Resource::Processes, jail.spec.processes.into())?;
+    rlimit::set(Resource::MessageQueues, 0)?;
     if limits_memory {
-        limit(Resource::Data, enclosure.plan.memory)?;
+        rlimit::set(Resource::Data, jail.spec.memory)?;
     }
     Ok(())
 }
 
-fn words(enclosure: &Enclosure) -> io::Result<(CString, Vec<CString>)> {
-    let program = mounts::text(&enclosure.program)?;
+fn program_arguments(jail: &MonitorJail) -> io::Result<(CString, Vec<CString>)> {
+    let program = mounts::c_path(&jail.program)?;
     let mut arguments = vec![program.clone()];
-    for argument in &enclosure.arguments {
-        arguments.push(mounts::text(Path::new(argument))?);
+    for argument in &jail.arguments {
+        arguments.push(mounts::c_path(Path::new(argument))?);
     }
     Ok((program, arguments))
 }
 
 /// The program's descriptors at their places.
-fn standard(fds: &[OwnedFd]) -> io::Result<()> {
+fn place_fds(fds: &[OwnedFd]) -> io::Result<()> {
     // All out of the way first: places are still taken by what is to be put elsewhere.
-    let copies = fds.iter().map(|fd| above(fd.as_raw_fd())).collect::<io::Result<Vec<_>>>()?;
+    let copies = fds.iter().map(|fd| copy_above(fd.as_raw_fd())).collect::<io::Result<Vec<_>>>()?;
     for (place, copy) in (0..).zip(&copies) {
         // SAFETY: takes numbers. What was at this place belongs to nobody that goes on.
         if unsafe { libc::dup2(copy.as_raw_fd(), place) } != place {
@@ -129,8 +129,8 @@ fn standard(fds: &[OwnedFd]) -> io::Result<()> {
 }
 
 /// What the mounts say, a second time, and more exactly: only the program itself can be started.
-fn landlock(enclosure: &Enclosure) -> io::Result<()> {
-    let mut rules = match Ruleset::new(Tcp::None) {
+fn enter_landlock(jail: &MonitorJail) -> io::Result<()> {
+    let mut rules = match Ruleset::new(TcpAccess::NoBindOrConnect) {
         Ok(rules) => rules,
         // The spawner has told that it is not there.
         Err(LandlockError::Missing(_)) => return Ok(()),
@@ -141,22 +141,22 @@ fn landlock(enclosure: &Enclosure) -> io::Result<()> {
         false => Ok(()),
     };
     for folder in LIBRARIES.map(|name| Path::new("/").join(name)) {
-        allow(&folder, Access::Read)?;
+        allow(&folder, PathAccess::Read)?;
     }
     for path in ["/etc", "/proc"] {
-        allow(Path::new(path), Access::Read)?;
+        allow(Path::new(path), PathAccess::Read)?;
     }
-    for file in &enclosure.files {
-        allow(file, Access::Read)?;
+    for file in &jail.files {
+        allow(file, PathAccess::Read)?;
     }
-    for program in LOADERS.iter().map(Path::new).chain([enclosure.program.as_path()]) {
-        allow(program, Access::ReadExecute)?;
+    for program in LOADERS.iter().map(Path::new).chain([jail.program.as_path()]) {
+        allow(program, PathAccess::ReadExecute)?;
     }
-    for device in &enclosure.devices {
-        allow(device, Access::All)?;
+    for device in &jail.devices {
+        allow(device, PathAccess::All)?;
     }
-    for folder in ["/dev", FOLDER] {
-        allow(Path::new(folder), Access::ReadWrite)?;
+    for folder in ["/dev", MONITOR_DIR] {
+        allow(Path::new(folder), PathAccess::ReadWrite)?;
     }
     rules.enter()
 }

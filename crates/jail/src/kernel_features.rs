@@ -1,4 +1,4 @@
-//! What the running kernel has for walls.
+//! Which isolation features the running kernel has, for `hearth doctor` and the choice of drivers.
 
 use std::fs;
 
@@ -6,50 +6,50 @@ use crate::landlock::Abi;
 use crate::seccomp;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kernel {
-    /// As `uname` says it.
+pub struct KernelFeatures {
+    /// As `uname -r` prints it.
     pub release: String,
     pub landlock: Option<Abi>,
-    pub seccomp: Presence,
-    /// Whether this user may make a user namespace, and with it all others.
+    pub seccomp: Support,
+    /// Whether this user may create user namespaces, and with them all others.
     pub user_namespaces: UserNamespaces,
     pub cgroups: Cgroups,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Presence {
-    There,
+pub enum Support {
+    Available,
     Missing,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UserNamespaces {
     Allowed,
-    /// This setting forbids them, to this user at least.
+    /// A kernel setting forbids them, at least to this user.
     Forbidden {
         by: &'static str,
     },
     Missing,
 }
 
-/// Which control groups there are, by what is mounted where they are wont to be.
+/// The version of control groups, by what is mounted in the usual places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cgroups {
-    /// One tree for all controllers.
+    /// One hierarchy for all controllers.
     V2,
-    /// A tree for each.
+    /// One hierarchy per controller.
     V1,
     Missing,
 }
 
-// === impl Kernel ===
+// === impl KernelFeatures ===
 
-impl Kernel {
+impl KernelFeatures {
     pub fn probe() -> Self {
         Self {
             release: read("/proc/sys/kernel/osrelease").unwrap_or_else(|| "unknown".to_owned()),
-            landlock: Abi::of_kernel().ok(),
-            seccomp: if seccomp::is_there() { Presence::There } else { Presence::Missing },
+            landlock: Abi::detect().ok(),
+            seccomp: if seccomp::is_supported() { Support::Available } else { Support::Missing },
             user_namespaces: user_namespaces(),
             cgroups: cgroups(),
         }
@@ -77,10 +77,10 @@ fn user_namespaces() -> UserNamespaces {
 }
 
 fn cgroups() -> Cgroups {
-    let is_there = |path: &str| fs::exists(path).unwrap_or(false);
-    if is_there("/sys/fs/cgroup/cgroup.controllers") {
+    let exists = |path: &str| fs::exists(path).unwrap_or(false);
+    if exists("/sys/fs/cgroup/cgroup.controllers") {
         Cgroups::V2
-    } else if is_there("/sys/fs/cgroup/memory") || is_there("/sys/fs/cgroup/pids") {
+    } else if exists("/sys/fs/cgroup/memory") || exists("/sys/fs/cgroup/pids") {
         Cgroups::V1
     } else {
         Cgroups::Missing

@@ -1,11 +1,11 @@
-//! Descriptors that a process was not meant to have: closed.
+//! Closes file descriptors that a process was not meant to have: inherited ones at its start, all others after a fork.
 
 use std::io;
 use std::os::fd::RawFd;
 
-/// Closes what the program was started with beyond its three standard descriptors, and says how many that were. To be
-/// called first of all: what is open then and stays open over an exec came from whoever started the program, for all that
-/// Rust opens is closed on exec.
+/// Closes the descriptors that the program was started with beyond its three standard ones, and returns how many those were.
+/// To be called first of all: what is open then without close-on-exec came from the parent process, since all that Rust opens
+/// is closed on exec.
 pub fn close_inherited() -> io::Result<usize> {
     let mut inherited = Vec::new();
     for entry in std::fs::read_dir("/proc/self/fd")? {
@@ -18,14 +18,14 @@ pub fn close_inherited() -> io::Result<usize> {
         }
     }
     for descriptor in &inherited {
-        // SAFETY: nobody in this process owns it: what is opened here is closed on exec, and this is not.
+        // SAFETY: no code in this process owns it: what is opened here is closed on exec, and this one is not.
         unsafe { libc::close(*descriptor) };
     }
     Ok(inherited.len())
 }
 
-/// How many this process may have; `None` where nothing limits it.
-pub fn limit() -> Option<usize> {
+/// How many descriptors this process may have open; `None` where nothing limits it.
+pub fn max_open() -> Option<usize> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: getrlimit writes one rlimit, for which there is room: a local.
     let done = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
@@ -35,9 +35,9 @@ pub fn limit() -> Option<usize> {
 /// Closes every descriptor that is not in `keep`, which must be sorted and may repeat. Allocates nothing.
 ///
 /// # Safety
-/// Nobody in this process may use a descriptor that is closed here: right after a fork, or at the very beginning of a
-/// program, nobody does.
-pub unsafe fn close_all_but(keep: &[RawFd]) -> io::Result<()> {
+/// No code in this process may use a descriptor that is closed here, which holds right after a fork and at the very beginning
+/// of a program.
+pub unsafe fn close_all_except(keep: &[RawFd]) -> io::Result<()> {
     debug_assert!(keep.is_sorted());
     let mut first: RawFd = 0;
     for kept in keep {
@@ -52,9 +52,9 @@ pub unsafe fn close_all_but(keep: &[RawFd]) -> io::Result<()> {
 }
 
 /// # Safety
-/// As [`close_all_but`].
+/// As [`close_all_except`].
 unsafe fn close_range(first: RawFd, last: RawFd) -> io::Result<()> {
-    // SAFETY: close_range takes three numbers; that nobody uses what it closes is the caller's promise.
+    // SAFETY: close_range takes three numbers; that no code uses what it closes is the caller's promise.
     let done = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
     if done == 0 {
         return Ok(());
@@ -63,11 +63,11 @@ unsafe fn close_range(first: RawFd, last: RawFd) -> io::Result<()> {
     if error.raw_os_error() != Some(libc::ENOSYS) {
         return Err(error);
     }
-    // Before Linux 5.9: one by one, as many as the process may have.
-    let (_, most) = crate::limits::limits(crate::limits::Resource::Descriptors)?;
-    let end = last.min(RawFd::try_from(most).unwrap_or(1 << 20));
+    // Before Linux 5.9: one by one, up to the hard limit of the process.
+    let (_, max) = crate::rlimit::get(crate::rlimit::Resource::Descriptors)?;
+    let end = last.min(RawFd::try_from(max).unwrap_or(1 << 20));
     for descriptor in first..=end {
-        // SAFETY: as the caller promises. A number that is not open is refused by the kernel, which is fine.
+        // SAFETY: as the caller promises. The kernel refuses a number that is not open, which is fine.
         unsafe { libc::close(descriptor) };
     }
     Ok(())

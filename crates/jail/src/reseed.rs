@@ -1,30 +1,30 @@
-//! The kernel's random numbers, made different. A copy of a virtual machine would otherwise say the same as its original, and
-//! writing to `/dev/urandom` alone changes nothing for up to a minute.
+//! Reseeds the kernel's random number generator. A copy of a virtual machine would otherwise produce the same numbers as its
+//! original, and writing to `/dev/urandom` alone changes nothing for up to a minute.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// As much as anybody needs.
-const MOST: usize = 256;
+/// The kernel's pool holds no more entropy than this.
+const MAX_SEED_BYTES: usize = 256;
 
-/// What `RNDADDENTROPY` takes.
+/// The kernel's `rand_pool_info`, which `RNDADDENTROPY` takes.
 #[repr(C)]
-struct Pool {
+struct RandPoolInfo {
     bits: libc::c_int,
     length: libc::c_int,
-    bytes: [u8; MOST],
+    bytes: [u8; MAX_SEED_BYTES],
 }
 
 /// `_IOW('R', 3, int[2])` and `_IO('R', 7)`.
 const ADD_ENTROPY: libc::c_ulong = 0x4008_5203;
 const RESEED: libc::c_ulong = 0x5207;
 
-/// Begins anew with `seed`, at most 256 bytes of it. Needs the right to administer the system.
+/// Reseeds with at most 256 bytes of `seed`. Needs `CAP_SYS_ADMIN`.
 pub fn reseed(seed: &[u8]) -> io::Result<()> {
     let urandom = File::options().write(true).open("/dev/urandom")?;
-    let mut pool = Pool { bits: 0, length: 0, bytes: [0; MOST] };
-    let length = seed.len().min(MOST);
+    let mut pool = RandPoolInfo { bits: 0, length: 0, bytes: [0; MAX_SEED_BYTES] };
+    let length = seed.len().min(MAX_SEED_BYTES);
     pool.bytes[..length].copy_from_slice(&seed[..length]);
     pool.length = length as libc::c_int;
     pool.bits = pool.length * 8;

@@ -1,8 +1,8 @@
-//! Limits that the kernel holds for each process. Soft and hard are the same: what was lowered stays so.
+//! Resource limits of a process (`setrlimit`). Soft and hard limit are always set together, so a lowered limit stays so.
 
 use std::io;
 
-/// What is limited.
+/// The limited resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
     /// Bytes of a core file.
@@ -17,28 +17,28 @@ pub enum Resource {
     FileSize,
     /// One more than the highest descriptor.
     Descriptors,
-    /// Processes and threads of the user as a whole; not held for those who have the capability to ignore it.
+    /// Processes and threads of the user as a whole; not enforced for processes with `CAP_SYS_RESOURCE` or `CAP_SYS_ADMIN`.
     Processes,
     /// Bytes of locked memory.
     LockedMemory,
     /// Bytes in message queues.
     MessageQueues,
-    /// Signals that wait.
+    /// Queued signals.
     PendingSignals,
     /// Bytes of the main thread's stack.
     Stack,
 }
 
-/// Neither this process nor what it starts gets more than `most`. Allocates nothing.
-pub fn limit(resource: Resource, most: u64) -> io::Result<()> {
-    let limits = libc::rlimit { rlim_cur: most, rlim_max: most };
+/// Limits this process, and what it starts, to `max`. Allocates nothing.
+pub fn set(resource: Resource, max: u64) -> io::Result<()> {
+    let limits = libc::rlimit { rlim_cur: max, rlim_max: max };
     // SAFETY: setrlimit reads one `rlimit`, which lives to the end of the call.
     let done = unsafe { libc::setrlimit(resource.number(), &raw const limits) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// What this process may have of it (soft) and may ask for (hard); `u64::MAX`: no limit.
-pub fn limits(resource: Resource) -> io::Result<(u64, u64)> {
+/// The soft and the hard limit of this process; `u64::MAX`: no limit.
+pub fn get(resource: Resource) -> io::Result<(u64, u64)> {
     let mut limits = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: getrlimit writes one `rlimit`, which lives to the end of the call.
     let done = unsafe { libc::getrlimit(resource.number(), &raw mut limits) };
@@ -71,9 +71,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_is_held_from_then_on() {
+    fn a_limit_that_was_set_is_read_back() {
         // Of no consequence for the other tests of this process.
-        limit(Resource::MessageQueues, 1_000).unwrap();
-        assert_eq!(limits(Resource::MessageQueues).unwrap(), (1_000, 1_000));
+        set(Resource::MessageQueues, 1_000).unwrap();
+        assert_eq!(get(Resource::MessageQueues).unwrap(), (1_000, 1_000));
     }
 }

@@ -8,36 +8,36 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::cgroup::Groups;
-use super::channel;
-use super::init::Report;
-use super::plan::{Network, Plan};
-use super::{Failed, Step};
+use super::cgroup::SandboxCgroups;
+use super::init::ChildReport;
+use super::protocol::{SandboxNetwork, SandboxSpec};
+use super::seqpacket;
+use super::{SpawnError, Step};
 
-/// Users that nobody has: above those that systemd gives to containers, below those that are signed.
-const FIRST_USER: u32 = 1_900_000_000;
-const USERS: u32 = 100_000_000;
+/// UidMapping that nobody has: above those that systemd gives to containers, below those that are signed.
+const FIRST_UID: u32 = 1_900_000_000;
+const UID_COUNT: u32 = 100_000_000;
 /// A child that has not become another program by then never will; others wait for the spawner.
-const PATIENCE: Duration = Duration::from_secs(30);
-const LIMITS: &str = "limits by control groups";
+const CHILD_TIMEOUT: Duration = Duration::from_secs(30);
+const LIMITS_STEP: &str = "limits by control groups";
 /// The kernel's; what `libc` has of that name does not fit into its type.
 const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 /// What is killed is gone soon, unless it waits for a disk: nothing else can be made meanwhile.
-const LAST_MOMENTS: Duration = Duration::from_secs(5);
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 /// In the sandbox.
-pub const USER: u32 = 1_000;
+pub const SANDBOX_UID: u32 = 1_000;
 
 /// Whom a sandbox's user is outside.
 #[derive(Clone, Copy, Debug)]
-pub struct Owner {
+pub struct MappedUser {
     pub user: u32,
     pub group: u32,
-    go: Go,
+    go: UidMapped,
 }
 
 /// To whom sandboxes' users are mapped outside.
 #[derive(Clone, Copy, Debug)]
-pub enum Users {
+pub enum UidMapping {
     /// One that nobody has, a new one for each sandbox.
     Unused { next: u32 },
     /// The spawner's own.
@@ -46,14 +46,14 @@ pub enum Users {
 
 /// The parent's word that the child has its user by now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Go {
+pub enum UidMapped {
     /// The groups of this process must go; the child may let go of them.
-    WithoutGroups,
+    DropGroups,
     /// They stay, since who was mapped without rights may not change them. They are the user's own.
-    WithGroups,
+    KeepGroups,
 }
 
-pub struct Born {
+pub struct Spawned {
     pub pid: i32,
     pub pidfd: OwnedFd,
     /// What it opened inside for those outside.
@@ -62,47 +62,48 @@ pub struct Born {
 
 /// Makes a sandbox's first process, and waits until it is another program. `init` makes it that, and comes back only when it
 /// has failed; it is given the channel to report over.
-pub fn bear(
-    plan: &Plan,
-    groups: &Groups,
-    owner: Owner,
-    init: impl FnOnce(BorrowedFd<'_>) -> Failed,
-) -> Result<Born, Failed> {
-    let (ours, theirs) = channel::pair().step("a channel")?;
-    channel::wait_at_most(ours.as_fd(), PATIENCE).step("a channel")?;
+pub fn spawn_in_namespaces(
+    plan: &SandboxSpec,
+    groups: &SandboxCgroups,
+    owner: MappedUser,
+    init: impl FnOnce(BorrowedFd<'_>) -> SpawnError,
+) -> Result<Spawned, SpawnError> {
+    let (ours, theirs) = seqpacket::pair().step("a channel")?;
+    seqpacket::set_receive_timeout(ours.as_fd(), CHILD_TIMEOUT).step("a channel")?;
     let mut namespaces =
         libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
-    if plan.network == Network::Loopback {
+    if plan.network == SandboxNetwork::Loopback {
         namespaces |= libc::CLONE_NEWNET;
     }
-    let doors = groups.make(plan).step(LIMITS)?;
+    let entry = groups.make(plan).step(LIMITS_STEP)?;
     // SAFETY: this process has one thread, as `serve` demands, so the child finds all of its memory in a usable state.
-    let born = unsafe { clone(namespaces, doors.birth()) }.step("new namespaces").inspect_err(|_| groups.remove())?;
+    let born =
+        unsafe { clone(namespaces, entry.clone_target()) }.step("new namespaces").inspect_err(|_| groups.remove())?;
     let Some((pid, pidfd)) = born else {
         drop(ours);
-        let failed = match doors.enter().step(LIMITS) {
+        let failed = match entry.enter().step(LIMITS_STEP) {
             Ok(()) => init(theirs.as_fd()),
             Err(failed) => {
                 // Its parent listens when it has said go, and would take an early end for another failure.
-                let _ = channel::receive::<Go>(theirs.as_fd());
+                let _ = seqpacket::receive::<UidMapped>(theirs.as_fd());
                 failed
             }
         };
-        let report = Report::Failed { reason: failed.to_string() };
+        let report = ChildReport::Failed { reason: failed.to_string() };
         // Nobody listens any more: there is nobody to tell.
-        let _ = channel::send(theirs.as_fd(), &report, &[]);
+        let _ = seqpacket::send(theirs.as_fd(), &report, &[]);
         // SAFETY: ends this process at once; nothing of its parent's, of which it is a copy, is run.
         unsafe { libc::_exit(1) };
     };
-    drop((theirs, doors));
-    let born = map(pid, owner)
+    drop((theirs, entry));
+    let born = write_uid_map(pid, owner)
         .step("a user of its own")
-        .and_then(|go| channel::send(ours.as_fd(), &go, &[]).step("a channel"))
-        .and_then(|()| listen(&ours));
+        .and_then(|go| seqpacket::send(ours.as_fd(), &go, &[]).step("a channel"))
+        .and_then(|()| read_reports(&ours));
     match born {
-        Ok(opened) => Ok(Born { pid, pidfd, opened }),
+        Ok(opened) => Ok(Spawned { pid, pidfd, opened }),
         Err(failed) => {
-            kill(&pidfd);
+            kill_and_wait(&pidfd);
             groups.remove();
             Err(failed)
         }
@@ -110,40 +111,40 @@ pub fn bear(
 }
 
 /// What the child reports, until it is another program and its end closes by itself.
-fn listen(channel: &OwnedFd) -> Result<Option<OwnedFd>, Failed> {
+fn read_reports(channel: &OwnedFd) -> Result<Option<OwnedFd>, SpawnError> {
     let mut opened = None;
     loop {
-        match channel::receive::<Report>(channel.as_fd()).step("a channel")? {
+        match seqpacket::receive::<ChildReport>(channel.as_fd()).step("a channel")? {
             None => return Ok(opened),
-            Some((Report::Opened, fds)) => opened = fds.into_iter().next(),
-            Some((Report::Failed { reason }, _)) => {
-                return Err(Failed { step: "in the sandbox", error: io::Error::other(reason) });
+            Some((ChildReport::Opened, fds)) => opened = fds.into_iter().next(),
+            Some((ChildReport::Failed { reason }, _)) => {
+                return Err(SpawnError { step: "in the sandbox", error: io::Error::other(reason) });
             }
         }
     }
 }
 
-fn map(pid: i32, owner: Owner) -> io::Result<Go> {
-    let Owner { user, group, go } = owner;
-    if go == Go::WithGroups {
+fn write_uid_map(pid: i32, owner: MappedUser) -> io::Result<UidMapped> {
+    let MappedUser { user, group, go } = owner;
+    if go == UidMapped::KeepGroups {
         // Who has no right to change groups must give up that right to be mapped.
         fs::write(format!("/proc/{pid}/setgroups"), "deny")?;
     }
-    fs::write(format!("/proc/{pid}/uid_map"), format!("{USER} {user} 1"))?;
-    fs::write(format!("/proc/{pid}/gid_map"), format!("{USER} {group} 1"))?;
+    fs::write(format!("/proc/{pid}/uid_map"), format!("{SANDBOX_UID} {user} 1"))?;
+    fs::write(format!("/proc/{pid}/gid_map"), format!("{SANDBOX_UID} {group} 1"))?;
     Ok(go)
 }
 
-impl Users {
+impl UidMapping {
     /// Of the next sandbox.
-    pub fn take(&mut self) -> Owner {
+    pub fn take(&mut self) -> MappedUser {
         match self {
-            Users::Unused { next } => {
-                let user = FIRST_USER + *next % USERS;
+            UidMapping::Unused { next } => {
+                let user = FIRST_UID + *next % UID_COUNT;
                 *next = next.wrapping_add(1);
-                Owner { user, group: user, go: Go::WithoutGroups }
+                MappedUser { user, group: user, go: UidMapped::DropGroups }
             }
-            Users::Own { user, group } => Owner { user: *user, group: *group, go: Go::WithGroups },
+            UidMapping::Own { user, group } => MappedUser { user: *user, group: *group, go: UidMapped::KeepGroups },
         }
     }
 }
@@ -152,7 +153,7 @@ impl Users {
 ///
 /// # Safety
 /// The process must have one thread only, and its children must be reaped by the kernel.
-pub unsafe fn aside(what: impl FnOnce()) -> io::Result<()> {
+pub unsafe fn run_in_child(what: impl FnOnce()) -> io::Result<()> {
     // SAFETY: as the caller promises.
     if unsafe { clone(0, None) }?.is_none() {
         what();
@@ -163,16 +164,16 @@ pub unsafe fn aside(what: impl FnOnce()) -> io::Result<()> {
 }
 
 /// Kills, and waits a while until it is gone, so that its groups can be removed.
-fn kill(pidfd: &OwnedFd) {
+fn kill_and_wait(pidfd: &OwnedFd) {
     let nothing: *const libc::siginfo_t = std::ptr::null();
     // SAFETY: the call takes numbers and a null pointer, which stands for no information.
     unsafe { libc::syscall(libc::SYS_pidfd_send_signal, pidfd.as_raw_fd(), libc::SIGKILL, nothing, 0) };
-    wait_for_end(pidfd, LAST_MOMENTS);
+    wait_for_end(pidfd, KILL_TIMEOUT);
 }
 
 /// Whether the process was gone within that time. Signals that come meanwhile do not end the wait, nor make it longer.
-fn wait_for_end(pidfd: &OwnedFd, patience: Duration) -> bool {
-    let until = Instant::now() + patience;
+fn wait_for_end(pidfd: &OwnedFd, timeout: Duration) -> bool {
+    let until = Instant::now() + timeout;
     loop {
         let left = until.saturating_duration_since(Instant::now());
         let left_ms = libc::c_int::try_from(left.as_millis()).unwrap_or(libc::c_int::MAX);
@@ -215,5 +216,5 @@ unsafe fn clone(namespaces: libc::c_int, group: Option<BorrowedFd<'_>>) -> io::R
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-#[path = "birth/tests.rs"]
+#[path = "clone/tests.rs"]
 mod tests;
