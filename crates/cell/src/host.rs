@@ -10,7 +10,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hearth_core::{Dispatch, Dispatched, Failure, Request, Response};
+use hearth_core::{Dispatch, DispatchResult, Failure, MaybeReady, Request, Response};
 use hearth_pool::{Lease, Life, Permit, Refused, Shelf};
 use hearth_runtime::{EventResult, Handled, ResponseFuture, Scheduled, Task, Worker};
 
@@ -212,10 +212,10 @@ impl Coming {
 }
 
 impl Dispatch for AppHost {
-    fn dispatch(&self, request: Request) -> Dispatched<impl Future<Output = Result<Response, Failure>> + Send> {
+    fn dispatch(&self, request: Request) -> MaybeReady<DispatchResult, impl Future<Output = DispatchResult> + Send> {
         match self.handle(request, Instant::now()) {
-            Handled::Answered(answer, _) => Dispatched::Answered(answer),
-            Handled::Coming(rest) => Dispatched::Coming(async move {
+            Handled::Answered(answer, _) => MaybeReady::Ready(answer),
+            Handled::Coming(rest) => MaybeReady::Pending(async move {
                 match rest {
                     Rest::Coming(coming) => coming.response().await,
                     Rest::All(request) => self.fetch(request, || {}).await,

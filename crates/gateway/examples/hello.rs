@@ -6,15 +6,15 @@ use std::net::TcpListener;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hearth_core::{Body, Dispatch, Dispatched, Failure, Headers, Request, Response};
+use hearth_core::{Body, Dispatch, DispatchResult, Failure, Headers, MaybeReady, Request, Response};
 use hearth_gateway::{Config, Listener, Server};
 
 struct Hello;
 
 impl Dispatch for Hello {
-    fn dispatch(&self, _: Request) -> Dispatched<impl Future<Output = Result<Response, Failure>> + Send> {
+    fn dispatch(&self, _: Request) -> MaybeReady<DispatchResult, impl Future<Output = DispatchResult> + Send> {
         let body = Body::Full(Bytes::from_static(b"Hello, World!"));
-        Dispatched::<Ready<_>>::Answered(Ok(Response::new(200, Headers::TEXT, body)))
+        MaybeReady::<_, Ready<_>>::Ready(Ok(Response::new(200, Headers::TEXT, body)))
     }
 }
 

@@ -14,7 +14,7 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
-use hearth_core::{Body, Dispatch, Dispatched, Failure, Request, RequestId, Response, SocketEnd};
+use hearth_core::{Body, Dispatch, Failure, MaybeReady, Request, RequestId, Response, SocketEnd};
 
 use crate::access::RequestOutcome;
 use crate::asked::{Asked, Shared};
@@ -85,12 +85,12 @@ pub fn exchange<'a, D: Dispatch>(shared: &'a Shared<D>, line: &'a mut Line, mut 
     let request = Request { id, method: head.method, url: head.url, headers: head.headers, body, client: Some(client) };
     let dispatched = match shared.admit(client) {
         Ok(()) => shared.dispatch.dispatch(request),
-        Err(failure) => Dispatched::Answered(Err(failure)),
+        Err(failure) => MaybeReady::Ready(Err(failure)),
     };
     let open = Open { shared, line, incoming, asked, accept };
     match dispatched {
-        Dispatched::Answered(answer) => open.respond_now(answer),
-        Dispatched::Coming(answer) => Begun::Open(Box::pin(open.wait(answer))),
+        MaybeReady::Ready(answer) => open.respond_now(answer),
+        MaybeReady::Pending(answer) => Begun::Open(Box::pin(open.wait(answer))),
     }
 }
 

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use hearth_apps::routes::Resolution;
-use hearth_core::{AppName, Body, ByteSize, Dispatch, Dispatched, Failure, Headers, Request, Response, VersionName};
+use hearth_core::{
+    AppName, Body, ByteSize, Dispatch, DispatchResult, Failure, Headers, MaybeReady, Request, Response, VersionName,
+};
 use hearth_link::Role;
 use tokio::sync::watch;
 
@@ -84,15 +86,15 @@ impl Front {
 
     /// Does what the main cell that sent the request wants.
     fn run(&self, mut request: Request) -> Progress {
-        let Some(errand) = Errand::take(&mut request) else { return Progress::Answered(Err(UNKNOWN)) };
+        let Some(errand) = Errand::take(&mut request) else { return Progress::Ready(Err(UNKNOWN)) };
         match self.find(&errand) {
             // What is said of an origin is the main cell's business.
             Some(served) => served.answer(request, Base::None),
             None => {
                 let front = self.clone();
-                Progress::Coming(Box::pin(async move {
+                Progress::Pending(Box::pin(async move {
                     let served = front.wait_for(&errand).await.ok_or(UNKNOWN)?;
-                    served.answer(request, Base::None).answer().await
+                    served.answer(request, Base::None).wait().await
                 }))
             }
         }
@@ -125,7 +127,7 @@ impl Front {
             return served.answer(request, base);
         }
         let Address { host, path, start, .. } = Address::of(&request.url);
-        Progress::Answered(match table.routes.resolve(host, path) {
+        Progress::Ready(match table.routes.resolve(host, path) {
             Resolution::App { value, prefix } => {
                 let base = start..start + prefix;
                 recent::note(table.number, &request.url, base.clone(), value);
@@ -157,7 +159,7 @@ fn move_base(request: &mut Request, base: Range<usize>) -> Base {
 }
 
 impl Dispatch for Front {
-    fn dispatch(&self, request: Request) -> Dispatched<impl Future<Output = Result<Response, Failure>> + Send> {
+    fn dispatch(&self, request: Request) -> MaybeReady<DispatchResult, impl Future<Output = DispatchResult> + Send> {
         match self.role {
             Role::Main => self.lead(request),
             Role::Cordon => self.run(request),

@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hearth_core::{ByteSize, Dispatch, Dispatched, Failure, Request, Response};
+use hearth_core::{ByteSize, Dispatch, DispatchResult, Failure, MaybeReady, Request, Response};
 use hearth_gateway::status_and_code;
 use hearth_link::VersionSpec;
 use hearth_runtime::Handled;
@@ -43,7 +43,7 @@ pub(super) enum Content {
 }
 
 /// How far a request came without waiting for anything. Few do wait, and what they keep is large.
-pub(super) type Progress = Dispatched<Pin<Box<dyn Future<Output = Result<Response, Failure>> + Send>>>;
+pub(super) type Progress = MaybeReady<DispatchResult, Pin<Box<dyn Future<Output = DispatchResult> + Send>>>;
 
 /// Where the app begins, as the client wrote it: `/name@1`. Nothing where the host is the app's.
 pub(super) const BASE: &str = "x-base";
@@ -65,7 +65,7 @@ impl Served {
             if let Err(failure) = guard.admit(&request, Address::of(&request.url).path) {
                 let answer = Err(failure);
                 self.count(&answer, began.elapsed());
-                return Progress::Answered(answer);
+                return Progress::Ready(answer);
             }
         }
         let inject = self.base_to_inject(&request);
@@ -76,13 +76,13 @@ impl Served {
                         base.confine(response);
                     }
                     self.count(&answer, now - began);
-                    return Progress::Answered(with_base(answer, inject.as_deref()));
+                    return Progress::Ready(with_base(answer, inject.as_deref()));
                 }
                 Handled::Coming(rest) => rest,
             },
             Content::Worker { .. } | Content::Site(_) | Content::Elsewhere(_) => Rest::All(request),
         };
-        Progress::Coming(Box::pin(self.clone().go_on(rest, began, base, inject)))
+        Progress::Pending(Box::pin(self.clone().go_on(rest, began, base, inject)))
     }
 
     /// Where pages of the worker's are to be told where the app begins, that.
@@ -119,7 +119,7 @@ impl Served {
                         return Ok(response);
                     }
                 }
-                with_base(host.dispatch(request).answer().await, base)
+                with_base(host.dispatch(request).wait().await, base)
             }
             Content::Elsewhere(elsewhere) => {
                 let errand = Errand { app: self.spec.app.clone(), version: self.spec.version.clone() };

@@ -20,7 +20,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hearth_core::{Body, BodyError, ByteSize, Dispatch, Dispatched, Failure, Method, Request, Response};
+use hearth_core::{
+    Body, BodyError, ByteSize, Dispatch, DispatchResult, Failure, MaybeReady, Method, Request, Response,
+};
 use hearth_sandbox::FILE_LIMIT;
 
 use self::attempts::Attempts;
@@ -226,8 +228,8 @@ impl Admin {
 }
 
 impl Dispatch for Admin {
-    fn dispatch(&self, request: Request) -> Dispatched<impl Future<Output = Result<Response, Failure>> + Send> {
-        Dispatched::Coming(async move { Ok(self.answer(request).await) })
+    fn dispatch(&self, request: Request) -> MaybeReady<DispatchResult, impl Future<Output = DispatchResult> + Send> {
+        MaybeReady::Pending(async move { Ok(self.answer(request).await) })
     }
 }
 

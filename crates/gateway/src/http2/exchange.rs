@@ -113,7 +113,7 @@ async fn handle<D: Dispatch>(
     upload: &mut Upload,
     request: Request,
 ) -> Result<Result<Response, Failure>, Stop> {
-    let mut answer = pin!(shared.dispatch.dispatch(request).answer());
+    let mut answer = pin!(shared.dispatch.dispatch(request).wait());
     poll_fn(|cx| {
         if let Poll::Ready(answer) = answer.as_mut().poll(cx) {
             return Poll::Ready(Ok(answer));

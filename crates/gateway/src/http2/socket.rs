@@ -77,7 +77,7 @@ async fn dispatch<D: Dispatch>(
     respond: &mut SendResponse<Bytes>,
     request: Request,
 ) -> Option<Result<Response, Failure>> {
-    let mut answer = pin!(shared.dispatch.dispatch(request).answer());
+    let mut answer = pin!(shared.dispatch.dispatch(request).wait());
     poll_fn(|cx| {
         if let Poll::Ready(answer) = answer.as_mut().poll(cx) {
             return Poll::Ready(Some(answer));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use hearth_core::{Body, BodyError, ByteSize, ByteStream, Dispatch, Dispatched, Failure, Headers, Request, Response};
+use hearth_core::{Body, BodyError, ByteSize, ByteStream, Dispatch, Failure, Headers, MaybeReady, Request, Response};
 use hearth_gateway::{Certificates, Config, Listener, Server, Stats, Summary};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -20,12 +20,12 @@ type Handler = dyn Fn(Request) -> Pin<Box<dyn Future<Output = Answer> + Send>> +
 pub struct App(Box<Handler>);
 
 impl Dispatch for App {
-    fn dispatch(&self, request: Request) -> Dispatched<impl Future<Output = Answer> + Send> {
+    fn dispatch(&self, request: Request) -> MaybeReady<Answer, impl Future<Output = Answer> + Send> {
         let mut answer = (self.0)(request);
         // As apps do it: what is there at once is an answer.
         match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(answer) => Dispatched::Answered(answer),
-            Poll::Pending => Dispatched::Coming(answer),
+            Poll::Ready(answer) => MaybeReady::Ready(answer),
+            Poll::Pending => MaybeReady::Pending(answer),
         }
     }
 

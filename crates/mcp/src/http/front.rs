@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use hearth_core::{ByteSize, Dispatch, Dispatched, Failure, Headers, Method, Request, Response};
+use hearth_core::{ByteSize, Dispatch, DispatchResult, Failure, Headers, MaybeReady, Method, Request, Response};
 use hearth_sandbox::{FILE_LIMIT, PoolHealth, Sandboxes};
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -147,8 +147,8 @@ impl McpFront {
 }
 
 impl Dispatch for McpFront {
-    fn dispatch(&self, request: Request) -> Dispatched<impl Future<Output = Result<Response, Failure>> + Send> {
-        Dispatched::Coming(async move { Ok(self.answer(request).await) })
+    fn dispatch(&self, request: Request) -> MaybeReady<DispatchResult, impl Future<Output = DispatchResult> + Send> {
+        MaybeReady::Pending(async move { Ok(self.answer(request).await) })
     }
 
     fn body_limit(&self, url: &str) -> Option<ByteSize> {

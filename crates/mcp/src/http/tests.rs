@@ -67,7 +67,7 @@ fn call(id: u64, tool: &str, arguments: Value) -> Value {
 
 impl World {
     async fn send(&self, request: Request) -> Got {
-        let Response { status, headers, body, .. } = self.front.dispatch(request).answer().await.unwrap();
+        let Response { status, headers, body, .. } = self.front.dispatch(request).wait().await.unwrap();
         let text = |name| headers.get(name).map(|value| String::from_utf8(value.to_vec()).unwrap());
         let (session, kind) = (text("mcp-session-id"), text("content-type").unwrap_or_default());
         Got { status, session, kind, body: body.collect().await.unwrap().to_vec() }
@@ -309,7 +309,7 @@ async fn idle_sessions_end_and_those_in_use_do_not() {
     let bearer = format!("Bearer {TOKEN}");
     let headers =
         [("authorization", bearer.as_str()), ("accept", "text/event-stream"), ("mcp-session-id", used.as_str())];
-    let listener = world.front.dispatch(request(Method::Get, "/mcp", &headers, "")).answer().await.unwrap();
+    let listener = world.front.dispatch(request(Method::Get, "/mcp", &headers, "")).wait().await.unwrap();
     assert_eq!(listener.status, 200);
     world.sessions(1).await;
     assert_eq!(world.post(Some(&session), &message("ping", 1, json!({}))).await.status, 404);
@@ -331,7 +331,7 @@ async fn there_are_no_more_sessions_than_allowed_and_none_after_the_end() {
 
 /// The body of a stream as far as its first piece, and the rest to be read on.
 async fn open(world: &World, request: Request) -> (String, Body) {
-    let Response { status, mut body, .. } = world.front.dispatch(request).answer().await.unwrap();
+    let Response { status, mut body, .. } = world.front.dispatch(request).wait().await.unwrap();
     assert_eq!(status, 200);
     let Body::Stream(stream) = &mut body else { panic!("it is a stream") };
     let first = std::future::poll_fn(|cx| stream.poll_next(cx)).await.unwrap().unwrap();
@@ -451,7 +451,7 @@ async fn what_is_wrong_without_a_session_has_the_protocols_own_codes() {
 async fn a_refusal_says_what_is_missing_and_that_there_is_no_oauth() {
     let world = world().await;
     let challenge = async |headers: &[(&str, &str)]| {
-        let refused = world.front.dispatch(request(Method::Post, "/mcp", headers, "")).answer().await.unwrap();
+        let refused = world.front.dispatch(request(Method::Post, "/mcp", headers, "")).wait().await.unwrap();
         assert_eq!(refused.status, 401);
         String::from_utf8(refused.headers.get("www-authenticate").unwrap().to_vec()).unwrap()
     };

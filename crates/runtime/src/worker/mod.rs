@@ -35,7 +35,7 @@ use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
 use hearth_core::failure::LoadFailure;
-use hearth_core::{ByteSize, Dispatched, Failure, LimitExceeded, LimitKind, Request, RequestId, Response};
+use hearth_core::{ByteSize, Failure, LimitExceeded, LimitKind, MaybeReady, Request, RequestId, Response};
 use tokio::sync::{Notify, oneshot};
 
 use self::account::Account;
@@ -238,10 +238,10 @@ impl Worker {
     /// The same, to be awaited; dropping the future cancels the request.
     pub fn fetch(&self, request: Request) -> impl Future<Output = Result<Response, Failure>> + Send + use<> {
         let dispatched = match self.handle(request, Instant::now()) {
-            Handled::Answered(answer, _) => Dispatched::Answered(answer),
-            Handled::Coming(answer) => Dispatched::Coming(answer),
+            Handled::Answered(answer, _) => MaybeReady::Ready(answer),
+            Handled::Coming(answer) => MaybeReady::Pending(answer),
         };
-        dispatched.answer()
+        dispatched.wait()
     }
 
     /// Handles a scheduled event.
