@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hearth_core::ByteSize;
-use hearth_link::Admission;
+use hearth_ipc::Admission;
 use hearth_pool::{OwnerLimits, Pool, PoolLimits, ShelfRules};
 use hearth_runtime::{App, BudgetRules, Lane, Locking, Platform, Snapshot, StuckTurn, set_budget};
 use tokio::sync::Notify;

@@ -148,7 +148,7 @@ impl AppHost {
             None => {
                 let came = Instant::now();
                 let permit = self.share.gate.enter().await.map_err(refusal)?;
-                self.timings.queue_wait.note(came.elapsed());
+                self.timings.queue_wait.record(came.elapsed());
                 Ok(permit)
             }
         }

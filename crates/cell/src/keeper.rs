@@ -147,7 +147,7 @@ impl Keep for Keeper {
             }
         };
         let took = began.elapsed();
-        version.0.timings.cold_start.note(took);
+        version.0.timings.cold_start.record(took);
         tracing::debug!(target: "hearth::pool", worker = ?version, ?took, "Worker started");
         Ok(kept)
     }

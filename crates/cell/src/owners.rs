@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use hearth_core::{Owner, RequestId};
-use hearth_link::Admission;
+use hearth_ipc::Admission;
 use hearth_pool::{Bar, Gate, GateLimits, GateStats, OwnerGate, OwnerLimits};
 use hearth_runtime::{Stuck, StuckTurn};
 use tokio::sync::watch;

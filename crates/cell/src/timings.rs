@@ -1,6 +1,6 @@
 //! How long requests of an app waited, and how long its workers took to start.
 
-use hearth_link::Histogram;
+use hearth_ipc::Histogram;
 
 #[derive(Debug, Default)]
 pub struct Timings {

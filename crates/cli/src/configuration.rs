@@ -9,7 +9,7 @@ use hearth_config::{AccessLog, JailMode, OperatorConfig, Ratio};
 use hearth_control::{Configuration, ConfigurationError, ConfigurationSource};
 use hearth_core::ByteSize;
 use hearth_gateway::read_pem;
-use hearth_link::{AccessFormat, CellPlan, CertificatePlan, FrontPlan, JailPlan, ListenerPlan, Role};
+use hearth_ipc::{AccessFormat, CellPlan, CertificatePlan, FrontPlan, JailPlan, ListenerPlan, Role};
 
 use crate::log;
 use crate::otel;

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use hearth_cell::process::jail;
+use hearth_ipc::{JailPlan, Role};
 use hearth_jail::escape_probe::{self, ProbeExpectation, ProbeOutcome, ProbeResult, ProbeTargets};
-use hearth_link::{JailPlan, Role};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

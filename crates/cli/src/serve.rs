@@ -11,8 +11,8 @@ use hearth_apps::{ENTRIES, MANIFESTS};
 use hearth_config::{Admin, LogFormat, OperatorConfig};
 use hearth_control::sandboxes::{McpPlan, SandboxPlan};
 use hearth_control::{AdminConfig, CHECKED, Configuration, Ended, Journal, ServeConfig, Successor};
+use hearth_ipc::{CertificatePlan, ListenerPlan};
 use hearth_journal::{Colours, Format};
-use hearth_link::{CertificatePlan, ListenerPlan};
 use hearth_store::AdminToken;
 
 use crate::configuration::{self, Reader, Written};

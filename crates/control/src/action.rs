@@ -4,7 +4,7 @@
 use hearth_core::Method;
 use hearth_core::percent::decode;
 
-use crate::admin::path::{Query, encode};
+use crate::admin::path::{QueryParams, encode};
 use crate::control::Known;
 use crate::sandboxes::SandboxAction;
 
@@ -129,7 +129,7 @@ pub const DEFAULT_LINES: usize = 100;
 
 impl Action {
     /// Reads a request. `path` is without the query; `body` is there where [`wants_body`](Self::wants_body) says so.
-    pub fn read(method: &Method, path: &str, query: &Query, body: &str) -> Result<Self, NoAction> {
+    pub fn read(method: &Method, path: &str, query: &QueryParams, body: &str) -> Result<Self, NoAction> {
         let no_path = || NoAction::Path(path.to_owned());
         let rest = match path {
             "/metrics" => return only(method, &[(Method::Get, Self::Prometheus)], "GET"),
@@ -170,7 +170,13 @@ impl Action {
         }
     }
 
-    fn of_app(method: &Method, name: String, below: &str, query: &Query, body: &str) -> Option<Result<Self, NoAction>> {
+    fn of_app(
+        method: &Method,
+        name: String,
+        below: &str,
+        query: &QueryParams,
+        body: &str,
+    ) -> Option<Result<Self, NoAction>> {
         let (what, item) = below.split_once('/').unwrap_or((below, ""));
         let item = decode(item)?;
         Some(match (what, item.as_str()) {
@@ -290,7 +296,7 @@ fn only(method: &Method, actions: &[(Method, Action)], allow: &'static str) -> R
     found.ok_or_else(|| NoAction::Method { method: method.as_str().to_owned(), allow })
 }
 
-fn logs(query: &Query) -> Result<Action, NoAction> {
+fn logs(query: &QueryParams) -> Result<Action, NoAction> {
     let lines = match query.get("lines") {
         Some(text) => text.parse().map_err(|_| NoAction::Bad { name: "lines", value: text, wanted: "use a number" })?,
         None => DEFAULT_LINES,
@@ -298,7 +304,7 @@ fn logs(query: &Query) -> Result<Action, NoAction> {
     Ok(Action::Logs { app: query.get("app"), lines, follow: follow(query, Follow::No)? })
 }
 
-fn follow(query: &Query, default: Follow) -> Result<Follow, NoAction> {
+fn follow(query: &QueryParams, default: Follow) -> Result<Follow, NoAction> {
     match query.get("follow") {
         None => Ok(default),
         Some(text) => match text.as_str() {

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use hearth_config::OperatorConfig;
 use hearth_gateway::{Certificates, PemFile, PemPair, TlsError};
-use hearth_link::{CellPlan, CertificatePlan};
+use hearth_ipc::{CellPlan, CertificatePlan};
 
 /// Keys that are read at the start only: what hangs on them is open by now.
 pub const AT_START: &[&str] = &["listen", "listen_tls", "admin", "data", "log_format", "mcp", "sandboxes"];

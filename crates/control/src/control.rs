@@ -20,7 +20,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use hearth_config::nearest;
 use hearth_core::{AppName, Body, ByteSize, Owner, VersionName};
-use hearth_link::{Ask, EventOutcome, Kind, Reply, VersionSpec};
+use hearth_ipc::{EventOutcome, Kind, Query, QueryReply, VersionSpec};
 use hearth_mcp::ToolError;
 use hearth_sandbox::Bequest;
 use hearth_store::{Embedded, StoreError, UploadError};
@@ -258,12 +258,12 @@ impl Control {
         let shared = &self.shared;
         let catalogue = shared.catalogue.borrow().clone();
         Ok(match action {
-            Action::Pool => match shared.cells.ask(Ask::Pool).await? {
-                Reply::Pool(report) => Answer::Json(report),
+            Action::Pool => match shared.cells.ask(Query::Pool).await? {
+                QueryReply::Pool(report) => Answer::Json(report),
                 _ => return Err(AskError::Lost.into()),
             },
-            Action::Workers => match shared.cells.ask(Ask::Workers).await? {
-                Reply::Workers(workers) => Answer::Json(Value::Array(workers)),
+            Action::Workers => match shared.cells.ask(Query::Workers).await? {
+                QueryReply::Workers(workers) => Answer::Json(Value::Array(workers)),
                 _ => return Err(AskError::Lost.into()),
             },
             Action::Metrics => {
@@ -461,7 +461,7 @@ impl Control {
             return Err(ActionError::NoWorker(name));
         }
         let time = hearth_journal::now();
-        let ask = Ask::Task {
+        let ask = Query::Task {
             app: active.spec.app.clone(),
             version: active.spec.version.clone(),
             id: format!("task-{time}"),
@@ -469,7 +469,7 @@ impl Control {
             attempt: 1,
             time,
         };
-        let Reply::Event(outcome) = self.shared.cells.ask(ask).await? else { return Err(AskError::Lost.into()) };
+        let QueryReply::Event(outcome) = self.shared.cells.ask(ask).await? else { return Err(AskError::Lost.into()) };
         Ok(match outcome {
             EventOutcome::Succeeded { data } => {
                 let data = data.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(Value::Null);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use hearth_config::Cron;
 use hearth_core::{AppName, VersionName};
-use hearth_link::{Active, Ask, EventOutcome, Reply};
+use hearth_ipc::{Active, EventOutcome, Query, QueryReply};
 
 use crate::catalogue::{Catalogue, State};
 use crate::control::Control;
@@ -77,13 +77,13 @@ fn start(control: &Control, running: &Running, due: Due, at: i64) {
 async fn send(control: &Control, due: &Due, at: i64) {
     let Due { app, version, cron } = due.clone();
     let time = u64::try_from(at).unwrap_or_default() * 1_000;
-    let ask = Ask::Scheduled { app, version, time, cron };
+    let ask = Query::Scheduled { app, version, time, cron };
     let message = match control.shared.cells.ask(ask).await {
-        Ok(Reply::Event(EventOutcome::Succeeded { .. })) => {
+        Ok(QueryReply::Event(EventOutcome::Succeeded { .. })) => {
             tracing::debug!(app = due.app.as_str(), cron = due.cron, "A cron ran");
             return;
         }
-        Ok(Reply::Event(EventOutcome::Failed { message } | EventOutcome::Refused { message, .. })) => message,
+        Ok(QueryReply::Event(EventOutcome::Failed { message } | EventOutcome::Refused { message, .. })) => message,
         // It was removed in this moment.
         Ok(_) => return,
         Err(error) => error.to_string(),

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hearth_link::CellEvent;
+use hearth_ipc::CellEvent;
 use serde::Serialize;
 use tokio::sync::broadcast;
 

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use hearth_apps::watch::{Watch, WatchRules};
 use hearth_gateway::{Config, Listener, Server, TlsError};
+use hearth_ipc::{CellEvent, CellStats, Span};
 use hearth_journal::LogLine;
-use hearth_link::{CellEvent, CellStats, Span};
 use hearth_sandbox::Bequest;
 use hearth_store::{Cordon, Cordons as _, Embedded, StoreError};
 use tokio::sync::oneshot;

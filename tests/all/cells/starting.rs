@@ -8,7 +8,7 @@ use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hearth_link::passing;
+use hearth_ipc::fd_passing;
 
 use super::scene::{await_balance, await_standby, children, crashes, serve, signal};
 use crate::folder::eventually;
@@ -57,7 +57,7 @@ fn a_cell_that_starts_ends_with_the_thread_that_started_it() {
             let mut cell = command();
             cell.arg("cell").stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)));
             let cell = cell.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-            passing::send(&ours, &[File::open("/dev/null").unwrap().as_fd()]).unwrap();
+            fd_passing::send(&ours, &[File::open("/dev/null").unwrap().as_fd()]).unwrap();
             // What it does next is to wait for a plan.
             let deadline = Instant::now() + PATIENCE;
             while rustix::io::ioctl_fionread(&watched).unwrap() > 0 && Instant::now() < deadline {

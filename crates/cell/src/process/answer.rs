@@ -1,7 +1,7 @@
 //! What control asks, answered.
 
 use hearth_core::{AppName, Failure, VersionName};
-use hearth_link::{Ask, CallId, EventOutcome, FromCell, Reply};
+use hearth_ipc::{CellMessage, EventOutcome, Query, QueryId, QueryReply};
 use hearth_runtime::{EventResult, Scheduled, Task};
 use serde_json::Value;
 
@@ -16,47 +16,47 @@ const LARGEST_RESULT: usize = 16 << 20;
 /// An answer that is owed. Control waits for it, so one is given even if there is none.
 struct Owed<'a> {
     outbox: &'a Outbox,
-    call: Option<CallId>,
+    id: Option<QueryId>,
 }
 
 impl Owed<'_> {
-    fn pay(mut self, reply: Reply) {
-        if let Some(call) = self.call.take() {
-            self.outbox.send(FromCell::Reply { call, reply });
+    fn pay(mut self, reply: QueryReply) {
+        if let Some(id) = self.id.take() {
+            self.outbox.send(CellMessage::Reply { id, reply });
         }
     }
 }
 
 impl Drop for Owed<'_> {
     fn drop(&mut self) {
-        if let Some(call) = self.call.take() {
+        if let Some(id) = self.id.take() {
             let message = "internal error: the question was dropped".to_owned();
-            let reply = Reply::Event(EventOutcome::Refused { code: "internal".to_owned(), message });
-            self.outbox.send(FromCell::Reply { call, reply });
+            let reply = QueryReply::Event(EventOutcome::Refused { code: "internal".to_owned(), message });
+            self.outbox.send(CellMessage::Reply { id, reply });
         }
     }
 }
 
-pub(super) async fn answer(workshop: &Workshop, stats: &Source, outbox: &Outbox, call: CallId, what: Ask) {
-    let owed = Owed { outbox, call: Some(call) };
-    let reply = match what {
-        Ask::Pool => Reply::Pool(serde_json::to_value(workshop.cell.report()).unwrap_or(Value::Null)),
-        Ask::Workers => {
+pub(super) async fn answer(workshop: &Workshop, stats: &Source, outbox: &Outbox, id: QueryId, query: Query) {
+    let owed = Owed { outbox, id: Some(id) };
+    let reply = match query {
+        Query::Pool => QueryReply::Pool(serde_json::to_value(workshop.cell.report()).unwrap_or(Value::Null)),
+        Query::Workers => {
             let all = workshop.cell.workers();
-            Reply::Workers(all.iter().filter_map(|worker| serde_json::to_value(worker).ok()).collect())
+            QueryReply::Workers(all.iter().filter_map(|worker| serde_json::to_value(worker).ok()).collect())
         }
-        Ask::Eval(request) => Reply::Eval(Box::new(eval::evaluate(workshop, *request).await)),
-        Ask::Quiet => {
+        Query::Eval(request) => QueryReply::Eval(Box::new(eval::evaluate(workshop, *request).await)),
+        Query::Quiet => {
             workshop.cell.quiet().await;
-            Reply::Quiet
+            QueryReply::Quiet
         }
-        Ask::Stats => return stats.tell(|stats| owed.pay(Reply::Stats(stats))),
-        Ask::Load { app, version } => Reply::Event(load(workshop, &app, &version).await),
-        Ask::Scheduled { app, version, time, cron } => {
+        Query::Stats => return stats.tell(|stats| owed.pay(QueryReply::Stats(stats))),
+        Query::Load { app, version } => QueryReply::Event(load(workshop, &app, &version).await),
+        Query::Scheduled { app, version, time, cron } => {
             let event = Scheduled { scheduled_time: time as f64, cron };
             event_of(workshop, &app, &version, async |host| host.scheduled(event, || {}).await).await
         }
-        Ask::Task { app, version, id, payload, attempt, time } => {
+        Query::Task { app, version, id, payload, attempt, time } => {
             let event = Task { id, payload, attempt, scheduled_time: Some(time as f64) };
             event_of(workshop, &app, &version, async |host| host.task(event, || {}).await).await
         }
@@ -79,10 +79,10 @@ async fn event_of(
     app: &AppName,
     version: &VersionName,
     send: impl AsyncFnOnce(crate::host::AppHost) -> Result<EventResult, Failure>,
-) -> Reply {
-    let Some(served) = workshop.served(app, version) else { return Reply::Event(EventOutcome::NoSuchApp) };
-    let Some(host) = served.host() else { return Reply::Event(EventOutcome::NoSuchApp) };
-    Reply::Event(match send(host.clone()).await {
+) -> QueryReply {
+    let Some(served) = workshop.served(app, version) else { return QueryReply::Event(EventOutcome::NoSuchApp) };
+    let Some(host) = served.host() else { return QueryReply::Event(EventOutcome::NoSuchApp) };
+    QueryReply::Event(match send(host.clone()).await {
         Ok(EventResult { success: true, data: Some(data), .. }) if data.len() > LARGEST_RESULT => {
             let message = format!("the result has {} bytes, and may have {LARGEST_RESULT}", data.len());
             EventOutcome::Refused { code: "result_too_large".to_owned(), message }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use hearth_core::module::InMemory;
 use hearth_core::{AppName, Body, BodyError, ByteSize, Failure, LimitKind, Limits, Owner, Request, VersionName};
 use hearth_egress::EgressPolicy;
-use hearth_link::{EVALUATED, EvalOutcome, EvalRequest};
+use hearth_ipc::{EVALUATED, EvalOutcome, EvalRequest};
 use tokio::time::timeout;
 
 use crate::commons::Parts;

@@ -11,7 +11,7 @@ use hearth_core::{ADMIN_COOKIE, Cidr};
 use hearth_gateway::{
     AccessLogOutput, Certificates, Compression, Config, ErrorDetail, Listener, PemFile, PemPair, Rate, TlsError,
 };
-use hearth_link::{AccessFormat, CellPlan, CertificatePlan, FromCell, ListenerPlan, Role};
+use hearth_ipc::{AccessFormat, CellMessage, CellPlan, CertificatePlan, ListenerPlan, Role};
 
 use super::outbox::Outbox;
 use super::trace;
@@ -33,7 +33,7 @@ pub(super) fn config(plan: &CellPlan, outbox: &Outbox, served: &Front) -> Result
     let proxies = proxies.map(|text| text.parse::<Cidr>().map_err(|_| FrontError::Proxy(text.clone())));
     let written = {
         let outbox = outbox.clone();
-        move |line: &str| outbox.offer(FromCell::Access(line.to_owned()))
+        move |line: &str| outbox.offer(CellMessage::Access(line.to_owned()))
     };
     let defaults = Config::default();
     let config = Config {

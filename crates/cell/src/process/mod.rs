@@ -27,8 +27,8 @@ use std::time::Duration;
 use hearth_apps::routes::Paths;
 use hearth_core::{ByteSize, IdleConnections};
 use hearth_gateway::{Listener, Server};
-use hearth_link::{
-    CellEvent, CellPlan, FrameError, FromCell, PassError, ToCell, Unserved, VersionSpec, frame, passing,
+use hearth_ipc::{
+    CellEvent, CellMessage, CellPlan, ControlMessage, FrameError, LoadError, PassError, VersionSpec, fd_passing, frame,
 };
 use hearth_runtime::{Platform, PlatformError, Snapshot, Stuck, Threads};
 use tokio::signal::unix::{SignalKind, signal};
@@ -85,13 +85,13 @@ pub fn run(snapshot: &Snapshot) -> Result<(), ProcessError> {
     let socket =
         std::io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from).map_err(ProcessError::NoControl)?;
     starting.check_parent(&socket)?;
-    let mut listeners = passing::receive(&socket).map_err(|error| match error {
+    let mut listeners = fd_passing::receive(&socket).map_err(|error| match error {
         // Somebody's terminal, or a file.
         PassError::Io(error) => ProcessError::NoControl(error),
         error => error.into(),
     })?;
     let mut from = socket.try_clone().map_err(ProcessError::NoControl)?;
-    let Some(ToCell::Begin(plan)) = frame::read(&mut from)? else { return Err(ProcessError::Silence) };
+    let Some(ControlMessage::Begin(plan)) = frame::read(&mut from)? else { return Err(ProcessError::Silence) };
     // Behind the listeners: the page of breadcrumbs, and where to cry for help.
     let mut rest = listeners.split_off(plan.listeners.len().min(listeners.len())).into_iter();
     let crumbs = rest.next().zip(rest.next());
@@ -105,7 +105,7 @@ pub fn run(snapshot: &Snapshot) -> Result<(), ProcessError> {
     let outbox = Outbox::start(socket);
     hearth_journal::install(&plan.log, {
         let outbox = outbox.clone();
-        Arc::new(move |line| outbox.offer(FromCell::Log(line)))
+        Arc::new(move |line| outbox.offer(CellMessage::Log(line)))
     });
     jail.tell();
     let (messages, inbox) = mpsc::unbounded_channel();
@@ -137,7 +137,7 @@ fn leave_signals_to_control() -> io::Result<()> {
 }
 
 /// Reads what control says, to the end of control.
-fn listen(mut from: UnixStream, messages: &mpsc::UnboundedSender<ToCell>) {
+fn listen(mut from: UnixStream, messages: &mpsc::UnboundedSender<ControlMessage>) {
     while let Ok(Some(message)) = frame::read(&mut from) {
         if messages.send(message).is_err() {
             break;
@@ -151,7 +151,7 @@ async fn serve(
     cell: Cell,
     plan: CellPlan,
     listeners: Vec<OwnedFd>,
-    mut inbox: mpsc::UnboundedReceiver<ToCell>,
+    mut inbox: mpsc::UnboundedReceiver<ControlMessage>,
     outbox: Outbox,
     starting: Starting,
 ) -> Result<(), ProcessError> {
@@ -180,23 +180,23 @@ async fn serve(
         };
         match message {
             // The receiver lives as long as this loop.
-            Some(ToCell::Serve { generation, versions }) => {
+            Some(ControlMessage::Serve { generation, versions }) => {
                 drop(errands.send(Errand::Serve { generation, versions }));
             }
-            Some(ToCell::Certificates(plans)) => front::renew(certificates.as_ref(), &plans),
-            Some(ToCell::Accept) => drop(errands.send(Errand::Accept)),
-            Some(ToCell::Ask { call, what }) => {
+            Some(ControlMessage::Certificates(plans)) => front::renew(certificates.as_ref(), &plans),
+            Some(ControlMessage::Accept) => drop(errands.send(Errand::Accept)),
+            Some(ControlMessage::Query { id, query }) => {
                 let (workshop, stats, outbox) = (workshop.clone(), stats.clone(), outbox.clone());
-                tokio::spawn(async move { answer::answer(&workshop, &stats, &outbox, call, what).await });
+                tokio::spawn(async move { answer::answer(&workshop, &stats, &outbox, id, query).await });
             }
             // By a thread that serves requests: this one does not.
-            Some(ToCell::Ping(beat)) => {
+            Some(ControlMessage::Ping(beat)) => {
                 let outbox = outbox.clone();
-                tokio::spawn(async move { outbox.send(FromCell::Pong(beat)) });
+                tokio::spawn(async move { outbox.send(CellMessage::Pong(beat)) });
             }
-            Some(ToCell::Admit(admission)) => cell.admit(admission),
-            Some(ToCell::Drain(idle)) => break idle,
-            Some(ToCell::Begin(_)) => {}
+            Some(ControlMessage::Admit(admission)) => cell.admit(admission),
+            Some(ControlMessage::Drain(idle)) => break idle,
+            Some(ControlMessage::Begin(_)) => {}
             None => break IdleConnections::Close,
         }
     };
@@ -212,8 +212,8 @@ async fn serve(
         tracing::warn!("Workers outlived the drain");
     }
     teller.abort();
-    stats.tell(|stats| outbox.send(FromCell::Stats(stats)));
-    outbox.send(FromCell::Drained);
+    stats.tell(|stats| outbox.send(CellMessage::Stats(stats)));
+    outbox.send(CellMessage::Drained);
     outbox.finish();
     Ok(())
 }
@@ -242,7 +242,7 @@ async fn take(workshop: Arc<Workshop>, mut errands: mpsc::UnboundedReceiver<Erra
         match errand {
             Errand::Serve { generation, versions } => {
                 let problems = open(&workshop, versions).await;
-                outbox.send(FromCell::Serving { generation, problems });
+                outbox.send(CellMessage::Serving { generation, problems });
                 has_catalogue = true;
                 tokio::spawn(workshop.clone().warm());
             }
@@ -253,7 +253,7 @@ async fn take(workshop: Arc<Workshop>, mut errands: mpsc::UnboundedReceiver<Erra
                 let stopped = async { stopped.await.unwrap_or(IdleConnections::Close) };
                 serving = Some(tokio::spawn(server.serve_until(listeners, stopped)));
                 workshop.cell.log_configuration(initial_heap);
-                outbox.send(FromCell::Accepting);
+                outbox.send(CellMessage::Accepting);
             }
         }
     }
@@ -265,7 +265,7 @@ async fn take(workshop: Arc<Workshop>, mut errands: mpsc::UnboundedReceiver<Erra
 }
 
 /// Serves these versions from now on. Says which it cannot serve.
-async fn open(workshop: &Arc<Workshop>, versions: Vec<VersionSpec>) -> Vec<Unserved> {
+async fn open(workshop: &Arc<Workshop>, versions: Vec<VersionSpec>) -> Vec<LoadError> {
     let shop = workshop.clone();
     let problems = tokio::task::spawn_blocking(move || {
         let taken = catch_unwind(AssertUnwindSafe(|| shop.serve(&versions)));
@@ -275,15 +275,15 @@ async fn open(workshop: &Arc<Workshop>, versions: Vec<VersionSpec>) -> Vec<Unser
 }
 
 /// For a catalogue that nothing came of.
-fn unserved(spec: &VersionSpec) -> Unserved {
+fn unserved(spec: &VersionSpec) -> LoadError {
     let message = "internal error: the catalogue could not be taken".to_owned();
-    Unserved { app: spec.app.clone(), version: spec.version.clone(), message }
+    LoadError { app: spec.app.clone(), version: spec.version.clone(), message }
 }
 
 async fn tell(stats: stats::Source, outbox: Outbox) {
     loop {
         tokio::time::sleep(TELLING).await;
-        stats.tell(|stats| outbox.offer(FromCell::Stats(stats)));
+        stats.tell(|stats| outbox.offer(CellMessage::Stats(stats)));
     }
 }
 
@@ -304,7 +304,7 @@ fn observe_stuck_turns(cell: &Cell, outbox: &Outbox) {
     hearth_runtime::set_stuck_observer(Arc::new(move |turn| {
         cell.note_stuck(&turn);
         let (app, owner, request) = (turn.app.clone(), turn.owner.clone(), turn.request.raw());
-        outbox.offer(FromCell::Event(match turn.state {
+        outbox.offer(CellMessage::Event(match turn.state {
             Stuck::Begins => {
                 tracing::error!(app = app.as_str(), request, "A turn is stuck: it goes on although it was terminated");
                 CellEvent::StuckBegan { app, owner, request }

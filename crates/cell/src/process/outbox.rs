@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use hearth_link::{FrameError, FromCell, frame};
+use hearth_ipc::{CellMessage, FrameError, frame};
 
 /// Messages that may wait before those that can be lost are.
 const WAITING: usize = 10_000;
@@ -14,7 +14,7 @@ const WAITING: usize = 10_000;
 /// Clones are the same outbox.
 #[derive(Clone)]
 pub(crate) struct Outbox {
-    messages: Sender<FromCell>,
+    messages: Sender<CellMessage>,
     shared: Arc<Shared>,
 }
 
@@ -36,14 +36,14 @@ impl Outbox {
     }
 
     /// Says something that must be heard.
-    pub(crate) fn send(&self, message: FromCell) {
+    pub(crate) fn send(&self, message: CellMessage) {
         self.shared.waiting.fetch_add(1, Ordering::Relaxed);
         // A control that is gone takes the whole process with it.
         let _ = self.messages.send(message);
     }
 
     /// Says something that may be lost.
-    pub(crate) fn offer(&self, message: FromCell) {
+    pub(crate) fn offer(&self, message: CellMessage) {
         if self.shared.waiting.load(Ordering::Relaxed) >= WAITING {
             self.shared.lost.fetch_add(1, Ordering::Relaxed);
             return;
@@ -60,7 +60,7 @@ impl Outbox {
     }
 }
 
-fn write(mut socket: UnixStream, queue: &Receiver<FromCell>, shared: &Shared) {
+fn write(mut socket: UnixStream, queue: &Receiver<CellMessage>, shared: &Shared) {
     let mut broken = false;
     while let Ok(message) = queue.recv() {
         // What cannot be written any more is counted off all the same: somebody may wait for the end.

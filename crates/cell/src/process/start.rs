@@ -5,8 +5,8 @@
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use hearth_ipc::fd_passing;
 use hearth_jail::{memory, privileges};
-use hearth_link::passing;
 
 use super::ProcessError;
 
@@ -33,7 +33,7 @@ impl Starting {
 
     /// A parent that ended before [`Self::begin`] sends no signal any more.
     pub(super) fn check_parent(&self, socket: &UnixStream) -> Result<(), ProcessError> {
-        let control = passing::maker(socket).map_err(ProcessError::NoControl)?;
+        let control = fd_passing::creator_pid(socket).map_err(ProcessError::NoControl)?;
         if std::os::unix::process::parent_id() == control { Ok(()) } else { Err(ProcessError::Orphaned) }
     }
 

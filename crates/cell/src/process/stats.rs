@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hearth_gateway::Stats as GatewayStats;
-use hearth_link::{CellStats, Holder, PoolStats};
+use hearth_ipc::{CellStats, MemoryHolder, PoolStats};
 use hearth_runtime::holders;
 
 use crate::cell::Cell;
@@ -57,7 +57,10 @@ impl Source {
             rejected: front.rejected,
             recent: self.registry.recent(),
             resident_memory: resident_memory(),
-            holders: holders(HOLDERS).into_iter().map(|(owner, held)| Holder { owner, bytes: held.bytes() }).collect(),
+            holders: holders(HOLDERS)
+                .into_iter()
+                .map(|(owner, held)| MemoryHolder { owner, bytes: held.bytes() })
+                .collect(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::UNIX_EPOCH;
 
 use hearth_config::Ratio;
 use hearth_gateway::{AccessLine, RequestOutcome, Trace, Traces};
-use hearth_link::{FromCell, Span};
+use hearth_ipc::{CellMessage, Span};
 
 use super::outbox::Outbox;
 use crate::serving::Front;
@@ -17,7 +17,7 @@ pub(super) fn traces(ratio: Ratio, outbox: &Outbox, front: &Front) -> Traces {
     let (outbox, front) = (outbox.clone(), front.clone());
     Traces::on(
         move |random| ratio.chooses(random),
-        move |line, trace| outbox.offer(FromCell::Span(Box::new(span(line, trace, &front)))),
+        move |line, trace| outbox.offer(CellMessage::Span(Box::new(span(line, trace, &front)))),
     )
 }
 

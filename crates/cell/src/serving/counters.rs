@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use hearth_core::{AppName, VersionName};
-use hearth_link::{AppStats, Histogram};
+use hearth_ipc::{AppStats, Histogram};
 
 use crate::timings::Timings;
 
@@ -56,7 +56,7 @@ impl Counters {
         } else {
             *lock(&self.others).entry(status).or_default() += 1;
         }
-        self.latency.note(took);
+        self.latency.record(took);
     }
 
     pub(super) fn fail(&self, code: &'static str) {
@@ -75,9 +75,9 @@ impl Counters {
             statuses,
             failures: lock(&self.failures).iter().map(|(code, count)| ((*code).to_owned(), *count)).collect(),
             in_flight: self.in_flight.load(Ordering::Relaxed),
-            latency: self.latency.counted(),
-            queue_wait: self.timings.queue_wait.counted(),
-            cold_start: self.timings.cold_start.counted(),
+            latency: self.latency.snapshot(),
+            queue_wait: self.timings.queue_wait.snapshot(),
+            cold_start: self.timings.cold_start.snapshot(),
         }
     }
 }

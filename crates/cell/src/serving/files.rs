@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use hearth_config::{Auth, Settings, SiteKind};
-use hearth_link::VersionSpec;
+use hearth_ipc::VersionSpec;
 use hearth_site::{
     APP_FILES, Audience, BaseTag, Fallback, HOST_FILES, Inject, NOT_FOUND_PAGE, Site, SiteError, SiteRules,
 };

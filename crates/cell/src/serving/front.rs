@@ -10,7 +10,7 @@ use hearth_apps::routes::Resolution;
 use hearth_core::{
     AppName, Body, ByteSize, Dispatch, DispatchResult, Failure, Headers, MaybeReady, Request, Response, VersionName,
 };
-use hearth_link::Role;
+use hearth_ipc::Role;
 use tokio::sync::watch;
 
 use super::address::Address;

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use hearth_core::{AppName, Failure, Request, Response, VersionName};
 use hearth_gateway::{HOP_HEADER, Hop, HopError};
-use hearth_link::VersionSpec;
+use hearth_ipc::VersionSpec;
 
 /// A cell that was there a moment ago is back in about this time.
 const SOON: Duration = Duration::from_secs(1);

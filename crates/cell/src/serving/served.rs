@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use hearth_core::{ByteSize, Dispatch, DispatchResult, Failure, MaybeReady, Request, Response};
 use hearth_gateway::status_and_code;
-use hearth_link::VersionSpec;
+use hearth_ipc::VersionSpec;
 use hearth_runtime::Handled;
 use hearth_site::{Ask, Site, inject_base};
 

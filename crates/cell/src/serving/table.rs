@@ -9,7 +9,7 @@ use hearth_apps::AppModules;
 use hearth_apps::routes::{self, Entry, Paths, Resolution, RouteProblem, RouteTable};
 use hearth_core::{AppName, VersionName};
 use hearth_gateway::Hop;
-use hearth_link::{Active, Kind, Place, Role, Unserved, VersionSpec};
+use hearth_ipc::{Active, Kind, LoadError, Placement, Role, VersionSpec};
 use hearth_runtime::App;
 
 use super::address::Address;
@@ -119,14 +119,14 @@ impl Workshop {
 
     /// Serves these versions from now on. Opens what is new: takes its time, and must not run where requests are served. Says
     /// what cannot be served; of that, nothing is.
-    pub fn serve(&self, versions: &[VersionSpec]) -> Vec<Unserved> {
+    pub fn serve(&self, versions: &[VersionSpec]) -> Vec<LoadError> {
         let _one = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.front.table();
         let mut problems = Vec::new();
         let (mut entries, mut coming) = (Vec::new(), Vec::new());
         let mut by_version = HashMap::new();
         for spec in versions.iter().cloned() {
-            if spec.place == Place::Installing {
+            if spec.placement == Placement::Installing {
                 coming.extend(entry(&spec, ()));
                 continue;
             }
@@ -140,7 +140,7 @@ impl Workshop {
                         version = version.as_str(),
                         "The app cannot be served: {error}"
                     );
-                    problems.push(Unserved { app, version, message: error.to_string() });
+                    problems.push(LoadError { app, version, message: error.to_string() });
                     continue;
                 }
             };
@@ -199,13 +199,13 @@ impl Workshop {
     }
 
     fn open(&self, spec: &VersionSpec, counters: &Counters) -> Result<Content, OpenError> {
-        match &spec.place {
-            Place::Here | Place::Installing => self.open_here(spec, counters),
-            Place::Cordon(socket) => {
+        match &spec.placement {
+            Placement::Here | Placement::Installing => self.open_here(spec, counters),
+            Placement::Cordon(socket) => {
                 let hop = self.hop(socket);
                 Ok(Content::Elsewhere(Elsewhere::cordon(hop, spec, self.terms.queue_timeout)))
             }
-            Place::Shut { until } => Ok(Content::Elsewhere(Elsewhere::shut(*until))),
+            Placement::Shut { until } => Ok(Content::Elsewhere(Elsewhere::shut(*until))),
         }
     }
 

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::process::Command;
 
 use hearth_control::Inherited;
-use hearth_link::{PassError, passing};
+use hearth_ipc::{PassError, fd_passing};
 use hearth_sandbox::Bequest;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -90,7 +90,7 @@ impl Heritage {
             return Ok(Self::default());
         }
         let socket = UnixStream::from(std::io::stdin().as_fd().try_clone_to_owned()?);
-        let mut left = passing::receive(&socket)?.into_iter();
+        let mut left = fd_passing::receive(&socket)?.into_iter();
         // Nobody shall take it twice.
         rustix::stdio::dup2_stdin(File::open("/dev/null")?).map_err(io::Error::from)?;
         let note: Note = read(left.next())?;
@@ -128,9 +128,9 @@ impl Heritage {
         all.extend(apps.iter().map(|door| door.listener.as_fd()));
         all.extend(cells.iter().map(|(_, socket)| socket.as_fd()));
         let (here, there) = UnixStream::pair()?;
-        passing::send(&here, &all)?;
+        fd_passing::send(&here, &all)?;
         for some in more.chunks(AT_ONCE) {
-            passing::send(&here, some)?;
+            fd_passing::send(&here, some)?;
         }
         Ok(there)
     }
@@ -140,7 +140,7 @@ impl Heritage {
 fn take_more(more: More, socket: &UnixStream, all: &mut Vec<Door>) -> Result<Bequest, HeritageError> {
     let mut descriptors = Vec::new();
     while descriptors.len() < more.descriptors {
-        descriptors.extend(passing::receive(socket)?);
+        descriptors.extend(fd_passing::receive(socket)?);
     }
     let mut descriptors = descriptors.into_iter();
     let note = match read::<MoreNote>(descriptors.next()) {

@@ -48,7 +48,7 @@ fn what_the_command_line_writes_the_admin_api_reads() {
         let read = Action::read(
             &call.method,
             path,
-            &Query::parse(query).expect("it can be decoded"),
+            &QueryParams::parse(query).expect("it can be decoded"),
             call.body.as_deref().unwrap_or_default(),
         );
         assert_eq!(read, Ok(action), "{call:?}");
@@ -58,7 +58,7 @@ fn what_the_command_line_writes_the_admin_api_reads() {
 #[test]
 fn a_scoped_name_may_be_written_either_way() {
     for path in ["/admin/apps/@scope/name/rollback", "/admin/apps/%40scope%2Fname/rollback"] {
-        let read = Action::read(&Method::Post, path, &Query::parse("").expect("it is empty"), "");
+        let read = Action::read(&Method::Post, path, &QueryParams::parse("").expect("it is empty"), "");
         assert_eq!(read, Ok(Action::Rollback { name: "@scope/name".to_owned() }), "{path}");
     }
 }
@@ -67,7 +67,7 @@ fn a_scoped_name_may_be_written_either_way() {
 fn what_is_no_action_says_why() {
     let read = |method: Method, address: &str| {
         let (path, query) = address.split_once('?').unwrap_or((address, ""));
-        Action::read(&method, path, &Query::parse(query).expect("it can be decoded"), "")
+        Action::read(&method, path, &QueryParams::parse(query).expect("it can be decoded"), "")
             .expect_err("it is none")
             .to_string()
     };
@@ -90,6 +90,6 @@ fn what_is_no_action_says_why() {
 
 #[test]
 fn a_query_that_cannot_be_decoded_is_not_left_out() {
-    let error = Query::parse("version=9.9.9%").expect_err("a percent sign alone");
+    let error = QueryParams::parse("version=9.9.9%").expect_err("a percent sign alone");
     assert!(error.to_string().contains("%25"), "{error}");
 }

@@ -27,7 +27,7 @@ use hearth_sandbox::FILE_LIMIT;
 
 use self::attempts::Attempts;
 use self::door::{Door, Entrance};
-use self::path::Query;
+use self::path::QueryParams;
 use crate::action::{Action, Follow};
 use crate::control::{ActionError, Answer, Control};
 use crate::metrics::prometheus;
@@ -95,13 +95,13 @@ impl Admin {
         if let (Method::Get | Method::Head, "/openapi.json") = (&request.method, path) {
             return answer::text(200, "application/json", OPENAPI);
         }
-        match Query::parse(query) {
+        match QueryParams::parse(query) {
             Ok(query) => self.act(&request.method, path, &query, request.body).await,
             Err(why) => answer::no_action(&why),
         }
     }
 
-    async fn act(&self, method: &Method, path: &str, query: &Query, body: Body) -> Response {
+    async fn act(&self, method: &Method, path: &str, query: &QueryParams, body: Body) -> Response {
         let action = match Action::read(method, path, query, "") {
             Ok(action) => action,
             Err(why) => return answer::no_action(&why),

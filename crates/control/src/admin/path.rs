@@ -6,9 +6,9 @@ use crate::action::NoAction;
 
 /// The parameters of a query, decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Query(Vec<(String, String)>);
+pub struct QueryParams(Vec<(String, String)>);
 
-impl Query {
+impl QueryParams {
     pub fn parse(text: &str) -> Result<Self, NoAction> {
         let pairs = text.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));

@@ -2,7 +2,7 @@
 
 use hearth_apps::routes::{self, Entry, Resolution, RouteTable};
 use hearth_apps::versions::AppVersion;
-use hearth_link::Active;
+use hearth_ipc::Active;
 
 use super::{Catalogue, Problem};
 

@@ -9,7 +9,7 @@ use hearth_apps::fingerprint::Stamp;
 use hearth_apps::versions::AppVersion;
 use hearth_config::{OperatorConfig, Origin};
 use hearth_core::{AppName, Owner, VersionName};
-use hearth_link::{Active, Place, VersionSpec};
+use hearth_ipc::{Active, Placement, VersionSpec};
 use hearth_store::{Activations, Deployments, Embedded, Release, Secrets, Standing, StoreError, TokenHash, Tokens};
 
 use super::active::Conflicts;
@@ -187,7 +187,7 @@ fn version(candidate: &Candidate, reading: &Reading, kept: &Kept, sources: &Sour
         settings,
         env: env.into_iter().collect(),
         tokens: kept.tokens.iter().map(hex).collect(),
-        place: Place::Here,
+        placement: Placement::Here,
     };
     // While dependencies are installed, what was served before is served on.
     let stand_in = match state {

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use hearth_core::{AppName, VersionName};
-use hearth_link::{Active, Place, VersionSpec};
+use hearth_ipc::{Active, Placement, VersionSpec};
 
 pub(crate) use active::Conflicts;
 pub(crate) use assemble::{Sources, assemble};
@@ -146,7 +146,7 @@ impl Version {
             (Some(spec), _) => Some(spec.clone()),
             // Whatever is in its folder changes all the time.
             (None, State::Installing) => {
-                Some(VersionSpec { place: Place::Installing, identity: String::new(), ..self.spec.clone() })
+                Some(VersionSpec { placement: Placement::Installing, identity: String::new(), ..self.spec.clone() })
             }
             (None, _) => None,
         }

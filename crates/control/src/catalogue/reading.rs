@@ -11,7 +11,7 @@ use hearth_config::{
     ConfigErrors, Env, Layers, Manifest, OperatorConfig, Origin, Resolved, Settings, package_identity, parse_dotenv,
 };
 use hearth_core::{AppName, VersionName};
-use hearth_link::Kind;
+use hearth_ipc::Kind;
 use rustix::fs::{Mode, OFlags};
 
 /// Longer files are no manifests.

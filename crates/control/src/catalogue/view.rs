@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Catalogue, Problem, Provenance, State, Version};
-use hearth_link::{Active, Kind};
+use hearth_ipc::{Active, Kind};
 
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct AppView {

@@ -3,37 +3,37 @@
 
 use std::collections::HashMap;
 
-use hearth_link::{CallId, Reply};
+use hearth_ipc::{QueryId, QueryReply};
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 use super::AskError;
 use super::process::CellId;
 
-pub(super) type Asker = oneshot::Sender<Result<Reply, AskError>>;
+pub(super) type Asker = oneshot::Sender<Result<QueryReply, AskError>>;
 
 #[derive(Default)]
 pub(super) struct Calls {
     next: u64,
-    open: HashMap<CallId, Call>,
+    open: HashMap<QueryId, Call>,
 }
 
 struct Call {
     asker: Asker,
     asked: Vec<CellId>,
-    answer: Option<Reply>,
+    answer: Option<QueryReply>,
 }
 
 impl Calls {
     /// A question to these cells, of which there is at least one.
-    pub(super) fn open(&mut self, asker: Asker, asked: Vec<CellId>) -> CallId {
-        let call = CallId(self.next);
+    pub(super) fn open(&mut self, asker: Asker, asked: Vec<CellId>) -> QueryId {
+        let call = QueryId(self.next);
         self.next += 1;
         self.open.insert(call, Call { asker, asked, answer: None });
         call
     }
 
-    pub(super) fn answer(&mut self, call: CallId, cell: CellId, reply: Reply) {
+    pub(super) fn answer(&mut self, call: QueryId, cell: CellId, reply: QueryReply) {
         let Some(open) = self.open.get_mut(&call) else { return };
         open.asked.retain(|asked| *asked != cell);
         open.answer = Some(match open.answer.take() {
@@ -52,7 +52,8 @@ impl Calls {
     }
 
     fn settle(&mut self) {
-        let done: Vec<CallId> = self.open.iter().filter(|(_, call)| call.asked.is_empty()).map(|(id, _)| *id).collect();
+        let done: Vec<QueryId> =
+            self.open.iter().filter(|(_, call)| call.asked.is_empty()).map(|(id, _)| *id).collect();
         for call in done.into_iter().filter_map(|id| self.open.remove(&id)) {
             // Who does not wait any more need not be told.
             let _ = call.asker.send(call.answer.ok_or(AskError::Lost));
@@ -61,10 +62,10 @@ impl Calls {
 }
 
 /// Two cells' answers to the same question, as one.
-fn join(one: Reply, other: Reply) -> Reply {
+fn join(one: QueryReply, other: QueryReply) -> QueryReply {
     match (one, other) {
-        (Reply::Workers(one), Reply::Workers(other)) => Reply::Workers([one, other].concat()),
-        (Reply::Pool(one), Reply::Pool(other)) => Reply::Pool(with_rate(add(one, other))),
+        (QueryReply::Workers(one), QueryReply::Workers(other)) => QueryReply::Workers([one, other].concat()),
+        (QueryReply::Pool(one), QueryReply::Pool(other)) => QueryReply::Pool(with_rate(add(one, other))),
         // What was counted is added up where it comes in; and an event has one cell.
         (one, _) => one,
     }
@@ -132,11 +133,15 @@ mod tests {
         let mut calls = Calls::default();
         let (asker, mut answered) = oneshot::channel();
         let call = calls.open(asker, vec![one, other, gone]);
-        calls.answer(call, one, Reply::Pool(json!({ "hits": 2, "modes": { "a": 1 }, "name": "x", "list": [1] })));
+        calls.answer(call, one, QueryReply::Pool(json!({ "hits": 2, "modes": { "a": 1 }, "name": "x", "list": [1] })));
         calls.lose(gone);
         assert!(answered.try_recv().is_err());
-        calls.answer(call, other, Reply::Pool(json!({ "hits": 3, "modes": { "b": 1.5 }, "name": "y", "list": [2] })));
-        let Ok(Ok(Reply::Pool(sum))) = answered.try_recv() else { panic!("an answer") };
+        calls.answer(
+            call,
+            other,
+            QueryReply::Pool(json!({ "hits": 3, "modes": { "b": 1.5 }, "name": "y", "list": [2] })),
+        );
+        let Ok(Ok(QueryReply::Pool(sum))) = answered.try_recv() else { panic!("an answer") };
         assert_eq!(sum, json!({ "hits": 5, "modes": { "a": 1, "b": 1.5 }, "name": "x", "list": [1, 2] }));
         let (asker, mut answered) = oneshot::channel();
         calls.open(asker, vec![one]);

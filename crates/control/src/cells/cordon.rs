@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use hearth_config::Isolation;
 use hearth_core::Owner;
-use hearth_link::{Kind, Place, VersionSpec};
+use hearth_ipc::{Kind, Placement, VersionSpec};
 use hearth_store::Cordon as Record;
 use serde::Serialize;
 
@@ -172,7 +172,7 @@ impl Cordons {
         // What is being installed is there, but what it is cannot be said yet.
         let mut now: HashMap<&Owner, Vec<Option<String>>> = HashMap::new();
         for spec in versions.iter().filter(|spec| self.shut_away.contains_key(&spec.owner)) {
-            let identity = (spec.place != Place::Installing).then(|| identity(spec));
+            let identity = (spec.placement != Placement::Installing).then(|| identity(spec));
             now.entry(&spec.owner).or_default().push(identity);
         }
         let is_new = |owner: &Owner, sentence: &Sentence| match now.get(owner) {
@@ -214,7 +214,7 @@ impl Cordons {
 
 /// Whether a cell that has it runs code of its owner's.
 pub(super) fn runs_code(spec: &VersionSpec) -> bool {
-    spec.place == Place::Here && matches!(spec.kind, Kind::Worker { .. })
+    spec.placement == Placement::Here && matches!(spec.kind, Kind::Worker { .. })
 }
 
 fn identity(spec: &VersionSpec) -> String {

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use hearth_core::{IdleConnections, Owner};
-use hearth_link::{CellPlan, ToCell, Unserved, VersionSpec};
+use hearth_ipc::{CellPlan, ControlMessage, LoadError, VersionSpec};
 use tokio::time::Instant;
 
 use super::member::Member;
@@ -75,7 +75,7 @@ impl Group {
         (self.generation, self.versions) = (generation, versions);
         let now = Instant::now();
         for member in self.members.iter_mut().filter(|member| member.stage != Stage::Leaving) {
-            member.tell(ToCell::Serve { generation, versions: self.versions.clone() }, now);
+            member.tell(ControlMessage::Serve { generation, versions: self.versions.clone() }, now);
         }
     }
 
@@ -86,7 +86,7 @@ impl Group {
     }
 
     /// What cannot be served.
-    pub(super) fn problems(&self) -> Vec<Unserved> {
+    pub(super) fn problems(&self) -> Vec<LoadError> {
         let open = self.members.iter().find(|member| member.is_open() && member.generation >= self.generation);
         open.map(|member| member.problems.clone()).unwrap_or_default()
     }
@@ -131,10 +131,10 @@ impl Group {
             }
         };
         tracing::debug!(cell = process.pid(), "A cell is started");
-        process.send(ToCell::Begin(Box::new(self.plan.clone())));
+        process.send(ControlMessage::Begin(Box::new(self.plan.clone())));
         let mut member = Member::new(id, process, now);
         if self.generation > 0 {
-            member.tell(ToCell::Serve { generation: self.generation, versions: self.versions.clone() }, now);
+            member.tell(ControlMessage::Serve { generation: self.generation, versions: self.versions.clone() }, now);
         }
         self.members.push(member);
         1

@@ -10,7 +10,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use hearth_core::Owner;
-use hearth_link::CellPlan;
+use hearth_ipc::CellPlan;
 
 /// The kernel's limit is 107 bytes for the whole path.
 const LONGEST_FOLDER: usize = 80;

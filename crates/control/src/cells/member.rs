@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hearth_core::{AppName, IdleConnections};
-use hearth_link::{ToCell, Unserved};
+use hearth_ipc::{ControlMessage, LoadError};
 use tokio::time::Instant;
 
 use super::crash::{Cause, Culprit};
@@ -19,7 +19,7 @@ pub(super) struct Member {
     pub(super) began: Instant,
     /// The newest catalogue that it has, and what of it it cannot serve.
     pub(super) generation: u64,
-    pub(super) problems: Vec<Unserved>,
+    pub(super) problems: Vec<LoadError>,
     pub(super) pulse: Pulse,
     /// Its first catalogue is the question.
     pub(super) start: Pulse,
@@ -79,7 +79,7 @@ impl Member {
     }
 
     /// The newest catalogue.
-    pub(super) fn tell(&mut self, catalogue: ToCell, now: Instant) {
+    pub(super) fn tell(&mut self, catalogue: ControlMessage, now: Instant) {
         if self.stage == Stage::Starting {
             self.start.ask_once(now);
         }
@@ -87,13 +87,13 @@ impl Member {
     }
 
     pub(super) fn accept(&mut self) {
-        self.process.send(ToCell::Accept);
+        self.process.send(ControlMessage::Accept);
         self.stage = Stage::Opening;
     }
 
     /// Finishes what it has, and ends: by itself, or at the deadline.
     pub(super) fn leave(&mut self, idle: IdleConnections, deadline: Instant) {
-        self.process.send(ToCell::Drain(idle));
+        self.process.send(ControlMessage::Drain(idle));
         self.stage = Stage::Leaving;
         self.end = End::Told;
         self.deadline = Some(deadline);

@@ -38,10 +38,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hearth_core::Owner;
-use hearth_journal::LogLine;
-use hearth_link::{
-    Admission, Ask, CellEvent, CellPlan, CellStats, CertificatePlan, Reply, Span, Unserved, VersionSpec,
+use hearth_ipc::{
+    Admission, CellEvent, CellPlan, CellStats, CertificatePlan, LoadError, Query, QueryReply, Span, VersionSpec,
 };
+use hearth_journal::LogLine;
 use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
 
@@ -167,24 +167,26 @@ impl Cells {
     /// Must be called on a tokio runtime.
     pub fn start(config: CellsConfig, observer: Arc<dyn Observer>) -> Self {
         let (commands, inbox) = mpsc::unbounded_channel();
-        let tally = Arc::new(Tally::new(config.counted.clone().buried()));
+        let tally = Arc::new(Tally::new(config.counted.clone().retired()));
         tokio::spawn(Supervisor::new(config, observer, inbox, tally.clone()).run());
         Self { commands, tally }
     }
 
     /// Serves these versions from now on; ready when cells do, however many it takes. Says which they cannot serve.
-    pub async fn serve(&self, versions: Vec<VersionSpec>) -> Result<Vec<Unserved>, AskError> {
+    pub async fn serve(&self, versions: Vec<VersionSpec>) -> Result<Vec<LoadError>, AskError> {
         let (done, served) = oneshot::channel();
         self.send(Command::Serve { versions, done })?;
         served.await.map_err(|_| AskError::Stopped)
     }
 
     /// An event of an app's has as long as the app's own limits let it have.
-    pub async fn ask(&self, what: Ask) -> Result<Reply, AskError> {
+    pub async fn ask(&self, what: Query) -> Result<QueryReply, AskError> {
         let (asker, answered) = oneshot::channel();
-        let has_own_time =
-            matches!(what, Ask::Scheduled { .. } | Ask::Task { .. } | Ask::Load { .. } | Ask::Eval(_) | Ask::Quiet);
-        self.send(Command::Ask { what, asker })?;
+        let has_own_time = matches!(
+            what,
+            Query::Scheduled { .. } | Query::Task { .. } | Query::Load { .. } | Query::Eval(_) | Query::Quiet
+        );
+        self.send(Command::Query { what, asker })?;
         if has_own_time { answered.await.map_err(|_| AskError::Stopped)? } else { answer(answered).await? }
     }
 
@@ -195,7 +197,7 @@ impl Cells {
 
     /// Ready when no request of an app is in flight and none is let in, or when they are let in again.
     pub async fn quiet(&self) -> Result<(), AskError> {
-        self.ask(Ask::Quiet).await.map(drop)
+        self.ask(Query::Quiet).await.map(drop)
     }
 
     /// Puts others in the place of all cells that serve, or are about to where none does. Ready when they do; requests in flight finish where they are.
@@ -259,7 +261,7 @@ impl Cells {
     /// What was counted, asked anew where there is a cell to ask.
     pub async fn fresh_stats(&self) -> CellStats {
         // The answer is noted where it comes in, before the cell can be buried. Without one, the last will do.
-        let _ = tokio::time::timeout(FRESH, self.ask(Ask::Stats)).await;
+        let _ = tokio::time::timeout(FRESH, self.ask(Query::Stats)).await;
         self.tally.sum()
     }
 

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use hearth_ipc::{CellMessage, ControlMessage, FrameError, PassError, fd_passing, frame};
 use hearth_jail::breadcrumbs::{self, CrashTrail};
-use hearth_link::{FrameError, FromCell, PassError, ToCell, frame, passing};
 use tokio::io::{AsyncReadExt, BufReader, ReadHalf, WriteHalf};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
@@ -48,7 +48,7 @@ pub(super) enum StartError {
 
 /// What comes from a cell.
 pub(super) enum Heard {
-    Said(FromCell),
+    Said(CellMessage),
     /// Its socket is closed: the last of it.
     Gone,
 }
@@ -73,7 +73,7 @@ pub(super) struct Ear {
 pub(super) struct Process {
     child: Child,
     pid: u32,
-    outbox: mpsc::UnboundedSender<ToCell>,
+    outbox: mpsc::UnboundedSender<ControlMessage>,
     words: LastWords,
     /// Ends when all that it wrote is heard.
     listening: Option<JoinHandle<()>>,
@@ -106,7 +106,7 @@ impl Starter {
         let mut passed: Vec<BorrowedFd<'_>> = listeners.iter().map(AsFd::as_fd).collect();
         passed.extend([page.as_fd(), cry.as_fd()]);
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
-        passing::send(&ours, &passed)?;
+        fd_passing::send(&ours, &passed)?;
         let mut child = spawn(&self.program, theirs.into())?;
         alarm.set_nonblocking(true)?;
         tokio::spawn(await_cry(UnixStream::from_std(alarm)?, id, self.alarms.clone()));
@@ -151,7 +151,7 @@ impl Process {
     }
 
     /// What cannot be sent any more was sent to a cell that is gone, which its end tells.
-    pub(super) fn send(&self, message: ToCell) {
+    pub(super) fn send(&self, message: ControlMessage) {
         let _ = self.outbox.send(message);
     }
 
@@ -213,7 +213,7 @@ async fn read(from: ReadHalf<UnixStream>, id: CellId, heard: mpsc::Sender<(CellI
     let _ = heard.send((id, Heard::Gone)).await;
 }
 
-async fn write(mut to: WriteHalf<UnixStream>, mut messages: mpsc::UnboundedReceiver<ToCell>) {
+async fn write(mut to: WriteHalf<UnixStream>, mut messages: mpsc::UnboundedReceiver<ControlMessage>) {
     while let Some(message) = messages.recv().await {
         match frame::write_async(&mut to, &message).await {
             Ok(()) => {}

@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hearth_core::{IdleConnections, Owner};
-use hearth_link::{Admission, CellEvent, CellStats, FromCell, Reply, ToCell, Unserved, VersionSpec};
+use hearth_ipc::{Admission, CellEvent, CellMessage, CellStats, ControlMessage, LoadError, QueryReply, VersionSpec};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
@@ -62,7 +62,7 @@ pub(super) struct Supervisor {
     /// The newest catalogue, as it was given to us.
     versions: Vec<VersionSpec>,
     generation: u64,
-    waiting: Vec<oneshot::Sender<Vec<Unserved>>>,
+    waiting: Vec<oneshot::Sender<Vec<LoadError>>>,
     calls: Calls,
     /// What was wanted while there was no cell to do it.
     early: Vec<Command>,
@@ -163,25 +163,25 @@ impl Supervisor {
         }
     }
 
-    fn hear(&mut self, cell: CellId, message: FromCell) -> Then {
+    fn hear(&mut self, cell: CellId, message: CellMessage) -> Then {
         match message {
-            FromCell::Log(line) => self.observer.log(line),
-            FromCell::Access(line) => self.observer.access(line),
-            FromCell::Span(span) => self.observer.span(*span),
-            FromCell::Stats(stats) => self.note_stats(cell, *stats),
-            FromCell::Pong(beat) => {
+            CellMessage::Log(line) => self.observer.log(line),
+            CellMessage::Access(line) => self.observer.access(line),
+            CellMessage::Span(span) => self.observer.span(*span),
+            CellMessage::Stats(stats) => self.note_stats(cell, *stats),
+            CellMessage::Pong(beat) => {
                 if let Some(member) = self.member(cell) {
                     member.pulse.answer(beat);
                 }
             }
-            FromCell::Event(event) => self.note_event(cell, event),
-            FromCell::Reply { call, reply } => {
-                if let Reply::Stats(stats) = &reply {
+            CellMessage::Event(event) => self.note_event(cell, event),
+            CellMessage::Reply { id, reply } => {
+                if let QueryReply::Stats(stats) = &reply {
                     self.note_stats(cell, CellStats::clone(stats));
                 }
-                self.calls.answer(call, cell, reply);
+                self.calls.answer(id, cell, reply);
             }
-            FromCell::Serving { generation, problems } => {
+            CellMessage::Serving { generation, problems } => {
                 if let Some(member) = self.member(cell) {
                     (member.generation, member.problems) = (generation, problems);
                     if member.stage == Stage::Starting {
@@ -190,18 +190,18 @@ impl Supervisor {
                 }
                 self.settle();
             }
-            FromCell::Accepting => {
+            CellMessage::Accepting => {
                 let admission = self.admission;
                 if let Some(member) = self.member(cell).filter(|member| member.stage == Stage::Opening) {
                     member.stage = Stage::Serving;
                     if admission == Admission::Closed {
-                        member.process.send(ToCell::Admit(admission));
+                        member.process.send(ControlMessage::Admit(admission));
                     }
                 }
                 self.settle();
             }
             // Its end is near.
-            FromCell::Drained => {}
+            CellMessage::Drained => {}
         }
         Then::Go
     }
@@ -271,7 +271,7 @@ impl Supervisor {
         // The cell for evaluated code serves none of it.
         let serving = || self.groups().filter(|group| group.whose != Whose::Evaluations);
         if serving().all(Group::is_up_to_date) {
-            let problems: Vec<Unserved> = serving().flat_map(Group::problems).collect();
+            let problems: Vec<LoadError> = serving().flat_map(Group::problems).collect();
             for done in std::mem::take(&mut self.waiting) {
                 // Who does not wait any more need not be told.
                 let _ = done.send(problems.clone());

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hearth_link::CellStats;
+use hearth_ipc::CellStats;
 
 use super::process::CellId;
 
@@ -72,7 +72,7 @@ impl Tally {
     pub(super) fn bury(&self, cell: CellId) {
         let mut numbers = self.lock();
         if let Some(live) = numbers.live.remove(&cell) {
-            numbers.buried.add(&live.buried());
+            numbers.buried.add(&live.retired());
         }
     }
 

@@ -5,7 +5,7 @@ use hearth_apps::AppModules;
 use hearth_apps::discovery::check_name;
 use hearth_config::Origin;
 use hearth_core::{AppName, Body, BodyError, Owner, VersionName};
-use hearth_link::{Ask, EventOutcome, Kind, Reply};
+use hearth_ipc::{EventOutcome, Kind, Query, QueryReply};
 use hearth_store::{Activations, Deployments, NewDeployment, Secrets, StoreError, Tokens, Unpacked, UploadLimits};
 use serde_json::{Value, json};
 
@@ -182,8 +182,8 @@ impl Control {
 
     /// Why a version cannot answer requests, where that shows when it is loaded.
     async fn failing(&self, app: AppName, version: VersionName) -> Option<String> {
-        match self.shared.cells.ask(Ask::Load { app, version }).await {
-            Ok(Reply::Event(EventOutcome::Failed { message })) => Some(message),
+        match self.shared.cells.ask(Query::Load { app, version }).await {
+            Ok(QueryReply::Event(EventOutcome::Failed { message })) => Some(message),
             // A cell that went in this moment says nothing about the version.
             Ok(_) | Err(_) => None,
         }

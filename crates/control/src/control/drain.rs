@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use hearth_link::Admission;
+use hearth_ipc::Admission;
 use tokio::sync::watch;
 
 use super::{ActionError, Control, Ending};

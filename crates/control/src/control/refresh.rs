@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use hearth_config::JailMode;
 use hearth_core::AppName;
-use hearth_link::{Unserved, VersionSpec};
+use hearth_ipc::{LoadError, VersionSpec};
 
 use super::{ActionError, Control, Shared, blocking};
 use crate::catalogue::{Catalogue, Conflicts, Sources, State, Version, assemble};
@@ -145,8 +145,8 @@ impl Control {
 }
 
 /// What the cell could not serve.
-fn note(catalogue: &mut Catalogue, unserved: &[Unserved]) {
-    for Unserved { app, version, message } in unserved {
+fn note(catalogue: &mut Catalogue, unserved: &[LoadError]) {
+    for LoadError { app, version, message } in unserved {
         if let Some(version) = catalogue.find_mut(app, version) {
             version.state = State::Failed(message.clone());
         }

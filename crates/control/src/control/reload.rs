@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use hearth_config::changed_keys;
 use hearth_gateway::read_pem;
-use hearth_link::CertificatePlan;
+use hearth_ipc::CertificatePlan;
 use serde_json::{Value, json};
 
 use super::{ActionError, Control, blocking};

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use hearth_link::{AppStats, CellStats, Counted};
+use hearth_ipc::{AppStats, CellStats, HistogramCounts};
 
 use crate::cells::CellCounts;
 
@@ -33,7 +33,7 @@ pub(crate) struct Point {
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     Number(f64),
-    Times(Counted),
+    Times(HistogramCounts),
 }
 
 /// What only control knows.
@@ -156,7 +156,12 @@ fn number(app: &AppStats, more: Option<(&'static str, String)>, count: u64) -> P
     Point { labels, value: Value::Number(count as f64) }
 }
 
-fn times(name: &'static str, help: &'static str, apps: &[AppStats], of: impl Fn(&AppStats) -> &Counted) -> Family {
+fn times(
+    name: &'static str,
+    help: &'static str,
+    apps: &[AppStats],
+    of: impl Fn(&AppStats) -> &HistogramCounts,
+) -> Family {
     let counted = apps.iter().filter(|app| of(app).count() > 0);
     let points = counted.map(|app| Point { labels: labels(app), value: Value::Times(of(app).clone()) }).collect();
     Family { name, kind: Kind::Histogram, help, points }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hearth_link::CellStats;
+use hearth_ipc::CellStats;
 use serde::Serialize;
 
 #[derive(Clone, Debug, Serialize)]

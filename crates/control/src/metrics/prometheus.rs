@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use hearth_link::{BOUNDS, Counted};
+use hearth_ipc::{BOUNDS, HistogramCounts};
 
 use super::family::{Family, Kind, Value};
 
@@ -29,7 +29,7 @@ pub(crate) fn write(families: &[Family]) -> String {
     text
 }
 
-fn histogram(text: &mut String, name: &str, labels: &[String], counted: &Counted) {
+fn histogram(text: &mut String, name: &str, labels: &[String], counted: &HistogramCounts) {
     let mut below = 0;
     for (at, count) in counted.counts.iter().enumerate() {
         below += count;

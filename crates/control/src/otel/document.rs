@@ -1,7 +1,7 @@
 //! OTLP as JSON: <https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding>. Whole numbers of 64 bits are strings,
 //! ids are hexadecimal, enums are numbers. Attributes are named as the semantic conventions have them.
 
-use hearth_link::{BOUNDS, Counted, Span};
+use hearth_ipc::{BOUNDS, HistogramCounts, Span};
 use serde_json::{Value as Json, json};
 
 use crate::metrics::{Family, Kind, Point, Value};
@@ -68,7 +68,7 @@ fn data_point(point: &Point, kind: Kind, period: Period) -> Json {
     }
     match &point.value {
         Value::Number(number) => data["asDouble"] = json!(number),
-        Value::Times(Counted { counts, microseconds }) => {
+        Value::Times(HistogramCounts { counts, microseconds }) => {
             // One for each bound and one beyond, also where a cell counted fewer.
             let counts = (0..=BOUNDS.len()).map(|at| counts.get(at).copied().unwrap_or(0));
             data["count"] = json!(counts.clone().sum::<u64>().to_string());

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hearth_link::Span;
+use hearth_ipc::Span;
 use tokio::sync::Notify;
 
 /// Spans that may wait: about a megabyte.

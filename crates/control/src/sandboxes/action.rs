@@ -5,7 +5,7 @@ use hearth_core::Method;
 use hearth_core::percent::decode;
 
 use crate::action::{Call, NoAction};
-use crate::admin::path::{Query, encode};
+use crate::admin::path::{QueryParams, encode};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SandboxAction {
@@ -75,7 +75,12 @@ pub enum Reach {
 
 impl SandboxAction {
     /// Reads what follows `/admin/sandboxes`; `None` where there is no such path.
-    pub(crate) fn read(method: &Method, below: &str, query: &Query, body: &str) -> Option<Result<Self, NoAction>> {
+    pub(crate) fn read(
+        method: &Method,
+        below: &str,
+        query: &QueryParams,
+        body: &str,
+    ) -> Option<Result<Self, NoAction>> {
         let method = if *method == Method::Head { &Method::Get } else { method };
         let mut parts = Vec::new();
         for part in below.split('/').filter(|part| !part.is_empty()) {
@@ -114,13 +119,13 @@ impl SandboxAction {
         })
     }
 
-    fn files(id: String, query: &Query) -> Result<Self, NoAction> {
+    fn files(id: String, query: &QueryParams) -> Result<Self, NoAction> {
         query.only(&["path", "cursor"])?;
         let path = query.get("path").unwrap_or_else(|| "/work".to_owned());
         Ok(Self::Files { id, path, cursor: query.get("cursor") })
     }
 
-    fn file(id: String, method: &Method, query: &Query) -> Option<Result<Self, NoAction>> {
+    fn file(id: String, method: &Method, query: &QueryParams) -> Option<Result<Self, NoAction>> {
         let only = |names| query.only(names).and_then(|()| query.need("path"));
         Some(match method {
             Method::Get => only(&["path"]).map(|path| Self::ReadFile { id, path }),
@@ -140,7 +145,7 @@ impl SandboxAction {
         })
     }
 
-    fn poll(id: String, job: String, query: &Query) -> Result<Self, NoAction> {
+    fn poll(id: String, job: String, query: &QueryParams) -> Result<Self, NoAction> {
         query.only(&["wait_ms"])?;
         let wait_ms = match query.get("wait_ms") {
             None => None,
@@ -226,15 +231,16 @@ mod tests {
             let (path, query) = call.path.split_once('?').unwrap_or((&call.path, ""));
             let below = path.strip_prefix("/admin/sandboxes").unwrap();
             let body = call.body.as_deref().unwrap_or_default();
-            let read = SandboxAction::read(&call.method, below, &Query::parse(query).unwrap(), body);
+            let read = SandboxAction::read(&call.method, below, &QueryParams::parse(query).unwrap(), body);
             assert_eq!(read, Some(Ok(action)), "{call:?}");
         }
     }
 
     #[test]
     fn what_is_misspelt_is_not_overlooked() {
-        let read =
-            |method, below: &str, query: &str| SandboxAction::read(&method, below, &Query::parse(query).unwrap(), "");
+        let read = |method, below: &str, query: &str| {
+            SandboxAction::read(&method, below, &QueryParams::parse(query).unwrap(), "")
+        };
         assert_eq!(read(Method::Get, "/a/nothing", ""), None);
         assert!(matches!(read(Method::Put, "/a", ""), Some(Err(NoAction::Method { allow: "GET, DELETE", .. }))));
         assert!(matches!(read(Method::Get, "/a/file", ""), Some(Err(NoAction::Missing("path")))));

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use hearth_link::{Ask, EvalOutcome, EvalRequest, Reply};
+use hearth_ipc::{EvalOutcome, EvalRequest, Query, QueryReply};
 use hearth_sandbox::driver::BoxFuture;
 use hearth_sandbox::{ExecEnd, ExecResult, IsolateRun, IsolateRunner, OUTPUT_LIMIT, SandboxError};
 
@@ -31,7 +31,7 @@ impl CellIsolates {
             output_limit: OUTPUT_LIMIT.bytes(),
         };
         let began = Instant::now();
-        match self.cells.ask(Ask::Eval(Box::new(request))).await {
+        match self.cells.ask(Query::Eval(Box::new(request))).await {
             Err(AskError::Lost) => Ok(lost(began.elapsed())),
             Err(error) => Err(none(error.to_string())),
             Ok(reply) => outcome(reply),
@@ -49,8 +49,8 @@ fn lost(duration: Duration) -> ExecResult {
     end.with_output(Bytes::new(), Bytes::from_static(LOST.as_bytes()))
 }
 
-fn outcome(reply: Reply) -> Result<ExecResult, SandboxError> {
-    let Reply::Eval(outcome) = reply else { return Err(none("the cell gave another answer".to_owned())) };
+fn outcome(reply: QueryReply) -> Result<ExecResult, SandboxError> {
+    let QueryReply::Eval(outcome) = reply else { return Err(none("the cell gave another answer".to_owned())) };
     match *outcome {
         EvalOutcome::Ended { exit_code, stdout, stderr, truncated, timed_out, duration } => {
             let end = ExecEnd { exit_code, signal: None, truncated, timed_out, duration };

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use hearth_config::Settings;
 use hearth_core::{AppName, VersionName};
-use hearth_link::Active;
+use hearth_ipc::Active;
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn spec(app: &str, owner: &str, identity: &str) -> VersionSpec {
         settings: Settings::default(),
         env: Vec::new(),
         tokens: Vec::new(),
-        place: Place::Here,
+        placement: Placement::Here,
     }
 }
 
@@ -88,7 +88,7 @@ fn who_is_shut_away_stays_so_in_the_next_program() {
     assert_eq!((after.fall(&ann), after.fall(&bob)), (fall, Fall::default()));
     // The first that is known of an app may be that it is being installed.
     let known = versions[0].clone();
-    (versions[0].place, versions[0].identity) = (Place::Installing, String::new());
+    (versions[0].placement, versions[0].identity) = (Placement::Installing, String::new());
     assert_eq!(after.give_another_chance(&versions), []);
     versions[0] = known;
     assert_eq!(after.give_another_chance(&versions), []);

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use hearth_link::CellPlan;
+use hearth_ipc::CellPlan;
 use tokio::time::Instant;
 
 use super::Supervisor;

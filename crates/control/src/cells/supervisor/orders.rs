@@ -1,7 +1,9 @@
 //! What somebody wants of the cells.
 
 use hearth_core::{AppName, Owner, VersionName};
-use hearth_link::{Admission, Ask, CellPlan, CertificatePlan, EventOutcome, Reply, ToCell, Unserved, VersionSpec};
+use hearth_ipc::{
+    Admission, CellPlan, CertificatePlan, ControlMessage, EventOutcome, LoadError, Query, QueryReply, VersionSpec,
+};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -15,8 +17,8 @@ use crate::cells::rules::CellRules;
 use crate::cells::{AskError, CordonView, HandedOver, Reason};
 
 pub(in crate::cells) enum Command {
-    Serve { versions: Vec<VersionSpec>, done: oneshot::Sender<Vec<Unserved>> },
-    Ask { what: Ask, asker: Asker },
+    Serve { versions: Vec<VersionSpec>, done: oneshot::Sender<Vec<LoadError>> },
+    Query { what: Query, asker: Asker },
     Replace { done: oneshot::Sender<()> },
     Reconfigure { plan: Box<CellPlan>, rules: CellRules, done: oneshot::Sender<()> },
     Renew { certificates: Vec<CertificatePlan> },
@@ -43,7 +45,7 @@ impl Supervisor {
                 }
                 self.assign();
             }
-            Command::Ask { what, asker } => self.ask(what, asker),
+            Command::Query { what, asker } => self.ask(what, asker),
             Command::Replace { done } => {
                 let cells = self.replace_all();
                 self.replacing.push((cells, done));
@@ -54,7 +56,7 @@ impl Supervisor {
             },
             Command::Renew { certificates } => {
                 for member in &self.main.members {
-                    member.process.send(ToCell::Certificates(certificates.clone()));
+                    member.process.send(ControlMessage::Certificates(certificates.clone()));
                 }
                 self.main.plan.certificates = certificates;
             }
@@ -75,7 +77,7 @@ impl Supervisor {
             Command::Admit(admission) => {
                 self.admission = admission;
                 for member in self.groups().flat_map(|group| &group.members).filter(|member| member.is_open()) {
-                    member.process.send(ToCell::Admit(admission));
+                    member.process.send(ControlMessage::Admit(admission));
                 }
             }
             Command::HandOver { done } => {
@@ -112,25 +114,25 @@ impl Supervisor {
         self.replace(Reason::Operator, |member| member.is_open() || starting.contains(&member.id))
     }
 
-    fn ask(&mut self, what: Ask, asker: Asker) {
+    fn ask(&mut self, what: Query, asker: Asker) {
         let target = match &what {
-            Ask::Pool | Ask::Workers | Ask::Quiet => Ok(self.cells(|member| member.is_open())),
-            Ask::Stats => Ok(self.cells(|member| member.hears())),
-            Ask::Eval(_) => Ok(self.cell_for_evaluation()),
-            Ask::Scheduled { app, version, .. } | Ask::Task { app, version, .. } | Ask::Load { app, version } => {
+            Query::Pool | Query::Workers | Query::Quiet => Ok(self.cells(|member| member.is_open())),
+            Query::Stats => Ok(self.cells(|member| member.hears())),
+            Query::Eval(_) => Ok(self.cell_for_evaluation()),
+            Query::Scheduled { app, version, .. } | Query::Task { app, version, .. } | Query::Load { app, version } => {
                 self.cell_of(app, version)
             }
         };
         match target {
-            Ok(cells) if cells.is_empty() => self.early.push(Command::Ask { what, asker }),
+            Ok(cells) if cells.is_empty() => self.early.push(Command::Query { what, asker }),
             Ok(cells) => {
                 let call = self.calls.open(asker, cells.clone());
                 for member in self.groups().flat_map(|group| &group.members).filter(|one| cells.contains(&one.id)) {
-                    member.process.send(ToCell::Ask { call, what: what.clone() });
+                    member.process.send(ControlMessage::Query { id: call, query: what.clone() });
                 }
             }
             Err(refused) => {
-                let _ = asker.send(Ok(Reply::Event(refused)));
+                let _ = asker.send(Ok(QueryReply::Event(refused)));
             }
         }
     }
@@ -158,7 +160,7 @@ impl Supervisor {
     /// Perhaps there is somebody by now.
     pub(super) fn do_what_was_early(&mut self) {
         for command in std::mem::take(&mut self.early) {
-            if let Command::Ask { what, asker } = command {
+            if let Command::Query { what, asker } = command {
                 if !asker.is_closed() {
                     self.ask(what, asker);
                 }
@@ -178,7 +180,7 @@ impl Supervisor {
 
 /// Cells that drain hear nothing any more. Who wants something to be served learns of it as well: nobody answers.
 fn refuse(command: Command) {
-    if let Command::Ask { asker, .. } = command {
+    if let Command::Query { asker, .. } = command {
         let _ = asker.send(Err(AskError::Stopped));
     }
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hearth_core::Owner;
-use hearth_link::{AccessFormat, CellPlan, EVALUATED, Holder, ListenerPlan, Place, Role, VersionSpec};
+use hearth_ipc::{AccessFormat, CellPlan, EVALUATED, ListenerPlan, MemoryHolder, Placement, Role, VersionSpec};
 use tokio::time::Instant;
 
 use super::Supervisor;
@@ -70,10 +70,10 @@ impl Cordon {
         }
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> Placement {
         match self.shut {
-            Some((_, until)) => Place::Shut { until },
-            None => Place::Cordon(self.socket.clone()),
+            Some((_, until)) => Placement::Shut { until },
+            None => Placement::Cordon(self.socket.clone()),
         }
     }
 
@@ -114,7 +114,7 @@ impl Supervisor {
         let mut main = self.versions.clone();
         for spec in main.iter_mut().filter(|spec| runs_code(spec) && apart.contains_key(&spec.owner)) {
             if let Some(cordon) = self.apart.get(&spec.owner) {
-                spec.place = cordon.place();
+                spec.placement = cordon.place();
             }
         }
         self.main.tell(generation, main);
@@ -222,7 +222,7 @@ impl Supervisor {
     }
 
     /// A cell has become too large. An owner that holds more than half of that gets a cell of its own.
-    pub(super) fn replace_grown(&mut self, cell: CellId, size: u64, holders: &[Holder]) {
+    pub(super) fn replace_grown(&mut self, cell: CellId, size: u64, holders: &[MemoryHolder]) {
         let now = Instant::now();
         let is_it =
             |one: &Member| one.id == cell && one.is_open() && now.saturating_duration_since(one.began) >= GROWN_UP;
@@ -261,14 +261,14 @@ impl Supervisor {
 }
 
 /// The owners that hold the most, with how much: `ann 31.0 MB, bob 2.5 MB`.
-fn heaviest(holders: &[Holder]) -> String {
+fn heaviest(holders: &[MemoryHolder]) -> String {
     let shown = holders.iter().take(HEAVIEST);
     let shown = shown.map(|holder| format!("{} {:.1} MB", holder.owner.as_str(), holder.bytes as f64 / 1e6));
     shown.collect::<Vec<_>>().join(", ")
 }
 
 /// The owner that alone holds more than half of a cell, if one does.
-fn culprit(size: u64, holders: &[Holder]) -> Option<Owner> {
+fn culprit(size: u64, holders: &[MemoryHolder]) -> Option<Owner> {
     holders.first().filter(|holder| holder.bytes > size / 2).map(|holder| holder.owner.clone())
 }
 
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn the_heaviest_owners_are_named_with_what_they_hold() {
-        let holder = |owner: &str, bytes| Holder { owner: Owner::new(owner), bytes };
+        let holder = |owner: &str, bytes| MemoryHolder { owner: Owner::new(owner), bytes };
         let holders = [holder("ann", 3_000_000), holder("bob", 2_000_000), holder("c", 2), holder("d", 1)];
         assert_eq!(heaviest(&holders), "ann 3.0 MB, bob 2.0 MB, c 0.0 MB");
         assert_eq!(heaviest(&[]), "");
@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn an_owner_is_to_blame_for_a_large_cell_when_it_holds_most_of_it() {
-        let holder = |owner: &str, bytes| Holder { owner: Owner::new(owner), bytes };
+        let holder = |owner: &str, bytes| MemoryHolder { owner: Owner::new(owner), bytes };
         let holders = [holder("ann", 600 << 20), holder("bob", 1 << 20)];
         assert_eq!(culprit(1000 << 20, &holders), Some(Owner::new("ann")));
         assert_eq!(culprit(1300 << 20, &holders), None);

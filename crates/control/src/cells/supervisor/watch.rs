@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hearth_link::ToCell;
+use hearth_ipc::ControlMessage;
 use tokio::time::Instant;
 
 use super::{Supervisor, Then};
@@ -56,7 +56,7 @@ impl Supervisor {
             }
             if member.hears() {
                 let beat = member.pulse.ask(now);
-                member.process.send(ToCell::Ping(beat));
+                member.process.send(ControlMessage::Ping(beat));
             }
         }
         for cell in frozen {

@@ -12,7 +12,7 @@ fn attribute<'a>(of: &'a Json, key: &str) -> &'a Json {
 fn numbers_of_each_kind() {
     let point = |value| Point { labels: vec![("app", "a\"b".to_owned())], value };
     let family = |name, kind, value| Family { name, kind, help: "What it is.", points: vec![point(value)] };
-    let times = Counted { counts: vec![1, 0, 2], microseconds: 700 };
+    let times = HistogramCounts { counts: vec![1, 0, 2], microseconds: 700 };
     let families = [
         family("hearth_requests_total", Kind::Counter, Value::Number(7.0)),
         family("hearth_heap_bytes", Kind::Gauge, Value::Number(1.5)),

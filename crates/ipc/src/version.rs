@@ -1,5 +1,5 @@
-//! A version of an app, as a cell serves it: everything is decided, nothing is looked up any more. Control makes these out
-//! of folders, manifests, the operator's configuration and the store.
+//! A version of an app with everything resolved, as a cell serves it. Control builds these from folders, manifests, the
+//! operator's configuration and the store.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,39 +13,39 @@ pub struct VersionSpec {
     pub app: AppName,
     pub version: VersionName,
     pub owner: Owner,
-    /// Another one when code, manifest, environment, secrets or tokens are another. Who has the same is left alone.
+    /// Changes with code, manifest, environment, secrets and tokens. A cell keeps a version whose identity is the same.
     pub identity: String,
     pub folder: PathBuf,
     pub kind: Kind,
-    /// Whether this is what the bare name means.
+    /// Whether the bare app name resolves to this version.
     pub active: Active,
     pub hosts: Vec<String>,
     pub settings: Settings,
-    /// All that the app sees as `env`, secrets included.
+    /// The app's `env`, secrets included.
     pub env: Vec<(String, String)>,
-    /// SHA-256 of each token that opens the app, in hexadecimal.
+    /// SHA-256 of each access token of the app, in hexadecimal.
     pub tokens: Vec<String>,
-    pub place: Place,
+    pub placement: Placement,
 }
 
-/// Where a cell finds a version.
+/// Where a version is served.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Place {
-    /// In itself.
+pub enum Placement {
+    /// In this cell.
     Here,
-    /// In a cell of its owner's own, which listens at this Unix socket.
+    /// In the owner's own cell, which listens at this Unix socket.
     Cordon(PathBuf),
-    /// Nowhere yet: its dependencies are being installed.
+    /// Nowhere yet: dependencies are being installed.
     Installing,
-    /// Nowhere, until this time in milliseconds since 1970: its owner's cell went down too often.
+    /// Nowhere until this time, in milliseconds since 1970, since the owner's cell crashed too often.
     Shut { until: u64 },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
-    /// JavaScript: the entry, within the folder.
+    /// JavaScript; the entry file, relative to the folder.
     Worker { entry: PathBuf },
-    /// A page and its files, without JavaScript of the server's: the index, within the folder.
+    /// Static files without server-side JavaScript; the index file, relative to the folder.
     Site { index: PathBuf },
 }
 
@@ -57,7 +57,7 @@ pub enum Active {
 
 impl fmt::Debug for VersionSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Its environment holds secrets.
+        // `env` holds secrets.
         f.debug_struct("VersionSpec").field("app", &self.app).field("version", &self.version).finish_non_exhaustive()
     }
 }

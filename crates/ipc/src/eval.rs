@@ -1,26 +1,26 @@
-//! Code that is to be run once in an isolate, and what came of it: the same as of a command in a sandbox.
+//! Code that is run once in an isolate, and its outcome, which has the fields of a sandbox command's outcome.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// The app, and its owner, as which such code runs. No app and no owner can be called that: names have no spaces.
+/// The app name and owner under which such code runs. Names of apps and owners have no spaces, so it cannot clash with one.
 pub const EVALUATED: &str = "evaluated code";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvalRequest {
-    /// A module.
+    /// The source of an ES module.
     pub code: String,
     pub env: Vec<(String, String)>,
     pub timeout: Duration,
-    /// Bytes that are kept of each of its two streams.
+    /// Bytes that are kept of stdout, and of stderr.
     pub output_limit: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EvalOutcome {
     Ended {
-        /// None where it did not end by itself.
+        /// `None` if the code did not end by itself.
         exit_code: Option<i32>,
         stdout: String,
         stderr: String,
@@ -28,6 +28,6 @@ pub enum EvalOutcome {
         timed_out: bool,
         duration: Duration,
     },
-    /// It was not run.
+    /// The code was not run.
     Refused { message: String },
 }

@@ -1,4 +1,4 @@
-//! What a cell is started with. Files are read by control, so that a cell needs none of the operator's.
+//! The configuration of a cell. Control reads all files, so a cell needs access to none of the operator's.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,11 +15,11 @@ pub struct CellPlan {
     pub threads: usize,
     pub isolates: usize,
     pub spares: usize,
-    /// Main cells that share the memory.
+    /// Number of main cells that share the memory budget.
     pub cells: usize,
-    /// Of all of them together.
+    /// Of all main cells together.
     pub memory_budget: Option<ByteSize>,
-    /// V8's own where it is 0.
+    /// 0 means V8's own default.
     pub initial_heap: ByteSize,
     pub max_per_owner: Option<usize>,
     pub max_fresh: usize,
@@ -27,34 +27,34 @@ pub struct CellPlan {
     pub queue: usize,
     pub queue_timeout: Duration,
     pub domains: Vec<String>,
-    /// Apps are reached as `/name/`, too.
+    /// Apps are reachable as `/name/`, too.
     pub paths: bool,
-    /// In the order in which they were passed on.
+    /// In the order in which their descriptors were passed.
     pub listeners: Vec<ListenerPlan>,
     pub front: FrontPlan,
     pub certificates: Vec<CertificatePlan>,
-    /// How long a turn may go on after it was terminated, in time of its thread's, before it is stuck.
+    /// CPU time that a turn may use after it was terminated before it counts as stuck.
     pub stuck_grace: Option<Duration>,
-    /// Which log lines are wanted, as `RUST_LOG` says it.
+    /// Log filter, in the syntax of `RUST_LOG`.
     pub log: String,
 }
 
-/// What a cell is there for.
+/// The part that a cell plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
     /// Serves clients.
     Main,
-    /// Serves one owner's apps to the main cells, and to nobody else.
+    /// Serves one owner's apps, to main cells only.
     Cordon,
 }
 
-/// What a cell gives up before it runs any app.
+/// The restrictions that a cell puts on itself before it runs any app.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JailPlan {
     pub mode: JailMode,
-    /// Folders, with all below them, that may be read. One that is not there when the cell starts is left out.
+    /// Folder trees that may be read. A folder that does not exist when the cell starts is left out.
     pub readable: Vec<PathBuf>,
-    /// Folders, with all below them, that may be written to as well, and whose sockets may be connected to.
+    /// Folder trees that may be written to as well, and whose sockets may be connected to.
     pub writable: Vec<PathBuf>,
 }
 
@@ -66,7 +66,7 @@ pub enum ListenerPlan {
     Hop(PathBuf),
 }
 
-/// The HTTP front.
+/// Settings of the HTTP server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FrontPlan {
     pub max_body: ByteSize,
@@ -81,9 +81,9 @@ pub struct FrontPlan {
     pub trusted_proxies: Vec<String>,
     pub compression: bool,
     pub access_log: AccessFormat,
-    /// Which requests are traced.
+    /// The share of requests that are traced.
     pub traces: Ratio,
-    /// Whether clients are shown the apps' own error texts.
+    /// Whether error responses contain the apps' own error texts.
     pub detailed_errors: bool,
 }
 
@@ -98,7 +98,7 @@ pub enum AccessFormat {
 /// A certificate with its key, as PEM.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CertificatePlan {
-    /// The files they came from, for error messages.
+    /// The source files, for error messages.
     pub file: String,
     pub key_file: String,
     pub certificate: String,

@@ -1,7 +1,7 @@
-//! Messages as bytes: a length of four bytes, big endian, then JSON. What is said between two processes is rare and for
-//! people who debug; requests never pass here.
+//! Framing of messages: a length of four bytes, big endian, then JSON. Messages are rare (requests never take this path),
+//! so a text format that can be read while debugging is worth its cost.
 //!
-//! Either side reads a message whole or not at all: an end within a message is an error, an end between two is the end.
+//! End of file between two messages is a regular end; within a message it is an error.
 
 use std::io::{self, Read, Write};
 
@@ -9,8 +9,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// Longer messages are refused: a catalogue of ten thousand versions has a tenth of this.
-const LONGEST: usize = 256 << 20;
+/// Longer messages are refused. A catalogue of ten thousand versions has a tenth of this.
+const MAX_MESSAGE_BYTES: usize = 256 << 20;
 
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
@@ -22,16 +22,16 @@ pub enum FrameError {
     Malformed(#[from] serde_json::Error),
 }
 
-/// Writes a message, and waits until it is on its way.
+/// Writes a message and flushes.
 pub fn write<M: Serialize>(to: &mut impl Write, message: &M) -> Result<(), FrameError> {
     to.write_all(&frame(message)?)?;
     Ok(to.flush()?)
 }
 
-/// The next message; `None` when the other side has closed.
+/// Reads the next message; `None` when the peer has closed the socket.
 pub fn read<M: DeserializeOwned>(from: &mut impl Read) -> Result<Option<M>, FrameError> {
     let mut length = [0; 4];
-    // The first byte alone tells an end from a cut.
+    // Read alone, the first byte tells a regular end from an end within a message.
     if from.read(&mut length[..1])? == 0 {
         return Ok(None);
     }
@@ -46,7 +46,7 @@ pub async fn write_async<M: Serialize>(to: &mut (impl AsyncWrite + Unpin), messa
     Ok(to.flush().await?)
 }
 
-/// The next message; `None` when the other side has closed.
+/// Reads the next message; `None` when the peer has closed the socket.
 pub async fn read_async<M: DeserializeOwned>(from: &mut (impl AsyncRead + Unpin)) -> Result<Option<M>, FrameError> {
     let mut length = [0; 4];
     if from.read(&mut length[..1]).await? == 0 {
@@ -63,7 +63,7 @@ fn frame<M: Serialize>(message: &M) -> Result<Vec<u8>, FrameError> {
     serde_json::to_writer(&mut bytes, message)?;
     let length = bytes.len() - 4;
     match u32::try_from(length) {
-        Ok(short) if length <= LONGEST => bytes[..4].copy_from_slice(&short.to_be_bytes()),
+        Ok(short) if length <= MAX_MESSAGE_BYTES => bytes[..4].copy_from_slice(&short.to_be_bytes()),
         _ => return Err(FrameError::TooLong(length)),
     }
     Ok(bytes)
@@ -71,7 +71,7 @@ fn frame<M: Serialize>(message: &M) -> Result<Vec<u8>, FrameError> {
 
 fn checked(length: [u8; 4]) -> Result<usize, FrameError> {
     let length = u32::from_be_bytes(length) as usize;
-    if length > LONGEST { Err(FrameError::TooLong(length)) } else { Ok(length) }
+    if length > MAX_MESSAGE_BYTES { Err(FrameError::TooLong(length)) } else { Ok(length) }
 }
 
 #[cfg(test)]
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_come_as_they_went_and_an_end_is_told_from_a_cut() {
+    fn messages_round_trip_and_a_truncated_message_is_an_error() {
         let mut bytes = Vec::new();
         write(&mut bytes, &vec!["a", "b"]).unwrap();
         write(&mut bytes, &Vec::<String>::new()).unwrap();
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_refused_before_memory_is_taken_for_it() {
+    fn an_oversized_length_is_refused_before_memory_is_allocated() {
         assert!(matches!(read::<u8>(&mut &[0xff_u8; 64][..]), Err(FrameError::TooLong(_))));
         assert!(matches!(read::<u8>(&mut &b"\0\0\0\x02{}"[..]), Err(FrameError::Malformed(_))));
     }

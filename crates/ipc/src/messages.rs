@@ -1,6 +1,6 @@
-//! All that control and cell ever say. Control speaks first: a plan, then a catalogue; the cell says when it has it. It
-//! accepts nobody before it is told to: until then it is a standby, which has all that it needs and costs nobody anything.
-//! A question has a number, and its reply has the same; a question whose cell is gone is answered by control itself.
+//! All messages between control and a cell. Control begins: a plan, then a catalogue, which the cell confirms once it can
+//! serve it. The cell accepts no connection before `Accept`; until then it is a standby. A query has an id, and its reply
+//! has the same; control itself answers the queries of a cell that is gone.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,36 +14,36 @@ use crate::span::Span;
 use crate::stats::CellStats;
 use crate::version::VersionSpec;
 
-/// A question of control's. Never reused.
+/// Identifies a query of control's. Never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct CallId(pub u64);
+pub struct QueryId(pub u64);
 
 #[derive(Debug, Serialize, Deserialize)]
-pub enum ToCell {
-    /// The first message, after the listeners.
+pub enum ControlMessage {
+    /// The first message, after the descriptors.
     Begin(Box<CellPlan>),
-    /// All versions there are, from now on. What is missing is retired when its requests have ended.
+    /// The whole catalogue. Versions that are not in it are retired when their requests have ended.
     Serve {
         generation: u64,
         versions: Vec<VersionSpec>,
     },
-    Ask {
-        call: CallId,
-        what: Ask,
+    Query {
+        id: QueryId,
+        query: Query,
     },
-    /// For handshakes from now on. They were checked.
+    /// Certificates for later handshakes. Control has checked them.
     Certificates(Vec<CertificatePlan>),
-    /// Take connections from now on, once there is a catalogue.
+    /// Accept connections from now on, once there is a catalogue.
     Accept,
-    /// Are you there? Answered by the threads that serve, with the same number.
+    /// Heartbeat. Answered by the threads that serve, with the same number.
     Ping(u64),
-    /// Whether apps' requests are let in from now on. Cells let them in to begin with.
+    /// Whether requests to apps are admitted from now on. Initially they are.
     Admit(Admission),
-    /// Accept nothing more, finish what is in flight, and end.
+    /// Accept nothing more, finish requests in flight, and exit.
     Drain(IdleConnections),
 }
 
-/// Whether requests are let in. Those that are not are answered 503, and what is in flight goes on.
+/// Whether requests to apps are admitted. Others are answered 503; requests in flight go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Admission {
     Open,
@@ -51,20 +51,20 @@ pub enum Admission {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Ask {
+pub enum Query {
     /// The pool's statistics, as the admin API shows them.
     Pool,
-    /// Each worker, as the admin API shows them.
+    /// All workers, as the admin API shows them.
     Workers,
     Stats,
-    /// Whether a version's modules can be loaded, which starts a worker of it.
+    /// Loads the modules of a version, which starts a worker of it.
     Load {
         app: AppName,
         version: VersionName,
     },
-    /// Answered when no request of an app is in flight and none is let in, or when they are let in again.
+    /// Answered when admission is closed and no request to an app is in flight, or when admission is open again.
     Quiet,
-    /// Runs code that is no app's.
+    /// Runs code that belongs to no app.
     Eval(Box<EvalRequest>),
     Scheduled {
         app: AppName,
@@ -77,7 +77,7 @@ pub enum Ask {
         app: AppName,
         version: VersionName,
         id: String,
-        /// JSON, as it came.
+        /// JSON text, unparsed.
         payload: Option<String>,
         attempt: u32,
         /// Milliseconds since 1970.
@@ -86,42 +86,42 @@ pub enum Ask {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub enum FromCell {
-    /// Connections are taken.
+pub enum CellMessage {
+    /// The cell accepts connections.
     Accepting,
-    /// The answer to a ping.
+    /// The answer to `Ping`.
     Pong(u64),
-    /// Everything up to this generation is there to be served.
+    /// The catalogue of this generation, or a newer one, is ready to be served.
     Serving {
         generation: u64,
-        problems: Vec<Unserved>,
+        problems: Vec<LoadError>,
     },
     Reply {
-        call: CallId,
-        reply: Reply,
+        id: QueryId,
+        reply: QueryReply,
     },
     Log(LogLine),
-    /// A line of the access log, ready to be written.
+    /// A formatted line of the access log.
     Access(String),
-    /// A request that was traced.
+    /// A traced request.
     Span(Box<Span>),
     Event(CellEvent),
-    /// Unasked, every second: so that little is lost when the cell is.
+    /// Sent every second, so that little is lost when the cell crashes.
     Stats(Box<CellStats>),
-    /// All requests have ended. The last message.
+    /// All requests have ended. The last message of a drain.
     Drained,
 }
 
-/// A version that cannot be served, and why.
+/// A version that the cell cannot serve, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unserved {
+pub struct LoadError {
     pub app: AppName,
     pub version: VersionName,
     pub message: String,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Reply {
+pub enum QueryReply {
     Pool(Value),
     Workers(Vec<Value>),
     Quiet,
@@ -130,18 +130,18 @@ pub enum Reply {
     Eval(Box<EvalOutcome>),
 }
 
-/// What came of a scheduled event or a task.
+/// The outcome of a scheduled event, a task or a load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EventOutcome {
     Succeeded {
         /// JSON.
         data: Option<String>,
     },
-    /// The app's own failure.
+    /// The app failed.
     Failed {
         message: String,
     },
-    /// It did not get to the app, or was stopped: the code and message of the failure.
+    /// The event did not reach the app, or was stopped: code and message of the failure.
     Refused {
         code: String,
         message: String,
@@ -149,7 +149,7 @@ pub enum EventOutcome {
     NoSuchApp,
 }
 
-/// Something that an operator may want to see at once.
+/// An incident in a cell that is shown to operators at once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum CellEvent {

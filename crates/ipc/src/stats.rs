@@ -1,12 +1,12 @@
-//! What a cell counts. All numbers but the gauges only ever grow; control adds those of cells that are gone to those of the
-//! cells that are there.
+//! The counters of a cell. All but the gauges only grow; control adds the counters of cells that are gone to those of the
+//! live ones.
 
 use std::collections::{BTreeMap, HashMap};
 
 use hearth_core::{AppName, Owner, VersionName};
 use serde::{Deserialize, Serialize};
 
-use crate::histogram::Counted;
+use crate::histogram::HistogramCounts;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CellStats {
@@ -15,26 +15,26 @@ pub struct CellStats {
     /// Gauge.
     pub connections: u64,
     pub connections_accepted: u64,
-    /// Connections that were closed at once: their client had as many as it may have.
+    /// Connections that were closed at once because their client had reached its limit.
     #[serde(default)]
     pub connections_refused: u64,
     /// Idle connections that were closed to make room for others.
     #[serde(default)]
     pub connections_evicted: u64,
     pub requests: u64,
-    /// Requests that were refused before they reached any app.
+    /// Requests that were rejected before they reached an app.
     pub rejected: u64,
-    /// Gauge: how long the last hundred requests took until their response's head, in microseconds.
+    /// Gauge: time to the response head of the last hundred requests, in microseconds.
     pub recent: Vec<u32>,
-    /// Gauge: bytes of the whole process.
+    /// Gauge: resident bytes of the process.
     pub resident_memory: Option<u64>,
-    /// Gauge: the owners whose isolates hold the most, the largest first.
-    pub holders: Vec<Holder>,
+    /// Gauge: the owners whose isolates hold the most memory, the largest first.
+    pub holders: Vec<MemoryHolder>,
 }
 
-/// What all isolates of an owner hold together, as far as it is counted.
+/// Counted memory of all isolates of an owner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Holder {
+pub struct MemoryHolder {
     pub owner: Owner,
     pub bytes: u64,
 }
@@ -45,14 +45,14 @@ pub struct AppStats {
     pub version: VersionName,
     /// By status code.
     pub statuses: BTreeMap<u16, u64>,
-    /// Requests that got no answer of the app's own, by the code of the failure.
+    /// Requests that the app did not answer, by error code.
     pub failures: BTreeMap<String, u64>,
     /// Gauge.
     pub in_flight: u64,
-    /// Until the response's head.
-    pub latency: Counted,
-    pub queue_wait: Counted,
-    pub cold_start: Counted,
+    /// Until the response head.
+    pub latency: HistogramCounts,
+    pub queue_wait: HistogramCounts,
+    pub cold_start: HistogramCounts,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -77,7 +77,7 @@ pub struct PoolStats {
 // === impl CellStats ===
 
 impl CellStats {
-    /// Adds the numbers of a cell that is gone, or of one beside this: those that grow; and the gauges too.
+    /// Adds the counters and gauges of another cell.
     pub fn add(&mut self, other: &CellStats) {
         let key = |app: &AppStats| (app.app.clone(), app.version.clone());
         let places: HashMap<_, usize> = self.apps.iter().enumerate().map(|(at, app)| (key(app), at)).collect();
@@ -116,8 +116,8 @@ impl CellStats {
         };
     }
 
-    /// The cell is gone, and so is all that it had; its workers and isolates are destroyed with it.
-    pub fn buried(mut self) -> Self {
+    /// The counters after the cell has ended: gauges are zero, and all workers and isolates count as destroyed.
+    pub fn retired(mut self) -> Self {
         for app in &mut self.apps {
             app.in_flight = 0;
         }
@@ -163,23 +163,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_cell_counted_outlives_it_and_what_it_had_does_not() {
+    fn counters_outlive_a_cell_and_gauges_do_not() {
         let app = AppStats {
             app: AppName::new("a"),
             version: VersionName::new("1.0.0"),
             statuses: BTreeMap::from([(200, 3)]),
             failures: BTreeMap::new(),
             in_flight: 2,
-            latency: Counted { counts: vec![3], microseconds: 90 },
-            queue_wait: Counted::default(),
-            cold_start: Counted::default(),
+            latency: HistogramCounts { counts: vec![3], microseconds: 90 },
+            queue_wait: HistogramCounts::default(),
+            cold_start: HistogramCounts::default(),
         };
         let pool = PoolStats { isolates_created: 5, isolates_destroyed: 1, workers: 4, ..PoolStats::default() };
         let stats = CellStats { apps: vec![app], pool, requests: 3, connections: 2, ..CellStats::default() };
-        let mut sum = stats.clone().buried();
+        let mut sum = stats.clone().retired();
         sum.add(&stats);
         assert_eq!((sum.apps[0].statuses[&200], sum.apps[0].in_flight, sum.requests, sum.connections), (6, 2, 6, 2));
         let live = sum.pool.isolates_created - sum.pool.isolates_destroyed;
-        assert_eq!((live, sum.pool.workers), (4, 4), "the buried cell holds nothing");
+        assert_eq!((live, sum.pool.workers), (4, 4), "the retired cell holds nothing");
     }
 }

@@ -1,6 +1,6 @@
-//! Listeners (TCP or Unix) and pages of memory from one process to another: descriptors beside a byte of data, as Unix
-//! sockets have it. The receiver of a listener shares the sender's queue of connections, so whoever of them goes away leaves
-//! what waits there to the other. Which descriptor is what is agreed on elsewhere: they come in the order in which they went.
+//! Passes file descriptors (TCP or Unix listeners, memory files) between processes with SCM_RIGHTS. A received listener
+//! shares its accept queue with the sender's, so connections that wait there survive the end of either process. Order is
+//! kept; what each descriptor is follows from the protocol of the callers.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -11,10 +11,10 @@ use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
 };
 
-/// Linux passes at most 253 at once.
-const MOST: usize = 250;
-/// So that a message with descriptors is told from any other.
-const MARK: u8 = b'L';
+/// Linux passes at most 253 descriptors in one message.
+const MAX_FDS: usize = 250;
+/// First byte of a message that carries descriptors.
+const MESSAGE_TAG: u8 = b'L';
 
 #[derive(Debug, thiserror::Error)]
 pub enum PassError {
@@ -26,34 +26,34 @@ pub enum PassError {
     Missing { wanted: usize, got: usize },
 }
 
-/// The process that made this pair of sockets, as the kernel recorded it.
-pub fn maker(socket: &UnixStream) -> io::Result<u32> {
-    let maker = rustix::net::sockopt::socket_peercred(socket)?;
-    Ok(maker.pid.as_raw_nonzero().get().unsigned_abs())
+/// The process that created this socket pair, as the kernel recorded it (SO_PEERCRED).
+pub fn creator_pid(socket: &UnixStream) -> io::Result<u32> {
+    let creator = rustix::net::sockopt::socket_peercred(socket)?;
+    Ok(creator.pid.as_raw_nonzero().get().unsigned_abs())
 }
 
-/// Passes descriptors on. Must be the first thing that is sent.
+/// Sends descriptors. They must be the first thing that is sent over the socket.
 pub fn send(to: &UnixStream, fds: &[BorrowedFd<'_>]) -> Result<(), PassError> {
-    let count = u8::try_from(fds.len()).ok().filter(|count| usize::from(*count) <= MOST);
+    let count = u8::try_from(fds.len()).ok().filter(|count| usize::from(*count) <= MAX_FDS);
     let Some(count) = count else { return Err(PassError::TooMany(fds.len())) };
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     if !fds.is_empty() {
         ancillary.push(SendAncillaryMessage::ScmRights(fds));
     }
-    let text = [MARK, count];
+    let text = [MESSAGE_TAG, count];
     rustix::net::sendmsg(to, &[IoSlice::new(&text)], &mut ancillary, SendFlags::NOSIGNAL).map_err(io::Error::from)?;
     Ok(())
 }
 
-/// What [`send`] passed on.
+/// Receives the descriptors of one [`send`].
 pub fn receive(from: &UnixStream) -> Result<Vec<OwnedFd>, PassError> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let mut text = [0; 2];
     let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::WAITALL;
     let received = rustix::net::recvmsg(from, &mut [IoSliceMut::new(&mut text)], &mut ancillary, flags);
-    if received.map_err(io::Error::from)?.bytes != text.len() || text[0] != MARK {
+    if received.map_err(io::Error::from)?.bytes != text.len() || text[0] != MESSAGE_TAG {
         return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
     }
     let fds = ancillary.drain().filter_map(|message| match message {
@@ -78,12 +78,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_listener_goes_on_when_its_first_owner_is_gone() {
+    fn a_received_listener_accepts_after_the_sender_closed_its_own() {
         let (here, there) = UnixStream::pair().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         send(&here, &[listener.as_fd()]).unwrap();
-        // It waits in the queue that both have.
+        // The connection waits in the accept queue that both descriptors share.
         let mut client = TcpStream::connect(address).unwrap();
         drop(listener);
         let passed = receive(&there).unwrap();
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_can_be_passed_and_an_end_is_an_error() {
+    fn an_empty_list_can_be_sent_and_a_closed_socket_is_an_error() {
         let (here, there) = UnixStream::pair().unwrap();
         send(&here, &[]).unwrap();
         assert!(receive(&there).unwrap().is_empty());

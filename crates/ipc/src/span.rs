@@ -1,4 +1,4 @@
-//! A request, as a trace has it. Cells make them of requests that are traced, control sends them on.
+//! A traced request. Cells create spans, control exports them.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -11,22 +11,22 @@ pub struct Span {
     /// In hexadecimal, as `traceparent` has them.
     pub trace_id: String,
     pub span_id: String,
-    /// What the client's `traceparent` said.
+    /// From the client's `traceparent`.
     pub parent_id: Option<String>,
     /// Nanoseconds since 1970.
     pub start: u64,
     pub duration: Duration,
-    /// What the address meant, where it meant something.
+    /// The version that the address was routed to, if any.
     pub app: Option<(AppName, VersionName)>,
     pub method: String,
-    /// Without its query, which may hold what is nobody's business.
+    /// Without the query, which may hold secrets.
     pub url: String,
     /// `1.1`, `2`.
     pub protocol: String,
     pub status: Option<u16>,
-    /// Why there was no whole answer; the code of the error where we gave one.
+    /// Why the response is not whole; the error code if the server answered instead of the app.
     pub fault: Option<String>,
-    /// Of the response's body.
+    /// Length of the response body.
     pub bytes: u64,
     pub request_id: String,
     pub client: IpAddr,
