@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use hearth_control::Journal;
-use hearth_journal::{Colours, Format, Level, LogLine};
+use hearth_log::{Colours, Format, Level, LogRecord};
 
 /// What an app's console is called in the log.
 const CONSOLE: &str = "hearth::console";
@@ -32,13 +32,13 @@ pub fn init(default: &str) {
         // A log that cannot be written is no reason to stop serving.
         let _ = std::io::stderr().lock().write_all(format.write(&line, colours).as_bytes());
     });
-    hearth_journal::install(filter.as_deref().unwrap_or(default), sink);
+    hearth_log::install(filter.as_deref().unwrap_or(default), sink);
 }
 
 /// The same, but that what an app prints is printed as it is: to standard output, errors and warnings to standard error.
 pub fn init_for_console(default: &str) {
     let filter = std::env::var("RUST_LOG").ok().filter(|filter| !filter.trim().is_empty());
-    let sink = Arc::new(move |line: LogLine| {
+    let sink = Arc::new(move |line: LogRecord| {
         let is_loud = line.level >= Level::Warn;
         // Output that cannot be written is no reason to stop.
         let _ = match (line.target == CONSOLE, is_loud) {
@@ -47,11 +47,11 @@ pub fn init_for_console(default: &str) {
             (false, _) => write!(std::io::stderr().lock(), "{}", Format::Terminal.write(&line, Colours::Off)),
         };
     });
-    hearth_journal::install(filter.as_deref().unwrap_or(default), sink);
+    hearth_log::install(filter.as_deref().unwrap_or(default), sink);
 }
 
 /// Lines go to the journal, where those of the cells come too.
 pub fn to_journal(journal: &Journal) {
     let journal = journal.clone();
-    hearth_journal::install(&filter(), Arc::new(move |line| journal.write(line)));
+    hearth_log::install(&filter(), Arc::new(move |line| journal.write(line)));
 }

@@ -12,7 +12,7 @@ use hearth_config::{Admin, LogFormat, OperatorConfig};
 use hearth_control::sandboxes::{McpPlan, SandboxPlan};
 use hearth_control::{AdminConfig, CHECKED, Configuration, Ended, Journal, ServeConfig, Successor};
 use hearth_ipc::{CertificatePlan, ListenerPlan};
-use hearth_journal::{Colours, Format};
+use hearth_log::{Colours, Format};
 use hearth_store::AdminToken;
 
 use crate::configuration::{self, Reader, Written};

@@ -460,7 +460,7 @@ impl Control {
         if let Kind::Site { .. } = active.spec.kind {
             return Err(ActionError::NoWorker(name));
         }
-        let time = hearth_journal::now();
+        let time = hearth_core::time::unix_millis();
         let ask = Query::Task {
             app: active.spec.app.clone(),
             version: active.spec.version.clone(),

@@ -120,12 +120,12 @@ fn due_between(catalogue: &Catalogue, from: i64, to: i64) -> Vec<Due> {
 }
 
 fn now() -> i64 {
-    i64::try_from(hearth_journal::now() / 1_000).unwrap_or(i64::MAX)
+    i64::try_from(hearth_core::time::unix_millis() / 1_000).unwrap_or(i64::MAX)
 }
 
 fn until(at: i64) -> Duration {
     let milliseconds = u64::try_from(at).unwrap_or_default() * 1_000;
-    Duration::from_millis(milliseconds.saturating_sub(hearth_journal::now()))
+    Duration::from_millis(milliseconds.saturating_sub(hearth_core::time::unix_millis()))
 }
 
 fn lock(running: &Running) -> std::sync::MutexGuard<'_, HashSet<(AppName, String)>> {

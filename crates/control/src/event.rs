@@ -113,7 +113,7 @@ impl Default for Events {
 
 impl Events {
     pub fn tell(&self, what: What) {
-        let event = Arc::new(Event { time: hearth_journal::now(), what });
+        let event = Arc::new(Event { time: hearth_core::time::unix_millis(), what });
         let mut kept = self.shared.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() == KEPT {
             kept.pop_front();

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use hearth_journal::{Colours, Format, LogLine, Pen, Ring};
+use hearth_log::{Colours, Format, LogRecord, LogWriter, Ring};
 use tokio::sync::broadcast;
 
 /// Lines that are kept, in all and of each app.
@@ -25,10 +25,10 @@ pub struct Journal {
 struct Shared {
     format: Format,
     colours: Colours,
-    errors: Pen,
-    output: Pen,
+    errors: LogWriter,
+    output: LogWriter,
     ring: Ring,
-    followers: broadcast::Sender<Arc<LogLine>>,
+    followers: broadcast::Sender<Arc<LogRecord>>,
     /// Held while a line is kept and given away, so that who begins to follow misses none and gets none twice.
     keeping: Mutex<()>,
 }
@@ -37,12 +37,12 @@ impl Journal {
     pub fn new(format: Format, colours: Colours) -> Self {
         let ring = Ring::new(KEPT, KEPT_PER_APP);
         let followers = broadcast::Sender::new(BEHIND);
-        let (errors, output) = (Pen::new(std::io::stderr()), Pen::new(std::io::stdout()));
+        let (errors, output) = (LogWriter::new(std::io::stderr()), LogWriter::new(std::io::stdout()));
         let keeping = Mutex::default();
         Self { shared: Arc::new(Shared { format, colours, errors, output, ring, followers, keeping }) }
     }
 
-    pub fn write(&self, line: LogLine) {
+    pub fn write(&self, line: LogRecord) {
         let Shared { format, colours, errors, ring, followers, keeping, .. } = &*self.shared;
         errors.write(format.write(&line, *colours));
         let _one = keeping.lock().unwrap_or_else(PoisonError::into_inner);
@@ -65,7 +65,7 @@ impl Journal {
     }
 
     /// The last lines that `wanted` lets through.
-    pub fn last(&self, most: usize, wanted: impl Fn(&LogLine) -> bool) -> Vec<LogLine> {
+    pub fn last(&self, most: usize, wanted: impl Fn(&LogRecord) -> bool) -> Vec<LogRecord> {
         self.shared.ring.since(0, most, wanted).into_iter().map(|(_, line)| line).collect()
     }
 
@@ -73,8 +73,8 @@ impl Journal {
     pub fn follow(
         &self,
         most: usize,
-        wanted: impl Fn(&LogLine) -> bool,
-    ) -> (Vec<LogLine>, broadcast::Receiver<Arc<LogLine>>) {
+        wanted: impl Fn(&LogRecord) -> bool,
+    ) -> (Vec<LogRecord>, broadcast::Receiver<Arc<LogRecord>>) {
         let _one = self.shared.keeping.lock().unwrap_or_else(PoisonError::into_inner);
         (self.last(most, wanted), self.shared.followers.subscribe())
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use hearth_apps::watch::{Watch, WatchRules};
 use hearth_gateway::{Config, Listener, Server, TlsError};
 use hearth_ipc::{CellEvent, CellStats, Span};
-use hearth_journal::LogLine;
+use hearth_log::LogRecord;
 use hearth_sandbox::Bequest;
 use hearth_store::{Cordon, Cordons as _, Embedded, StoreError};
 use tokio::sync::oneshot;
@@ -333,7 +333,7 @@ struct Ears {
 }
 
 impl Observer for Ears {
-    fn log(&self, line: LogLine) {
+    fn log(&self, line: LogRecord) {
         self.journal.write(line);
     }
 

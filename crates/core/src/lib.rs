@@ -20,6 +20,7 @@ pub mod percent;
 pub mod pipe;
 pub mod range;
 pub mod rate;
+pub mod time;
 pub mod units;
 pub mod websocket;
 

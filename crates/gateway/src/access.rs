@@ -7,7 +7,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::date::Civil;
+use hearth_core::time::CivilTime;
+
 use crate::head::{Head, HttpVersion};
 use crate::request_id::IdText;
 use crate::text::push_json;
@@ -217,7 +218,7 @@ impl AccessLine<'_> {
 /// `2024-02-29T23:59:59.123Z`
 fn push_time(out: &mut String, time: SystemTime) {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let Civil { year, month, day, hour, minute, second } = Civil::at(since.as_secs());
+    let CivilTime { year, month, day, hour, minute, second } = CivilTime::from_unix(since.as_secs());
     let ms = since.subsec_millis();
     let _ = write!(out, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z");
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use hearth_core::{AppName, IdleConnections, Owner, VersionName};
-use hearth_journal::LogLine;
+use hearth_log::LogRecord;
 
 use crate::eval::{EvalOutcome, EvalRequest};
 use crate::plan::{CellPlan, CertificatePlan};
@@ -100,7 +100,7 @@ pub enum CellMessage {
         id: QueryId,
         reply: QueryReply,
     },
-    Log(LogLine),
+    Log(LogRecord),
     /// A formatted line of the access log.
     Access(String),
     /// A traced request.

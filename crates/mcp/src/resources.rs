@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hearth_core::percent::{self, decode};
 use hearth_sandbox::{ErrorCode, FileKind, PAGE_LIMIT, SandboxError, SandboxId};
-use hearth_site::Media;
+use hearth_static::MimeType;
 use rmcp::model::{ErrorData, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::json;
 
@@ -46,7 +46,7 @@ pub(crate) async fn list(session: &Session, cursor: Option<String>) -> Result<Li
             let path = format!("{LISTED}/{}", file.name);
             Resource::new(address(sandbox.id(), &path), file.name.clone())
                 .with_size(file.size.bytes())
-                .with_mime_type(Media::of(&file.name).as_str())
+                .with_mime_type(MimeType::from_name(&file.name).as_str())
         });
         let mut result = ListResourcesResult::with_all_items(resources.collect());
         result.next_cursor = match page.next {
@@ -73,7 +73,7 @@ pub(crate) async fn read(session: &Session, uri: &str) -> Result<ReadResourceRes
         Ok(text) => ResourceContents::text(text, uri),
         Err(_) => ResourceContents::blob(STANDARD.encode(&content), uri),
     };
-    let media = Media::of(path.rsplit('/').next().unwrap_or_default());
+    let media = MimeType::from_name(path.rsplit('/').next().unwrap_or_default());
     Ok(ReadResourceResult::new(vec![contents.with_mime_type(media.as_str())]))
 }
 

@@ -108,7 +108,7 @@ impl FileView {
             },
             size: file.size.bytes(),
             mode: format!("{:o}", file.mode),
-            modified_at: hearth_journal::timestamp(milliseconds(file.modified)),
+            modified_at: hearth_core::time::rfc3339(milliseconds(file.modified)),
             target: file.target.clone(),
         }
     }
@@ -136,5 +136,5 @@ pub(crate) fn milliseconds(time: Duration) -> u64 {
 
 /// RFC 3339.
 pub(crate) fn time(time: SystemTime) -> String {
-    hearth_journal::timestamp(milliseconds(time.duration_since(UNIX_EPOCH).unwrap_or_default()))
+    hearth_core::time::rfc3339(milliseconds(time.duration_since(UNIX_EPOCH).unwrap_or_default()))
 }

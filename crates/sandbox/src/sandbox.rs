@@ -96,7 +96,7 @@ impl Sandbox {
             unit,
             config: Mutex::new(Arc::new(config)),
             created: Instant::now(),
-            created_at: Timestamp(hearth_journal::now()),
+            created_at: Timestamp(hearth_core::time::unix_millis()),
             activity: Activity::new(),
             jobs: Jobs::new(),
             turns: Turns::default(),
@@ -341,6 +341,6 @@ impl ExecStream {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hearth_journal::timestamp(self.0))
+        f.write_str(&hearth_core::time::rfc3339(self.0))
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hearth_core::files::{AppFiles, FileFacts, FileRefusal, OpenedFile};
-use hearth_site::Access;
+use hearth_static::Access;
 
 use super::jail::{Found, Jail, Refusal, is_missing};
 
@@ -37,7 +37,7 @@ impl Files {
 
 impl AppFiles for Files {
     fn look(&self, path: &str) -> Result<FileFacts, FileRefusal> {
-        let facts = self.find(path, Access::Facts)?.facts;
+        let facts = self.find(path, Access::Metadata)?.facts;
         Ok(FileFacts { len: facts.len(), modified: facts.modified().ok() })
     }
 

@@ -13,7 +13,7 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use hearth_site::{Access, is_changed, open_canonical};
+use hearth_static::{Access, is_changed, open_canonical};
 use oxc_resolver::{FileMetadata, FileSystem};
 
 /// More than any module has; less than what hurts.
@@ -153,7 +153,7 @@ impl FileSystem for JailFs {
     }
 
     fn metadata(&self, path: &Path) -> io::Result<FileMetadata> {
-        let found = self.jail()?.find(path, Access::Facts)?;
+        let found = self.jail()?.find(path, Access::Metadata)?;
         Ok(FileMetadata::from(found.facts))
     }
 
@@ -184,7 +184,7 @@ pub(super) fn is_missing(error: &io::Error) -> bool {
 
 /// Opening a device may have effects, so it is looked at first.
 fn open_found(real: PathBuf, access: Access) -> io::Result<Found> {
-    let mut file = open_canonical(&real, Access::Facts)?;
+    let mut file = open_canonical(&real, Access::Metadata)?;
     let mut facts = file.metadata()?;
     if access == Access::Read && facts.is_file() {
         file = open_canonical(&real, Access::Read)?;

@@ -103,7 +103,7 @@ pub fn run(snapshot: &Snapshot) -> Result<(), ProcessError> {
         share_breadcrumbs(page, alarm).map_err(ProcessError::Breadcrumbs)?;
     }
     let outbox = Outbox::start(socket);
-    hearth_journal::install(&plan.log, {
+    hearth_log::install(&plan.log, {
         let outbox = outbox.clone();
         Arc::new(move |line| outbox.offer(CellMessage::Log(line)))
     });

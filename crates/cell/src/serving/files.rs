@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use hearth_config::{Auth, Settings, SiteKind};
 use hearth_ipc::VersionSpec;
-use hearth_site::{
+use hearth_static::{
     APP_FILES, Audience, BaseTag, Fallback, HOST_FILES, Inject, NOT_FOUND_PAGE, Site, SiteError, SiteRules,
 };
 

@@ -13,7 +13,7 @@ use hearth_core::{ByteSize, Dispatch, DispatchResult, Failure, MaybeReady, Reque
 use hearth_gateway::status_and_code;
 use hearth_ipc::VersionSpec;
 use hearth_runtime::Handled;
-use hearth_site::{Ask, Site, inject_base};
+use hearth_static::{FileRequest, Site, inject_base};
 
 use super::address::Address;
 use super::counters::{Counters, Registry};
@@ -148,9 +148,9 @@ impl Served {
     }
 }
 
-fn ask(request: &Request) -> Ask<'_> {
+fn ask(request: &Request) -> FileRequest<'_> {
     let Address { path, query, .. } = Address::of(&request.url);
-    Ask { method: &request.method, headers: &request.headers, path, query, base: base_of(request) }
+    FileRequest { method: &request.method, headers: &request.headers, path, query, base: base_of(request) }
 }
 
 fn base_of(request: &Request) -> &str {

@@ -199,7 +199,7 @@ pub(super) struct Cordon {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Lines {
-    pub(super) lines: Vec<hearth_journal::LogLine>,
+    pub(super) lines: Vec<hearth_log::LogRecord>,
 }
 
 #[derive(Debug, Deserialize)]

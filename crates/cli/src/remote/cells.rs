@@ -1,7 +1,7 @@
 //! `hearth replace`, `hearth cordon`: the processes that serve.
 
 use hearth_control::action::Action;
-use hearth_journal::timestamp;
+use hearth_core::time::rfc3339;
 
 use super::Session;
 use super::answers::{Cordon, Cordons};
@@ -44,13 +44,13 @@ fn text(cordons: &[Cordon], style: Style) -> String {
             _ => Tint::Yellow,
         };
         let state = match cordon.until {
-            Some(until) => format!("{} until {}", cordon.state, timestamp(until)),
+            Some(until) => format!("{} until {}", cordon.state, rfc3339(until)),
             None => cordon.state.clone(),
         };
         table.row([
             (cordon.owner.clone(), Some(Tint::Bold)),
             (cordon.why.clone(), None),
-            (cordon.since.map(timestamp).unwrap_or_default(), None),
+            (cordon.since.map(rfc3339).unwrap_or_default(), None),
             (state, Some(tint)),
             (cordon.cell.map(|cell| cell.to_string()).unwrap_or_default(), None),
             (cordon.losses.to_string(), (cordon.losses > 0).then_some(Tint::Red)),

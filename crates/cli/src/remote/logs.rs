@@ -3,7 +3,8 @@
 use std::io::IsTerminal;
 
 use hearth_control::action::{Action, Follow};
-use hearth_journal::{Colours, LogLine, timestamp};
+use hearth_core::time::rfc3339;
+use hearth_log::{Colours, LogRecord};
 use serde_json::Value;
 
 use super::Session;
@@ -31,7 +32,7 @@ pub(super) fn logs(session: &Session, options: LogsOptions) -> Result<(), Remote
 
 fn follow_lines(session: &Session, action: &Action) -> Result<(), RemoteError> {
     each(session, action, |data| {
-        let line: LogLine = session.server.parse(data)?;
+        let line: LogRecord = session.server.parse(data)?;
         session.output.write(&text(session, &line))
     })
 }
@@ -69,21 +70,21 @@ fn each(
     Ok(())
 }
 
-fn text(session: &Session, line: &LogLine) -> String {
+fn text(session: &Session, line: &LogRecord) -> String {
     let colours = match session.output.style {
         Style::Coloured => Colours::On,
         Style::Plain => Colours::Off,
     };
     let format = match std::io::stdout().is_terminal() {
-        true => hearth_journal::Format::Terminal,
-        false => hearth_journal::Format::Text,
+        true => hearth_log::Format::Terminal,
+        false => hearth_log::Format::Text,
     };
     format.write(line, colours)
 }
 
 /// `2026-11-16T00:10:35.123Z uploaded app=hello version=1.0.0`
 fn event_text(event: &Value, style: Style) -> String {
-    let time = event["time"].as_u64().map(timestamp).unwrap_or_default();
+    let time = event["time"].as_u64().map(rfc3339).unwrap_or_default();
     let name = event["event"].as_str().unwrap_or("event");
     let fields = event.as_object().into_iter().flatten().filter(|(key, _)| !matches!(key.as_str(), "time" | "event"));
     let fields: String = fields

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use hearth_control::action::Action;
-use hearth_journal::timestamp;
+use hearth_core::time::rfc3339;
 
 use super::Session;
 use super::answers::{Crash, Crashes, Metrics, Pool, Reloaded, Worker};
@@ -186,7 +186,7 @@ fn metrics_text(metrics: &Metrics, style: Style) -> String {
 fn crashes_text(crashes: &[Crash], style: Style) -> String {
     let mut out = String::new();
     for crash in crashes {
-        let (time, status) = (timestamp(crash.time), style.paint(Tint::Red, &escape(&crash.status)));
+        let (time, status) = (rfc3339(crash.time), style.paint(Tint::Red, &escape(&crash.status)));
         let _ = writeln!(out, "{time} cell {}: {status}", crash.cell);
         if let Some(culprit) = culprit(crash) {
             let _ = writeln!(out, "  by {}", style.paint(Tint::Bold, &escape(&culprit)));

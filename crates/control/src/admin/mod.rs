@@ -180,7 +180,7 @@ impl Admin {
 
     fn logs(&self, app: Option<String>, lines: usize, follow: Follow) -> Response {
         let journal = self.control.journal();
-        let wanted = move |line: &hearth_journal::LogLine| app.is_none() || line.app == app;
+        let wanted = move |line: &hearth_log::LogRecord| app.is_none() || line.app == app;
         match follow {
             Follow::No => answer::json(200, &serde_json::json!({ "lines": journal.last(lines, &wanted) })),
             Follow::Yes => {

@@ -169,7 +169,7 @@ fn version(candidate: &Candidate, reading: &Reading, kept: &Kept, sources: &Sour
     let mut warnings = reading.warnings.clone();
     let identity = Stamp::of(&found.folder).map(|stamp| stamp.to_string()).unwrap_or_else(|error| {
         warnings.push(format!("whether it has changed cannot be told, so it is loaded anew at each look: {error}"));
-        hearth_journal::now().to_string()
+        hearth_core::time::unix_millis().to_string()
     });
     // Secrets lie above what everybody can read.
     let mut env = settings.env.clone();

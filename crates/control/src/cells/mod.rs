@@ -41,7 +41,7 @@ use hearth_core::Owner;
 use hearth_ipc::{
     Admission, CellEvent, CellPlan, CellStats, CertificatePlan, LoadError, Query, QueryReply, Span, VersionSpec,
 };
-use hearth_journal::LogLine;
+use hearth_log::LogRecord;
 use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
 
@@ -86,7 +86,7 @@ pub struct HandedOver {
 
 /// Hears what cells say unasked. Must not wait.
 pub trait Observer: Send + Sync + 'static {
-    fn log(&self, line: LogLine);
+    fn log(&self, line: LogRecord);
     fn access(&self, line: String);
     fn span(&self, span: Span);
     fn event(&self, event: CellEvent);

@@ -37,7 +37,7 @@ impl Control {
         let tokens = self.stored(move |store| store.tokens(&app)).await?;
         let shown = tokens.iter().map(|token| {
             let since = token.created_at.duration_since(UNIX_EPOCH).unwrap_or_default();
-            let created = hearth_journal::timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
+            let created = hearth_core::time::rfc3339(u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
             json!({ "id": token.id.to_string(), "label": token.label, "created_at": created })
         });
         Ok(json!({ "tokens": shown.collect::<Vec<_>>() }))

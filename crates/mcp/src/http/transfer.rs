@@ -4,7 +4,7 @@
 use hearth_core::{Body, BodyError, Headers, Method, Request, Response};
 use hearth_sandbox::{Direction, ErrorCode, SandboxError, Sandboxes, WriteFile};
 
-use hearth_site::Media;
+use hearth_static::MimeType;
 
 use super::reply;
 
@@ -30,7 +30,7 @@ impl Transfer {
         let (sandbox, file) = self.sandboxes.follow(token, Direction::Download)?;
         let content = sandbox.read_file(&file.path).await?;
         let mut headers = Headers::with_capacity(5, 160);
-        headers.push(b"content-type", Media::of(name(&file.path)).as_str().as_bytes());
+        headers.push(b"content-type", MimeType::from_name(name(&file.path)).as_str().as_bytes());
         // Nothing of a sandbox's is ever shown as a page of ours.
         headers.push(b"content-disposition", b"attachment");
         headers.push(b"x-content-type-options", b"nosniff");

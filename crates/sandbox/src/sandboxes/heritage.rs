@@ -54,7 +54,7 @@ impl Sandboxes {
         all.children.dedup();
         let counts = self.shared.pool.leave(sandboxes.len()).await;
         tracing::info!(count = sandboxes.len(), "Sandboxes are left to the next program");
-        let (at, links) = (hearth_journal::now(), self.shared.links.leave());
+        let (at, links) = (hearth_core::time::unix_millis(), self.shared.links.leave());
         let kept = KeptAll { version: VERSION, at, counts, sandboxes, links };
         all.note = serde_json::to_value(kept).expect("names, numbers and texts can be written");
         all
@@ -71,7 +71,7 @@ impl Sandboxes {
             Err(error) => return give_up(&error.to_string(), descriptors, &children),
         };
         self.shared.pool.count_on(&kept.counts);
-        let meanwhile = Duration::from_millis(hearth_journal::now().saturating_sub(kept.at)).min(MEANWHILE);
+        let meanwhile = Duration::from_millis(hearth_core::time::unix_millis().saturating_sub(kept.at)).min(MEANWHILE);
         let mut descriptors = descriptors.into_iter();
         let (mut count, mut taken, mut given_up) = (0, BTreeSet::new(), BTreeSet::new());
         for mut one in kept.sandboxes {

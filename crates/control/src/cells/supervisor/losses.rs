@@ -133,7 +133,14 @@ impl Supervisor {
                 ),
                 None => tracing::error!(cell, %status, "The cell is gone: another one takes its place"),
             }
-            self.observer.lost(Crash { time: hearth_journal::now(), cell, cause, status, last_words, culprit });
+            self.observer.lost(Crash {
+                time: hearth_core::time::unix_millis(),
+                cell,
+                cause,
+                status,
+                last_words,
+                culprit,
+            });
         }
         Then::Go
     }

@@ -63,7 +63,7 @@ impl Cordon {
         self.losses = fall.losses;
         let Some(until) = fall.until else { return };
         // A clock that was set back shuts nobody out for longer than ever.
-        let left = Duration::from_millis(until.saturating_sub(hearth_journal::now())).min(LONGEST_SHUT);
+        let left = Duration::from_millis(until.saturating_sub(hearth_core::time::unix_millis())).min(LONGEST_SHUT);
         if !left.is_zero() {
             self.shut = Some((now + left, until));
             self.group.start_at = now + left;
@@ -83,7 +83,7 @@ impl Cordon {
         match shut_for(self.losses) {
             Some(time) => {
                 let milliseconds = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-                self.shut = Some((now + time, hearth_journal::now() + milliseconds));
+                self.shut = Some((now + time, hearth_core::time::unix_millis() + milliseconds));
                 self.group.start_at = now + time;
             }
             None => self.group.absolve(now),
@@ -198,7 +198,7 @@ impl Supervisor {
     }
 
     pub(super) fn shut_away(&mut self, owner: &Owner, why: Why) {
-        if self.cordons.shut_away(owner, why, &self.versions, hearth_journal::now()) {
+        if self.cordons.shut_away(owner, why, &self.versions, hearth_core::time::unix_millis()) {
             tracing::warn!(owner = owner.as_str(), why = ?why, "The owner gets a cell of its own");
             self.observer.news(News::Cordoned { owner: owner.clone(), why });
             self.assign();
