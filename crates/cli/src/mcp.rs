@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use hearth_config::OperatorConfig;
-use hearth_mcp::{FrontConfig, McpListener, Served, serve_stdio};
+use hearth_mcp::{McpListener, McpServiceConfig, ToolSet, serve_stdio};
 use hearth_sandbox::{Pooling, Sandboxes};
 use hearth_store::AdminToken;
 
@@ -87,9 +87,9 @@ fn configured(options: &McpOptions) -> anyhow::Result<OperatorConfig> {
     OperatorConfig::parse(&text, &path).map_err(|errors| anyhow::anyhow!("{errors}"))
 }
 
-fn listen(address: SocketAddr, options: &McpOptions, data: &Path) -> anyhow::Result<(TcpListener, FrontConfig)> {
+fn listen(address: SocketAddr, options: &McpOptions, data: &Path) -> anyhow::Result<(TcpListener, McpServiceConfig)> {
     let front = match options.conformance {
-        true => FrontConfig { served: Served::Conformance, ..FrontConfig::default() },
+        true => McpServiceConfig { tool_set: ToolSet::Conformance, ..McpServiceConfig::default() },
         false => front(&options.front, data)?,
     };
     let listener = TcpListener::bind(address).map_err(|error| BindError::new(address, "--http", error))?;
@@ -97,13 +97,13 @@ fn listen(address: SocketAddr, options: &McpOptions, data: &Path) -> anyhow::Res
 }
 
 /// Who is let in over HTTP, and for how long.
-pub fn front(options: &McpFrontOptions, data: &Path) -> anyhow::Result<FrontConfig> {
-    Ok(FrontConfig {
+pub fn front(options: &McpFrontOptions, data: &Path) -> anyhow::Result<McpServiceConfig> {
+    Ok(McpServiceConfig {
         token: token(options, data)?,
         hosts: options.mcp_hosts.clone(),
         url: options.mcp_url.clone(),
         session_idle: options.mcp_session_idle,
-        ..FrontConfig::default()
+        ..McpServiceConfig::default()
     })
 }
 

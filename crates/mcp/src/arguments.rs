@@ -1,5 +1,5 @@
-//! What tools are called with. Everything that is not as the schema says is an error that names the argument: an argument that
-//! is misspelt must not mean that it was left out.
+//! Parsing of tools' arguments. All that differs from the schema is an error that names the argument: a misspelt argument must
+//! not pass as one that was left out.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,15 +16,15 @@ use serde_json::Value;
 
 use crate::error::ToolError;
 
-pub(crate) fn read<T: DeserializeOwned>(arguments: Option<JsonObject>) -> Result<T, ToolError> {
-    let value = Value::Object(arguments.unwrap_or_default());
-    serde_path_to_error::deserialize(value).map_err(|error| {
+/// Parses an operation's request. The error names the field.
+pub fn parse_arguments<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, ToolError> {
+    serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
         let (path, reason) = (error.path().to_string(), error.inner().to_string());
         ToolError::argument(if path == "." { "arguments".to_owned() } else { path }, reason)
     })
 }
 
-/// A time in milliseconds, as all tools take it.
+/// A timeout in milliseconds: the range is the same for all tools.
 pub(crate) fn timeout(field: &str, milliseconds: Option<u64>) -> Result<Option<Duration>, ToolError> {
     let most = u64::try_from(MAX_TIMEOUT.as_millis()).unwrap_or(u64::MAX);
     match milliseconds {
@@ -34,7 +34,7 @@ pub(crate) fn timeout(field: &str, milliseconds: Option<u64>) -> Result<Option<D
     }
 }
 
-/// How bytes are written in JSON.
+/// How bytes are encoded in JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Encoding {
@@ -45,7 +45,7 @@ pub(crate) enum Encoding {
 
 impl Encoding {
     pub(crate) fn decode(self, field: &str, text: String) -> Result<Bytes, ToolError> {
-        // Before anything is decoded: what is larger cannot be kept.
+        // Checked before decoding: a larger file is refused in any case.
         let limit = usize::try_from(FILE_LIMIT.bytes()).unwrap_or(usize::MAX);
         let size = match self {
             Self::Utf8 => text.len(),
@@ -74,7 +74,7 @@ impl Encoding {
     }
 }
 
-/// One program, or several that run one after the other.
+/// One program, or several that run in sequence.
 #[derive(Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(untagged)]
 pub(crate) enum Snippets {
@@ -129,13 +129,13 @@ mod tests {
 
     fn refusal(value: Value) -> String {
         let Value::Object(object) = value else { panic!("arguments are an object") };
-        let error = read::<Arguments>(Some(object)).unwrap_err();
+        let error = parse_arguments::<Arguments>(object).unwrap_err();
         assert_eq!(error.code(), "invalid_argument");
         error.to_string()
     }
 
     #[test]
-    fn whatever_is_wrong_is_named() {
+    fn errors_name_the_argument() {
         assert_eq!(refusal(json!({})), "arguments: missing field `code`");
         assert!(refusal(json!({ "code": "a", "numbr": 1 })).contains("unknown field `numbr`"));
         let wrong = refusal(json!({ "code": "a", "number": "1" }));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_survive_either_way_or_are_refused() {
+    fn bytes_round_trip_or_are_refused() {
         let all: Bytes = (0..=255u8).collect();
         let text = Encoding::Base64.encode("a", &all).unwrap();
         assert_eq!(Encoding::Base64.decode("content", text).unwrap(), all);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn times_have_a_range() {
+    fn timeouts_have_a_range() {
         assert_eq!(timeout("timeout_ms", Some(1500)).unwrap(), Some(Duration::from_millis(1500)));
         assert_eq!(timeout("timeout_ms", None).unwrap(), None);
         for wrong in [0, 3_600_001, u64::MAX] {

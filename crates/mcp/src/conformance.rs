@@ -1,13 +1,13 @@
-//! What the protocol's official conformance suite expects of a server: tools, resources and prompts that do nothing but answer
-//! as it wants. They are served by the same front, sessions and streams as sandboxes are (`hearth mcp --conformance`), so that
-//! the suite tests those. Nothing here runs anything.
+//! The tools, resources and prompts that the protocol's official conformance suite expects of a server (`hearth mcp
+//! --conformance`). The same HTTP service, sessions and streams serve them as serve sandboxes, so that the suite tests those.
+//! None of them runs code.
 //!
 //! | file | |
 //! |---|---|
 //! | `conformance.rs` | the requests, and the lists |
-//! | `conformance/tools.rs` | tools that answer at once, or ask the client on its open stream |
-//! | `conformance/input.rs` | tools and a prompt that answer with what they want to know (2026-07-28) |
-// The suite wants what clients of 2025-11-25 may use, and the SDK calls deprecated.
+//! | `conformance/tools.rs` | tools that answer at once, or send requests to the client on its open stream |
+//! | `conformance/input.rs` | tools and a prompt that answer with requests for input (2026-07-28) |
+// The suite tests features of 2025-11-25 that the SDK marks as deprecated.
 #![allow(deprecated)]
 
 mod input;
@@ -29,13 +29,13 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, SubscriptionContext, SubscriptionSink};
 use serde_json::json;
 
-/// A picture of one red dot, and a sound of nothing.
+/// An image of one red pixel, and an empty sound.
 const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
 const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=";
 
 const TTL_MS: u64 = 60_000;
 
-/// Clones are the same.
+/// Clones share their state.
 #[derive(Clone, Default)]
 pub(crate) struct Conformance {
     state: Arc<Mutex<State>>,
@@ -43,7 +43,7 @@ pub(crate) struct Conformance {
 
 #[derive(Default)]
 struct State {
-    /// States that were given to clients, which send them back, and how often input was asked for before each.
+    /// States that were issued to clients, which send them back, each with the number of earlier requests for input.
     issued: HashMap<String, u32>,
     subscriptions: HashMap<u64, SubscriptionSink>,
     last: u64,

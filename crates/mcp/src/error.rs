@@ -1,5 +1,5 @@
-//! Why a tool did not do what it was asked. The code does not change between versions: programs look at the code, agents read
-//! the text, and can do better with it.
+//! Errors of sandbox operations. Codes are stable between versions: programs match on the code, agents read the text, which
+//! says what to do.
 
 use hearth_sandbox::SandboxError;
 use rmcp::model::{CallToolResult, ContentBlock};
@@ -11,7 +11,7 @@ pub enum ToolError {
     Sandbox(#[from] SandboxError),
     #[error("{field}: {reason}")]
     Argument { field: String, reason: String },
-    /// Nobody waits for the answer any more.
+    /// The client cancelled the request, or its session ended.
     #[error("it was cancelled")]
     Cancelled,
 }
@@ -29,7 +29,7 @@ impl ToolError {
         }
     }
 
-    /// The same with the names that a tool's arguments have, where the sandboxes' own names for them differ.
+    /// Replaces the field names of `hearth-sandbox` by the names of the tool's arguments, where they differ.
     pub(crate) fn renamed(self, names: &[(&str, &str)]) -> Self {
         match self {
             Self::Sandbox(SandboxError::InvalidArgument { field, reason }) => {
@@ -40,7 +40,7 @@ impl ToolError {
         }
     }
 
-    /// An answer that says so, for agents and for programs.
+    /// The tool result that reports the error, for agents and for programs.
     pub(crate) fn into_result(self) -> CallToolResult {
         let (code, message) = (self.code(), self.to_string());
         let mut result = CallToolResult::error(vec![ContentBlock::text(format!("{code}: {message}"))]);

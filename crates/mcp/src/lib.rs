@@ -1,37 +1,39 @@
 //! Sandboxes for agents: an MCP server over standard input and output (`stdio.rs`) and over HTTP (`http/`), on the official
-//! SDK's protocol machinery and `hearth-sandbox`.
+//! SDK and `hearth-sandbox`.
 //!
 //! | to understand | read |
 //! |---|---|
-//! | what agents can do | `tools/`, `resources.rs` |
-//! | what they are told | `output.rs`, `view.rs`, `error.rs`, `progress.rs` |
-//! | what they may say | `arguments.rs`, `schema.rs` |
-//! | whose sandboxes are whose | `session.rs` |
-//! | the same for the operator | `operator.rs` |
-//! | what the official conformance suite is served | `conformance.rs` |
-//! | how messages come and go | `server.rs`, `stdio.rs`, `http/` |
+//! | the operations, for agents and the admin API | `sandbox_service/` |
+//! | the tools and resources that agents are offered | `tools/`, `resources.rs` |
+//! | results and errors | `output.rs`, `rich_output.rs`, `dto.rs`, `error.rs`, `progress.rs` |
+//! | arguments and their schemas | `arguments.rs`, `schema.rs` |
+//! | the ownership of sandboxes | `session.rs` |
+//! | the tools for the official conformance suite | `conformance.rs` |
+//! | requests and transports | `server.rs`, `stdio.rs`, `http/` |
 #![forbid(unsafe_code)]
 
 mod arguments;
 mod conformance;
+mod dto;
 mod error;
 mod http;
-mod links;
-mod operator;
+mod link_base;
 mod output;
 mod progress;
 mod resources;
+mod rich_output;
+mod sandbox_service;
 mod schema;
 mod server;
 mod session;
-mod shown;
 mod stdio;
 mod tools;
-mod view;
 
+pub use arguments::parse_arguments;
+pub use dto::{FileView, JobView, SandboxView};
 pub use error::ToolError;
-pub use http::{FrontConfig, McpListener, Served};
-pub use operator::Operator;
-pub use output::RunResult;
+pub use http::{McpListener, McpServiceConfig, ToolSet};
+pub use output::{CodeResult, RunResult};
+pub use progress::Progress;
+pub use sandbox_service::*;
 pub use stdio::serve_stdio;
-pub use view::{FileView, JobView, SandboxView};

@@ -1,10 +1,10 @@
-//! What came of a command or of code, as agents and programs are told.
+//! Results of commands and of code, as agents and programs get them.
 
 use hearth_sandbox::{ExecEnd, ExecResult, Hint};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::shown::{Form, Image};
+use crate::rich_output::{DisplayedForm, Image};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RunResult {
@@ -33,13 +33,13 @@ pub struct RunResult {
     pub hints: Vec<HintView>,
     /// What a python session showed beside text, such as figures and tables; only where it did.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub shown: Vec<Form>,
-    /// For the content of the result.
+    pub shown: Vec<DisplayedForm>,
+    /// Sent as content of the tool result, not as JSON.
     #[serde(skip)]
     pub(crate) images: Vec<Image>,
 }
 
-/// Why something went wrong that the sandbox's limits are behind.
+/// A limit of the sandbox that explains a failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HintView {
     /// out_of_memory, disk_full or network_refused; does not change.
@@ -47,9 +47,9 @@ pub struct HintView {
     pub message: String,
 }
 
-/// Of code: the same, and each snippet's own result where there were several.
+/// The result of code: that of all snippets together, and each snippet's own if there were several.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct CodeResult {
+pub struct CodeResult {
     #[serde(flatten)]
     pub(crate) whole: RunResult,
     /// The results of the snippets that ran, in order; only where `code` was a list. The first that fails is the last.
@@ -57,26 +57,26 @@ pub(crate) struct CodeResult {
     pub(crate) snippets: Option<Vec<RunResult>>,
 }
 
-/// What a command writes, as it comes.
+/// The output of a running command.
 #[derive(Default)]
-pub(crate) struct Written {
-    pub(crate) stdout: Kept,
-    pub(crate) stderr: Kept,
+pub(crate) struct CollectedOutput {
+    pub(crate) stdout: OutputBuffer,
+    pub(crate) stderr: OutputBuffer,
     pub(crate) session_lost: bool,
 }
 
-/// Of one stream, with a mark where some of it is left out.
+/// The kept bytes of one stream, with a mark where bytes are left out.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct OutputBuffer {
     bytes: Vec<u8>,
     omitted: u64,
-    /// What comes next may begin within a character.
+    /// The next bytes may begin within a character.
     is_cut: bool,
 }
 
-// === impl Kept ===
+// === impl OutputBuffer ===
 
-impl Kept {
+impl OutputBuffer {
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         let mut bytes = bytes;
         if std::mem::take(&mut self.is_cut) {
@@ -87,7 +87,7 @@ impl Kept {
     }
 
     pub(crate) fn omit(&mut self, bytes: u64) {
-        self.bytes.truncate(whole_characters(&self.bytes).len());
+        self.bytes.truncate(without_partial_character(&self.bytes).len());
         self.bytes.extend_from_slice(format!("\n[… {bytes} bytes left out …]\n").as_bytes());
         self.omitted += bytes;
         self.is_cut = true;
@@ -104,8 +104,8 @@ impl RunResult {
         Self { hints, ..Self::ended(&end, &result.stdout, &result.stderr) }
     }
 
-    /// Of a command whose output came in pieces.
-    pub(crate) fn collected(end: &ExecEnd, written: &Written) -> Self {
+    /// The result of a command whose output was collected while it ran.
+    pub(crate) fn collected(end: &ExecEnd, written: &CollectedOutput) -> Self {
         let mut result = Self::ended(end, &written.stdout.bytes, &written.stderr.bytes);
         let omitted = written.stdout.omitted + written.stderr.omitted;
         result.omitted_bytes = (omitted > 0).then_some(omitted);
@@ -115,7 +115,7 @@ impl RunResult {
 
     fn ended(end: &ExecEnd, stdout: &[u8], stderr: &[u8]) -> Self {
         let shown = |bytes| {
-            let bytes = if end.truncated { whole_characters(bytes) } else { bytes };
+            let bytes = if end.truncated { without_partial_character(bytes) } else { bytes };
             String::from_utf8_lossy(bytes).into_owned()
         };
         Self {
@@ -138,40 +138,40 @@ impl RunResult {
         self.exit_code == 0 && !self.timed_out
     }
 
-    /// As an agent reads it best: what was written, and what is worth knowing about the end.
-    pub(crate) fn told(&self) -> String {
-        let mut told = self.stdout.clone();
-        let line = |told: &mut String, text: &str| {
-            if !told.is_empty() && !told.ends_with('\n') {
-                told.push('\n');
+    /// As text for a model: the output, then what is notable about the end.
+    pub(crate) fn to_text(&self) -> String {
+        let mut all = self.stdout.clone();
+        let line = |all: &mut String, text: &str| {
+            if !all.is_empty() && !all.ends_with('\n') {
+                all.push('\n');
             }
-            told.push_str(text);
+            all.push_str(text);
         };
         if !self.stderr.is_empty() {
-            line(&mut told, "[stderr]\n");
-            told.push_str(&self.stderr);
+            line(&mut all, "[stderr]\n");
+            all.push_str(&self.stderr);
         }
         if self.timed_out {
-            line(&mut told, &format!("[it was still running after {} ms and was ended]", self.duration_ms));
+            line(&mut all, &format!("[it was still running after {} ms and was ended]", self.duration_ms));
         }
         if self.session_lost {
-            line(&mut told, "[the session ended with it: its variables are lost, and the next call begins a new one]");
+            line(&mut all, "[the session ended with it: its variables are lost, and the next call begins a new one]");
         }
         for hint in &self.hints {
-            line(&mut told, &format!("[{}]", hint.message));
+            line(&mut all, &format!("[{}]", hint.message));
         }
         match self.omitted_bytes {
-            Some(bytes) => line(&mut told, &format!("[{bytes} bytes in the middle of its output are left out]")),
-            None if self.truncated => line(&mut told, "[it wrote more than is kept and was ended]"),
+            Some(bytes) => line(&mut all, &format!("[{bytes} bytes in the middle of its output are left out]")),
+            None if self.truncated => line(&mut all, "[it wrote more than is kept and was ended]"),
             None => {}
         }
         match &self.signal {
-            Some(signal) => line(&mut told, &format!("[ended by {signal}]")),
-            None if self.exit_code != 0 => line(&mut told, &format!("[exit code {}]", self.exit_code)),
-            None if told.is_empty() => told.push_str("[it wrote nothing and succeeded]"),
+            Some(signal) => line(&mut all, &format!("[ended by {signal}]")),
+            None if self.exit_code != 0 => line(&mut all, &format!("[exit code {}]", self.exit_code)),
+            None if all.is_empty() => all.push_str("[it wrote nothing and succeeded]"),
             None => {}
         }
-        told
+        all
     }
 }
 
@@ -186,7 +186,7 @@ impl HintView {
 // === impl CodeResult ===
 
 impl CodeResult {
-    /// Of several, in order: the outputs one after the other, the end of the last.
+    /// Joins results in order: all outputs, and the end of the last.
     pub(crate) fn joined(snippets: Vec<RunResult>) -> Self {
         let mut whole = RunResult::default();
         for one in &snippets {
@@ -207,24 +207,24 @@ impl CodeResult {
     }
 }
 
-/// Without the beginning of a character at the end: what was cut off in the midst of one loses that one, and nothing else.
-pub(crate) fn whole_characters(bytes: &[u8]) -> &[u8] {
+/// The bytes without an incomplete UTF-8 character at their end.
+pub(crate) fn without_partial_character(bytes: &[u8]) -> &[u8] {
     // A character has at most four bytes.
     let tail = bytes.len().saturating_sub(4);
     for at in (tail..bytes.len()).rev() {
-        let wanted = match bytes[at] {
+        let length = match bytes[at] {
             0x00..=0x7F => 1,
             0xC2..=0xDF => 2,
             0xE0..=0xEF => 3,
             0xF0..=0xF4 => 4,
             _ => continue,
         };
-        return if bytes.len() - at < wanted { &bytes[..at] } else { bytes };
+        return if bytes.len() - at < length { &bytes[..at] } else { bytes };
     }
     bytes
 }
 
-/// Those that commands meet; others by number.
+/// The name of a common signal; others by number.
 pub fn signal_name(signal: i32) -> String {
     SIGNALS.iter().find(|(number, _)| *number == signal).map_or_else(|| signal.to_string(), |(_, name)| (*name).into())
 }
@@ -238,7 +238,7 @@ pub(crate) fn signal_number(text: &str) -> Option<u8> {
         .or_else(|| text.parse().ok().filter(|number| (1..=64).contains(number)))
 }
 
-/// As Linux numbers them.
+/// Linux's signal numbers.
 const SIGNALS: &[(i32, &str)] = &[
     (1, "SIGHUP"),
     (2, "SIGINT"),
@@ -277,32 +277,36 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_never_shows_half_a_character() {
+    fn a_cut_never_splits_a_character() {
         let whole = "aé€😀";
         for at in 0..=whole.len() {
-            let shown = std::str::from_utf8(whole_characters(&whole.as_bytes()[..at]));
+            let shown = std::str::from_utf8(without_partial_character(&whole.as_bytes()[..at]));
             assert!(shown.is_ok_and(|shown| whole.starts_with(shown)), "{at}");
         }
-        assert_eq!(whole_characters(b"a\xFF"), b"a\xFF");
-        assert_eq!(whole_characters(whole.as_bytes()), whole.as_bytes());
+        assert_eq!(without_partial_character(b"a\xFF"), b"a\xFF");
+        assert_eq!(without_partial_character(whole.as_bytes()), whole.as_bytes());
     }
 
     #[test]
-    fn what_is_left_out_is_marked_and_splits_no_character() {
-        let mut kept = Kept::default();
+    fn omitted_bytes_are_marked_and_split_no_character() {
+        let mut buffer = OutputBuffer::default();
         let (euro, smile) = ("€".as_bytes(), "😀".as_bytes());
-        kept.push(b"head");
-        kept.push(&euro[..2]);
-        kept.omit(7);
-        kept.push(&smile[2..]);
-        kept.push(b"tail");
-        let written = Written { stdout: kept, ..Written::default() };
+        buffer.push(b"head");
+        buffer.push(&euro[..2]);
+        buffer.omit(7);
+        buffer.push(&smile[2..]);
+        buffer.push(b"tail");
+        let written = CollectedOutput { stdout: buffer, ..CollectedOutput::default() };
         let end =
             ExecEnd { exit_code: Some(0), signal: None, truncated: true, timed_out: false, duration: Duration::ZERO };
         let result = RunResult::collected(&end, &written);
         assert_eq!(result.stdout, "head\n[… 7 bytes left out …]\ntail");
         assert_eq!((result.truncated, result.omitted_bytes, result.succeeded()), (true, Some(7), true));
-        assert!(result.told().ends_with("[7 bytes in the middle of its output are left out]"), "{}", result.told());
+        assert!(
+            result.to_text().ends_with("[7 bytes in the middle of its output are left out]"),
+            "{}",
+            result.to_text()
+        );
     }
 
     #[test]
@@ -317,16 +321,16 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_told_where_it_is_worth_it() {
-        assert_eq!(run(Some(0), None, "hi\n", "").told(), "hi\n");
-        assert_eq!(run(Some(42), None, "hi", "oh").told(), "hi\n[stderr]\noh\n[exit code 42]");
-        assert_eq!(run(None, Some(9), "", "").told(), "[ended by SIGKILL]");
+    fn the_text_has_the_end_if_it_is_notable() {
+        assert_eq!(run(Some(0), None, "hi\n", "").to_text(), "hi\n");
+        assert_eq!(run(Some(42), None, "hi", "oh").to_text(), "hi\n[stderr]\noh\n[exit code 42]");
+        assert_eq!(run(None, Some(9), "", "").to_text(), "[ended by SIGKILL]");
         assert_eq!(run(None, Some(9), "", "").exit_code, 137);
-        assert!(run(Some(0), None, "", "").told().contains("nothing"));
+        assert!(run(Some(0), None, "", "").to_text().contains("nothing"));
     }
 
     #[test]
-    fn several_are_told_as_one() {
+    fn snippets_are_joined_in_order() {
         let joined = CodeResult::joined(vec![run(Some(0), None, "a\n", ""), run(Some(3), None, "b\n", "")]);
         assert_eq!((joined.whole.stdout.as_str(), joined.whole.exit_code, joined.whole.duration_ms), ("a\nb\n", 3, 10));
         assert_eq!(joined.snippets.map(|all| all.len()), Some(2));

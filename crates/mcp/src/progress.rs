@@ -1,6 +1,6 @@
-//! What a command writes while it runs, told to a client that asked for it (`progressToken`): the new output as the message,
-//! the bytes so far as the progress. At most a few times a second, and only the end of what came meanwhile where that is
-//! much; the result has everything.
+//! Progress notifications of a running command, for a client that asked for them (`progressToken`): the new output is the
+//! message, the number of bytes so far the progress. They are sent a few times a second at most, and contain only the end of
+//! what was written meanwhile if that is long; the result contains all of it.
 
 use std::time::Duration;
 
@@ -9,56 +9,56 @@ use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext};
 use tokio::time::Instant;
 
-use crate::output::whole_characters;
+use crate::output::without_partial_character;
 
-const PAUSE: Duration = Duration::from_millis(100);
-/// Of a message.
-const LONGEST: usize = 4 * 1024;
+const MIN_INTERVAL: Duration = Duration::from_millis(100);
+const MAX_MESSAGE_BYTES: usize = 4 * 1024;
 
-/// The default tells nobody.
+/// The default sends nothing.
 #[derive(Default)]
-pub(crate) struct Progress {
+pub struct Progress {
     to: Option<(Peer<RoleServer>, ProgressToken)>,
-    /// Written since the last word.
-    fresh: Vec<u8>,
+    /// Written since the last notification.
+    unsent: Vec<u8>,
     total: u64,
     last: Option<Instant>,
 }
 
 impl Progress {
-    pub(crate) fn of(context: &RequestContext<RoleServer>) -> Self {
+    pub(crate) fn for_request(context: &RequestContext<RoleServer>) -> Self {
         let to = context.meta.get_progress_token().map(|token| (context.peer.clone(), token));
         Self { to, ..Self::default() }
     }
 
-    pub(crate) fn wrote(&mut self, bytes: &[u8]) {
+    pub(crate) fn record(&mut self, bytes: &[u8]) {
         if self.to.is_none() {
             return;
         }
         self.total += bytes.len() as u64;
-        self.fresh.extend_from_slice(bytes);
-        if self.fresh.len() > 2 * LONGEST {
-            self.fresh.drain(..self.fresh.len() - LONGEST);
+        self.unsent.extend_from_slice(bytes);
+        if self.unsent.len() > 2 * MAX_MESSAGE_BYTES {
+            self.unsent.drain(..self.unsent.len() - MAX_MESSAGE_BYTES);
         }
     }
 
-    /// When there is something to say, if there is.
+    /// When the next notification is due; `None` if there is no new output.
     pub(crate) fn due(&self) -> Option<Instant> {
-        let is_fresh = self.to.is_some() && !self.fresh.is_empty();
-        is_fresh.then(|| self.last.map_or_else(Instant::now, |last| last + PAUSE))
+        let has_unsent = self.to.is_some() && !self.unsent.is_empty();
+        has_unsent.then(|| self.last.map_or_else(Instant::now, |last| last + MIN_INTERVAL))
     }
 
-    pub(crate) async fn speak(&mut self) {
+    pub(crate) async fn send(&mut self) {
         let Some((peer, token)) = &self.to else { return };
-        let shown = whole_characters(&self.fresh).len();
-        let message = String::from_utf8_lossy(&self.fresh[shown.saturating_sub(LONGEST)..shown]).into_owned();
-        self.fresh.drain(..shown);
+        let shown = without_partial_character(&self.unsent).len();
+        let message =
+            String::from_utf8_lossy(&self.unsent[shown.saturating_sub(MAX_MESSAGE_BYTES)..shown]).into_owned();
+        self.unsent.drain(..shown);
         self.last = Some(Instant::now());
         #[allow(clippy::cast_precision_loss)]
         let progress = self.total as f64;
-        let word = ProgressNotificationParam::new(token.clone(), progress).with_message(message);
-        if peer.notify_progress(word).await.is_err() {
-            // Nobody listens any more.
+        let notification = ProgressNotificationParam::new(token.clone(), progress).with_message(message);
+        if peer.notify_progress(notification).await.is_err() {
+            // The client is gone.
             self.to = None;
         }
     }

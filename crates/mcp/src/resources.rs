@@ -1,4 +1,4 @@
-//! A sandbox's files as resources: `sandbox://ID/path`. What lies in /work is listed; every file can be read.
+//! A sandbox's files as resources: `sandbox://ID/path`. The files in /work are listed; every file can be read.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -21,7 +21,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-/// One page of one sandbox's files at a time, the oldest sandbox first. `cursor` is that of the page before.
+/// One page of one sandbox's files at a time, the oldest sandbox first. `cursor` is that of the previous page.
 pub(crate) async fn list(session: &Session, cursor: Option<String>) -> Result<ListResourcesResult, ErrorData> {
     let (from, mut after) = match cursor {
         None => (None, None),
@@ -38,7 +38,7 @@ pub(crate) async fn list(session: &Session, cursor: Option<String>) -> Result<Li
         return Err(ErrorData::invalid_params("the sandbox that this cursor names is gone: begin again", None));
     };
     for (at, info) in all.iter().enumerate().skip(at) {
-        // It may have gone meanwhile, or have no such folder: the others are still there.
+        // A sandbox that was destroyed meanwhile or has no such folder is skipped.
         let Ok(sandbox) = sandboxes.get(&caller, info.id) else { continue };
         let Ok(page) = sandbox.list_directory(LISTED, after.take().as_deref(), PAGE_LIMIT).await else { continue };
         let files = page.entries.iter().filter(|entry| entry.kind == FileKind::File);

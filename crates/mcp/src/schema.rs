@@ -1,7 +1,7 @@
-//! JSON schemas of what tools take, made from the types that read it, so that they cannot differ.
+//! JSON schemas of tools' arguments, generated from the types that parse them, so that they cannot differ.
 //!
-//! They are kept plain, because models and clients of all kinds read them: no references, no alternatives with `null` for what
-//! may be left out, no formats that only Rust knows.
+//! They are kept plain for models and clients of all kinds: no references, no alternatives with `null` for optional fields, no
+//! formats that only Rust knows.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-/// Of arguments.
+/// The schema of a tool's arguments.
 pub(crate) fn input<T: JsonSchema>() -> Arc<JsonObject> {
     Arc::new(object::<T>())
 }
@@ -33,12 +33,12 @@ fn plain(value: &mut Value) {
     match value {
         Value::Array(list) => list.iter_mut().for_each(plain),
         Value::Object(object) => {
-            // A property may be called as a keyword is.
+            // The name of a property may equal a keyword of JSON Schema.
             if let Some(Value::Object(properties)) = object.get_mut("properties") {
                 properties.values_mut().for_each(plain);
             }
             object.iter_mut().filter(|(key, _)| *key != "properties").for_each(|(_, value)| plain(value));
-            if object.get("format").is_some_and(|format| format.as_str().is_some_and(is_rusts)) {
+            if object.get("format").is_some_and(|format| format.as_str().is_some_and(is_rust_format)) {
                 object.remove("format");
             }
             if object.get("title").is_some_and(Value::is_string) {
@@ -53,7 +53,7 @@ fn plain(value: &mut Value) {
     }
 }
 
-fn is_rusts(format: &str) -> bool {
+fn is_rust_format(format: &str) -> bool {
     matches!(format, "uint8" | "uint16" | "uint32" | "uint64" | "uint" | "int32" | "int64" | "double")
 }
 

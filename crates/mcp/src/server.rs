@@ -1,4 +1,4 @@
-//! The protocol's side: what a client may ask, answered for one session.
+//! The MCP request handlers of one session.
 
 use std::sync::Arc;
 
@@ -11,34 +11,35 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 
-use crate::output::whole_characters;
+use crate::output::without_partial_character;
 use crate::progress::Progress;
 use crate::resources;
+use crate::sandbox_service::SandboxService;
 use crate::session::Session;
-use crate::tools::{self, Call, Done};
+use crate::tools::{self, Call, ToolResult};
 
 const INSTRUCTIONS: &str = "Sandboxes to run code and commands in. Make one with create_sandbox, use its sandbox_id in the \
 other tools, and destroy it when you are done; it ends with this session in any case. Files are below /work and stay there as \
 long as the sandbox does. There is no network unless create_sandbox says otherwise. A command that fails is not an error of \
 the tool: look at exit_code, timed_out and truncated (of long output the beginning and the end are kept). Use start_job for what should go on while you do something else.";
 
-/// Of the text of an answer whose reader has the same in another form.
-const LONGEST_TEXT: usize = 64 * 1024;
+/// Limit of the text of a result that the client also gets as structured content.
+const MAX_TEXT_BYTES: usize = 64 * 1024;
 
-/// For how long a client may keep the list of tools: it does not change while the program runs.
+/// How long a client may cache the list of tools, which does not change while the program runs.
 const TOOLS_TTL_MS: u64 = 60 * 60 * 1000;
 
-/// Methods that exist: a request for one of them that was not understood has wrong parameters.
+/// Known methods: if the SDK could not parse a request for one of them, its parameters are wrong.
 const METHODS: &[&str] =
     &["initialize", "ping", "tools/call", "tools/list", "resources/list", "resources/read", "resources/templates/list"];
 
 pub(crate) struct McpServer {
-    session: Arc<Session>,
+    service: SandboxService,
 }
 
 impl McpServer {
     pub(crate) fn new(session: Arc<Session>) -> Self {
-        Self { session }
+        Self { service: SandboxService::for_session(session) }
     }
 }
 
@@ -56,7 +57,7 @@ impl ServerHandler for McpServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::list(&self.session)).with_ttl_ms(TOOLS_TTL_MS))
+        Ok(ListToolsResult::with_all_items(tools::list(self.service.session())).with_ttl_ms(TOOLS_TTL_MS))
     }
 
     async fn call_tool(
@@ -64,19 +65,19 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let reader = Reader::of(&context);
+        let format = ResultFormat::for_request(&context);
         let call = Call {
-            session: self.session.clone(),
+            service: self.service.clone(),
             arguments: request.arguments,
-            progress: Progress::of(&context),
+            progress: Progress::for_request(&context),
             cancelled: context.ct,
         };
-        // A tool that fails says why in its answer; only one that does not exist is an error of the protocol.
+        // A failed tool reports the error in its result; only an unknown tool is an error of the protocol.
         let done = tools::call(&request.name, call).await;
         let result = match done.map_err(|none| ErrorData::invalid_params(none.to_string(), None))? {
-            Ok(Done { structured, text, images }) => {
+            Ok(ToolResult { structured, text, images }) => {
                 let images = images.into_iter().map(|image| ContentBlock::image(image.base64, image.mime_type));
-                let content = std::iter::once(ContentBlock::text(reader.shown(text))).chain(images).collect();
+                let content = std::iter::once(ContentBlock::text(format.shorten(text))).chain(images).collect();
                 let mut result = CallToolResult::success(content);
                 result.structured_content = Some(structured);
                 result
@@ -91,7 +92,7 @@ impl ServerHandler for McpServer {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        resources::list(&self.session, request.and_then(|request| request.cursor)).await
+        resources::list(self.service.session(), request.and_then(|request| request.cursor)).await
     }
 
     async fn list_resource_templates(
@@ -107,7 +108,7 @@ impl ServerHandler for McpServer {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        resources::read(&self.session, &request.uri).await.map(Into::into)
+        resources::read(self.service.session(), &request.uri).await.map(Into::into)
     }
 
     async fn on_custom_request(
@@ -123,30 +124,30 @@ impl ServerHandler for McpServer {
     }
 }
 
-/// What a client reads of an answer.
+/// Which parts of a result a client reads.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reader {
-    /// The text only: its protocol has nothing else.
-    Text,
+enum ResultFormat {
+    /// The text: its protocol has no structured content.
+    TextOnly,
     Structured,
 }
 
-impl Reader {
-    /// The first protocol with structured answers.
-    const STRUCTURED: ProtocolVersion = ProtocolVersion::V_2025_06_18;
+impl ResultFormat {
+    /// The first protocol with structured content.
+    const FIRST_STRUCTURED: ProtocolVersion = ProtocolVersion::V_2025_06_18;
 
-    fn of(context: &RequestContext<RoleServer>) -> Self {
-        let is_old = |version: ProtocolVersion| version.as_str() < Self::STRUCTURED.as_str();
-        if context.protocol_version().is_some_and(is_old) { Self::Text } else { Self::Structured }
+    fn for_request(context: &RequestContext<RoleServer>) -> Self {
+        let is_old = |version: ProtocolVersion| version.as_str() < Self::FIRST_STRUCTURED.as_str();
+        if context.protocol_version().is_some_and(is_old) { Self::TextOnly } else { Self::Structured }
     }
 
-    /// Nothing long is said twice: clients have limits for the length of a message.
-    fn shown(self, mut text: String) -> String {
-        if self == Self::Text || text.len() <= LONGEST_TEXT {
+    /// Shortens a long text that is repeated as structured content: clients limit the length of a message.
+    fn shorten(self, mut text: String) -> String {
+        if self == Self::TextOnly || text.len() <= MAX_TEXT_BYTES {
             return text;
         }
-        let rest = text.len() - LONGEST_TEXT;
-        text.truncate(whole_characters(&text.as_bytes()[..LONGEST_TEXT]).len());
+        let rest = text.len() - MAX_TEXT_BYTES;
+        text.truncate(without_partial_character(&text.as_bytes()[..MAX_TEXT_BYTES]).len());
         text.push_str(&format!("\n[… {rest} bytes more: structuredContent has everything]"));
         text
     }
@@ -157,11 +158,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_long_is_said_once() {
-        let long = "😀".repeat(LONGEST_TEXT);
-        assert_eq!(Reader::Text.shown(long.clone()), long);
-        let shown = Reader::Structured.shown(long.clone());
-        assert!(shown.len() < LONGEST_TEXT + 100 && shown.contains("structuredContent"), "{}", shown.len());
-        assert_eq!(Reader::Structured.shown("short".to_owned()), "short");
+    fn long_results_are_sent_once() {
+        let long = "😀".repeat(MAX_TEXT_BYTES);
+        assert_eq!(ResultFormat::TextOnly.shorten(long.clone()), long);
+        let short = ResultFormat::Structured.shorten(long.clone());
+        assert!(short.len() < MAX_TEXT_BYTES + 100 && short.contains("structuredContent"), "{}", short.len());
+        assert_eq!(ResultFormat::Structured.shorten("short".to_owned()), "short");
     }
 }

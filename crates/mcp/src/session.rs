@@ -1,4 +1,5 @@
-//! A client's session, over either transport: it owns sandboxes, and they go when it ends. Sessions do not see each other's.
+//! A client's session, over either transport. It owns its sandboxes, which are destroyed when it ends; sessions do not see
+//! each other's.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,40 +7,40 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use hearth_sandbox::{Caller, JobId, SandboxId, Sandboxes, Seen, SessionId};
 use tokio_util::sync::CancellationToken;
 
-use crate::links::LinkBase;
+use crate::link_base::LinkBase;
 
-/// Jobs of which it is known what was given.
+/// Limit of jobs whose poll position is remembered.
 const MAX_POLLED: usize = 4096;
-/// Owns what clients without a session make.
+/// The session that owns the sandboxes of stateless clients.
 const SHARED: &str = "shared";
 
 pub(crate) struct Session {
-    /// Over HTTP, what lets a client into its session.
+    /// Over HTTP, the id that clients send: it authorizes them for the session.
     secret: String,
     caller: Caller,
     sandboxes: Sandboxes,
-    /// Where links to files begin, if there is anybody who serves them.
+    /// The base of file links; `None` if no HTTP server serves them.
     links: Option<LinkBase>,
     ending: CancellationToken,
-    /// How much of each job's output its client has been given.
+    /// How much of each job's output the client has received.
     polled: Mutex<HashMap<JobId, Seen>>,
 }
 
 impl Session {
     pub(crate) fn new(sandboxes: Sandboxes, links: Option<LinkBase>) -> Self {
-        // As random as the ids of sandboxes. What lets a client in is not what logs and lists call its session.
+        // As random as the ids of sandboxes. The secret differs from the id that logs and lists show.
         let (secret, id) = (SandboxId::random().to_string(), SandboxId::random().to_string());
         let caller = Caller::Session(SessionId::new(id));
         Self { secret, caller, sandboxes, links, ending: CancellationToken::new(), polled: Mutex::default() }
     }
 
-    /// Of all clients of the protocol without sessions: whoever has the token owns these sandboxes, which go when they are
-    /// idle or their time is over. The name is the same in the next program.
+    /// The session of all clients of the protocol without sessions: these sandboxes belong to the token, and end by their idle
+    /// timeout or TTL. The name is the same in the next program.
     pub(crate) fn shared(sandboxes: Sandboxes, links: Option<LinkBase>) -> Self {
         Self::resume(sandboxes, links, String::new(), SHARED.to_owned())
     }
 
-    /// One of the program before, under the names that it had there.
+    /// A session of the previous program, with its secret and id.
     pub(crate) fn resume(sandboxes: Sandboxes, links: Option<LinkBase>, secret: String, id: String) -> Self {
         let caller = Caller::Session(SessionId::new(id));
         Self { secret, caller, sandboxes, links, ending: CancellationToken::new(), polled: Mutex::default() }
@@ -67,7 +68,7 @@ impl Session {
         self.links.as_ref()
     }
 
-    /// How much of a job's output the client has been given.
+    /// How much of a job's output the client has received.
     pub(crate) fn polled(&self, job: JobId) -> Seen {
         self.all_polled().get(&job).copied().unwrap_or_default()
     }
@@ -75,7 +76,7 @@ impl Session {
     pub(crate) fn set_polled(&self, job: JobId, seen: Seen) {
         let mut polled = self.all_polled();
         if polled.len() >= MAX_POLLED {
-            // Jobs go with their sandboxes, which is not told here.
+            // A session does not learn when jobs end with their sandboxes, so positions are dropped all at once.
             polled.clear();
         }
         polled.insert(job, seen);
@@ -91,7 +92,7 @@ impl Session {
         self.ending.clone()
     }
 
-    /// Ends what runs, and destroys the sandboxes. Ready when they are gone.
+    /// Cancels running calls and destroys the sandboxes. Ready when they are destroyed.
     pub(crate) async fn end(&self) {
         self.ending.cancel();
         if let Caller::Session(id) = &self.caller {

@@ -1,5 +1,5 @@
-//! The server at standard input and output, for one client: the session is there until the input ends. Nothing but the
-//! protocol is ever written to the output.
+//! The server on standard input and output, for one client: the session lasts until the input ends. Only protocol messages are
+//! written to the output.
 
 use std::io;
 use std::sync::Arc;
@@ -15,22 +15,26 @@ use tokio_util::sync::CancellationToken;
 use crate::server::McpServer;
 use crate::session::Session;
 
-/// How clients without a handshake name what they speak.
-const STATELESS: ProtocolVersion = ProtocolVersion::V_2026_07_28;
+/// The first protocol whose clients need no handshake.
+const FIRST_STATELESS: ProtocolVersion = ProtocolVersion::V_2026_07_28;
 
-/// Serves one client until its input ends or `stop` is ready. Its sandboxes are gone when this returns.
+/// Serves one client until its input ends or `stop` is ready. Its sandboxes are destroyed when this returns.
 pub async fn serve_stdio<R, W>(sandboxes: Sandboxes, input: R, output: W, stop: impl Future<Output = ()>)
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let session = Arc::new(Session::new(sandboxes, None));
-    let pipe = Pipe { inner: AsyncRwTransport::new_server(input, output), ended: session.ending(), begun: Begun::No };
+    let transport = StdioTransport {
+        inner: AsyncRwTransport::new_server(input, output),
+        input_ended: session.ending(),
+        initialized: false,
+    };
     let server = McpServer::new(session.clone());
     let served = async {
-        match rmcp::serve_server::<_, _, _, TransportAdapterIdentity>(server, pipe).await {
+        match rmcp::serve_server::<_, _, _, TransportAdapterIdentity>(server, transport).await {
             Ok(running) => drop(running.waiting().await),
-            Err(error) => tracing::debug!(%error, "The session did not begin"),
+            Err(error) => tracing::debug!(%error, "MCP session failed to initialize"),
         }
     };
     tokio::select! {
@@ -40,20 +44,14 @@ where
     session.end().await;
 }
 
-struct Pipe<R: AsyncRead, W: AsyncWrite> {
+struct StdioTransport<R: AsyncRead, W: AsyncWrite> {
     inner: AsyncRwTransport<RoleServer, R, W>,
-    /// Told when the input ends, so that what still runs is not waited for.
-    ended: CancellationToken,
-    begun: Begun,
+    /// Cancelled when the input ends, so that running calls end too.
+    input_ended: CancellationToken,
+    initialized: bool,
 }
 
-#[derive(PartialEq, Eq)]
-enum Begun {
-    No,
-    Yes,
-}
-
-impl<R, W> Transport<RoleServer> for Pipe<R, W>
+impl<R, W> Transport<RoleServer> for StdioTransport<R, W>
 where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
@@ -67,14 +65,14 @@ where
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             let Some(message) = self.inner.receive().await else {
-                self.ended.cancel();
+                self.input_ended.cancel();
                 return None;
             };
-            if self.begun == Begun::No {
-                // A notification before the first request would end the conversation.
+            if !self.initialized {
+                // The SDK would end the session at a notification before the first request.
                 let ClientJsonRpcMessage::Request(request) = &message else { continue };
-                if begins(&request.request) {
-                    self.begun = Begun::Yes;
+                if initializes(&request.request) {
+                    self.initialized = true;
                 }
             }
             return Some(message);
@@ -86,16 +84,16 @@ where
     }
 }
 
-/// Whether a request begins a conversation: by a handshake, or by bringing with itself what one would agree upon. To others the
-/// machinery answers with an error, and waits for the next.
-fn begins(request: &ClientRequest) -> bool {
+/// Whether a request initializes the session: by a handshake, or by metadata that makes one unnecessary. The SDK answers others
+/// with an error and waits for the next.
+fn initializes(request: &ClientRequest) -> bool {
     match request {
         ClientRequest::InitializeRequest(_) => true,
         ClientRequest::DiscoverRequest(_) | ClientRequest::PingRequest(_) => false,
         other => {
             let meta = other.get_meta();
             let is_known = |version: ProtocolVersion| ProtocolVersion::KNOWN_VERSIONS.contains(&version);
-            meta.missing_required_keys(&STATELESS).is_empty() && meta.protocol_version().is_some_and(is_known)
+            meta.missing_required_keys(&FIRST_STATELESS).is_empty() && meta.protocol_version().is_some_and(is_known)
         }
     }
 }

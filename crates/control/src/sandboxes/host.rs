@@ -5,8 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use hearth_mcp::{FrontConfig, McpListener, Operator, ToolError};
+use hearth_mcp::{
+    DeleteFile, ListDirectory, McpListener, McpServiceConfig, PollJob, Progress, SandboxService, SignalJob, ToolError,
+    parse_arguments,
+};
 use hearth_sandbox::{Bequest, Caller, SandboxError, Sandboxes, SandboxesConfig, WriteFile};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::Mutex;
 
@@ -28,12 +32,12 @@ pub struct SandboxPlan {
 
 pub struct McpPlan {
     pub listener: TcpListener,
-    pub front: FrontConfig,
+    pub front: McpServiceConfig,
 }
 
 pub(crate) struct SandboxHost {
     sandboxes: Sandboxes,
-    operator: Operator,
+    service: SandboxService,
     mcp: Mutex<Option<McpListener>>,
 }
 
@@ -60,7 +64,7 @@ impl SandboxHost {
         }
         let start = |McpPlan { listener, front }| McpListener::resume(listener, front, sandboxes.clone(), sessions);
         let mcp = mcp.map(start).transpose().map_err(SandboxHostError::Listener)?;
-        Ok(Self { operator: Operator::new(sandboxes.clone()), sandboxes, mcp: Mutex::new(mcp) })
+        Ok(Self { service: SandboxService::for_operator(sandboxes.clone()), sandboxes, mcp: Mutex::new(mcp) })
     }
 
     pub(crate) fn sandboxes(&self) -> &Sandboxes {
@@ -89,7 +93,7 @@ impl SandboxHost {
         let deadline = Instant::now() + patience;
         self.sandboxes.hurry();
         let sessions = match self.mcp.lock().await.take() {
-            Some(mcp) => mcp.leave().await,
+            Some(mcp) => mcp.export().await,
             None => Value::Null,
         };
         let mut left = self.sandboxes.hand_over(deadline.saturating_duration_since(Instant::now())).await;
@@ -98,54 +102,58 @@ impl SandboxHost {
     }
 
     pub(crate) async fn carry_out(&self, action: SandboxAction) -> Result<Answer, ActionError> {
-        let one = |id: String| Map::from_iter([("sandbox_id".to_owned(), json!(id))]);
-        let with = |id: String, more: Value| {
-            let mut arguments = one(id);
-            if let Value::Object(more) = more {
-                arguments.extend(more.into_iter().filter(|(_, value)| !value.is_null()));
-            }
-            arguments
-        };
-        let (tool, arguments) = match action {
-            SandboxAction::Stats => return Ok(Answer::Json(numbers::stats(&self.sandboxes))),
+        let service = &self.service;
+        Ok(match action {
+            SandboxAction::Stats => Answer::Json(numbers::stats(&self.sandboxes)),
             SandboxAction::ReadFile { id, path } => {
-                return Ok(Answer::File(self.sandbox(&id)?.read_file(&path).await.map_err(ToolError::from)?));
+                Answer::File(self.sandbox(&id)?.read_file(&path).await.map_err(ToolError::from)?)
             }
             SandboxAction::WriteFile { .. } => {
                 return Err(ActionError::Invalid("the file's content is missing".into()));
             }
             SandboxAction::Create { arguments } => {
-                let made = self.operator.call("create_sandbox", object(&arguments)?).await?;
-                return Ok(Answer::Created(made));
+                let request = parse_arguments(object(&arguments)?)?;
+                Answer::Created(value(&service.create_sandbox(request).await?)?)
             }
             SandboxAction::StartJob { id, arguments } => {
-                let arguments = with(id, Value::Object(object(&arguments)?));
-                return Ok(Answer::Created(self.operator.call("start_job", arguments).await?));
+                let request = parse_arguments(within(id, object(&arguments)?))?;
+                Answer::Created(value(&service.start_job(request).await?)?)
             }
-            SandboxAction::List => ("list_sandboxes", Map::new()),
-            SandboxAction::Show { id } => ("get_sandbox", one(id)),
-            SandboxAction::Destroy { id } => ("destroy_sandbox", one(id)),
-            SandboxAction::Exec { id, arguments } => {
-                let arguments = object(&arguments)?;
-                let tool = if arguments.contains_key("code") { "execute_code" } else { "run_command" };
-                (tool, with(id, Value::Object(arguments)))
-            }
+            SandboxAction::List => Answer::Json(value(&service.list_sandboxes())?),
+            SandboxAction::Show { id } => Answer::Json(value(&service.get_sandbox(&id)?)?),
+            SandboxAction::Destroy { id } => Answer::Json(value(&service.destroy_sandbox(id).await?)?),
+            SandboxAction::Exec { id, arguments } => Answer::Json(self.execute(id, object(&arguments)?).await?),
             SandboxAction::Files { id, path, cursor } => {
-                ("list_directory", with(id, json!({ "path": path, "cursor": cursor })))
+                let request = ListDirectory { sandbox_id: id, path, cursor };
+                Answer::Json(value(&service.list_directory(request).await?)?)
             }
             SandboxAction::DeleteFile { id, path, reach } => {
-                ("delete_file", with(id, json!({ "path": path, "recursive": reach == Reach::Tree })))
+                let request = DeleteFile { sandbox_id: id, path, recursive: Some(reach == Reach::Tree) };
+                Answer::Json(value(&service.delete_file(request).await?)?)
             }
-            SandboxAction::Jobs { id } => ("list_jobs", one(id)),
-            SandboxAction::PollJob { id, job, wait_ms } => (
-                "poll_job",
-                with(id, json!({ "job_id": job, "wait_ms": wait_ms, "stdout_offset": 0, "stderr_offset": 0 })),
-            ),
+            SandboxAction::Jobs { id } => Answer::Json(value(&service.list_jobs(&id)?)?),
+            SandboxAction::PollJob { id, job, wait_ms } => {
+                // From the beginning: requests of the admin API have no session that remembers a position.
+                let (sandbox_id, job_id, start) = (id, job, Some(0));
+                let request = PollJob { sandbox_id, job_id, wait_ms, stdout_offset: start, stderr_offset: start };
+                Answer::Json(value(&service.poll_job(request).await?)?)
+            }
             SandboxAction::SignalJob { id, job, signal } => {
-                ("signal_job", with(id, json!({ "job_id": job, "signal": signal })))
+                let request = SignalJob { sandbox_id: id, job_id: job, signal };
+                Answer::Json(value(&service.signal_job(request)?)?)
             }
-        };
-        Ok(Answer::Json(self.operator.call(tool, arguments).await?))
+        })
+    }
+
+    /// Runs code if the request has `code`, else a command.
+    async fn execute(&self, id: String, arguments: Map<String, Value>) -> Result<Value, ActionError> {
+        let (is_code, arguments) = (arguments.contains_key("code"), within(id, arguments));
+        let mut progress = Progress::default();
+        if is_code {
+            value(&self.service.execute_code(parse_arguments(arguments)?, &mut progress).await?)
+        } else {
+            value(&self.service.run_command(parse_arguments(arguments)?, &mut progress).await?)
+        }
     }
 
     pub(crate) async fn write_file(
@@ -185,4 +193,18 @@ fn object(text: &str) -> Result<Map<String, Value>, ActionError> {
         return Ok(Map::new());
     }
     serde_json::from_str(text).map_err(|error| ActionError::Invalid(format!("the body is not a JSON object: {error}")))
+}
+
+/// The arguments of a request to this sandbox. An argument that is `null` is left out.
+fn within(id: String, mut arguments: Map<String, Value>) -> Map<String, Value> {
+    arguments.retain(|_, value| !value.is_null());
+    arguments.entry("sandbox_id").or_insert(Value::String(id));
+    arguments
+}
+
+fn value(result: &impl Serialize) -> Result<Value, ActionError> {
+    serde_json::to_value(result).map_err(|error| {
+        let (field, reason) = ("result".to_owned(), format!("it cannot be written as JSON: {error}"));
+        ActionError::Sandbox(ToolError::Argument { field, reason })
+    })
 }

@@ -1,4 +1,4 @@
-//! Tools and a prompt that answer with what they want to know, and are called again with it (2026-07-28).
+//! Tools and a prompt that answer with requests for input, and are called again with the responses (2026-07-28).
 
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -49,22 +49,23 @@ fn roots() -> InputRequest {
     InputRequest::ListRoots(ListRootsRequest::default())
 }
 
-fn wanted(all: impl IntoIterator<Item = (&'static str, InputRequest)>) -> InputRequests {
+fn input_requests(all: impl IntoIterator<Item = (&'static str, InputRequest)>) -> InputRequests {
     all.into_iter().map(|(key, request)| (key.to_owned(), request)).collect()
 }
 
-/// What is no object is no answer, and is asked for again.
-fn given(responses: Option<&InputResponses>, key: &str) -> bool {
+/// A response that is no object does not count, and is requested again.
+fn has_response(responses: Option<&InputResponses>, key: &str) -> bool {
     responses.and_then(|all| all.get(key)).is_some_and(Value::is_object)
 }
 
 pub(super) fn streaming() -> CallToolResponse {
-    InputRequiredResult::from_input_requests(wanted([("streaming_elicitation", form("A value?", "value"))])).into()
+    InputRequiredResult::from_input_requests(input_requests([("streaming_elicitation", form("A value?", "value"))]))
+        .into()
 }
 
 pub(super) fn prompt(request: &GetPromptRequestParams) -> GetPromptResponse {
-    if !given(request.input_responses.as_ref(), "user_context") {
-        let wanted = wanted([("user_context", form("Which context?", "context"))]);
+    if !has_response(request.input_responses.as_ref(), "user_context") {
+        let wanted = input_requests([("user_context", form("Which context?", "context"))]);
         return InputRequiredResult::from_input_requests(wanted).into();
     }
     GetPromptResult::new(vec![PromptMessage::new_text(Role::User, "With the context that was given.")]).into()
@@ -78,24 +79,24 @@ impl Conformance {
     ) -> Result<CallToolResponse, ErrorData> {
         let responses = request.input_responses.as_ref();
         let round = self.round(request.request_state.as_deref())?;
-        let once = |key: &'static str, input: InputRequest| match given(responses, key) {
+        let once = |key: &'static str, input: InputRequest| match has_response(responses, key) {
             true => done(),
-            false => InputRequiredResult::from_input_requests(wanted([(key, input)])).into(),
+            false => InputRequiredResult::from_input_requests(input_requests([(key, input)])).into(),
         };
         Ok(match request.name.trim_start_matches(PREFIX) {
             "elicitation" => once("user_name", form("What is your name?", "name")),
             "sampling" => once("capital_question", sampling("What is the capital of France?")),
             "list_roots" => once("client_roots", roots()),
             "request_state" | "tampered_state" if round == 0 => {
-                self.ask(wanted([("confirm", form("Go on?", "ok"))]), 1)
+                self.ask(input_requests([("confirm", form("Go on?", "ok"))]), 1)
             }
             "request_state" | "tampered_state" => text("state-ok"),
             "multiple_inputs" => {
                 let keys = ["user_name", "greeting", "client_roots"];
-                match round > 0 && keys.iter().all(|key| given(responses, key)) {
+                match round > 0 && keys.iter().all(|key| has_response(responses, key)) {
                     true => done(),
                     false => self.ask(
-                        wanted([
+                        input_requests([
                             ("user_name", form("What is your name?", "name")),
                             ("greeting", sampling("Greet")),
                             ("client_roots", roots()),
@@ -105,8 +106,8 @@ impl Conformance {
                 }
             }
             "multi_round" => match round {
-                0 => self.ask(wanted([("step1", form("What is your name?", "name"))]), 1),
-                1 => self.ask(wanted([("step2", form("Which colour?", "color"))]), 2),
+                0 => self.ask(input_requests([("step1", form("What is your name?", "name"))]), 1),
+                1 => self.ask(input_requests([("step2", form("Which colour?", "color"))]), 2),
                 _ => done(),
             },
             "capabilities" if responses.is_some() => done(),
@@ -115,7 +116,7 @@ impl Conformance {
         })
     }
 
-    /// How often input was asked for before. A state that was not given to anybody is refused.
+    /// The number of earlier requests for input. A state that was not issued is refused.
     fn round(&self, state: Option<&str>) -> Result<u32, ErrorData> {
         let refused = || ErrorData::invalid_params("requestState is none that was given here", None);
         state.map_or(Ok(0), |state| self.state().issued.get(state).copied().ok_or_else(refused))
@@ -128,7 +129,7 @@ impl Conformance {
     }
 }
 
-/// Nothing is asked for that the client cannot answer.
+/// Requests only what the client declared that it can answer.
 fn for_capabilities(context: &RequestContext<RoleServer>) -> CallToolResponse {
     let can = context.meta.client_capabilities().unwrap_or_default();
     let all = [
@@ -136,7 +137,7 @@ fn for_capabilities(context: &RequestContext<RoleServer>) -> CallToolResponse {
         (can.sampling.is_some(), "greeting", sampling("Greet")),
         (can.roots.is_some(), "client_roots", roots()),
     ];
-    let wanted = wanted(all.into_iter().filter(|(can, ..)| *can).map(|(_, key, input)| (key, input)));
+    let wanted = input_requests(all.into_iter().filter(|(can, ..)| *can).map(|(_, key, input)| (key, input)));
     if wanted.is_empty() { done() } else { InputRequiredResult::from_input_requests(wanted).into() }
 }
 

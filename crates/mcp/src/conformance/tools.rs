@@ -1,4 +1,4 @@
-//! Tools that answer at once, or ask the client on its open stream.
+//! Tools that answer at once, or send requests to the client on its open stream.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use super::input::{self, elicitation};
 use super::{Conformance, PNG, WAV, unknown};
 
-/// Between two notices, so that they are sent one by one.
-const PAUSE: Duration = Duration::from_millis(50);
+/// Between two notifications, so that they are sent one by one.
+const NOTIFICATION_INTERVAL: Duration = Duration::from_millis(50);
 
 const NAMES: &[&str] = &[
     "test_simple_text",
@@ -94,7 +94,7 @@ impl Conformance {
             "test_tool_with_logging" => {
                 for message in ["started", "processing", "completed"] {
                     log(&context, LoggingLevel::Info, message).await;
-                    tokio::time::sleep(PAUSE).await;
+                    tokio::time::sleep(NOTIFICATION_INTERVAL).await;
                 }
                 text("logged")
             }
@@ -107,11 +107,11 @@ impl Conformance {
             "test_tool_with_progress" => {
                 for done in [0.0, 50.0, 100.0] {
                     if let Some(token) = context.meta.get_progress_token() {
-                        let word = ProgressNotificationParam::new(token, done).with_total(100.0);
+                        let notification = ProgressNotificationParam::new(token, done).with_total(100.0);
                         // A client that is gone needs no progress.
-                        let _ = context.peer.notify_progress(word).await;
+                        let _ = context.peer.notify_progress(notification).await;
                     }
-                    tokio::time::sleep(PAUSE).await;
+                    tokio::time::sleep(NOTIFICATION_INTERVAL).await;
                 }
                 text("done")
             }
@@ -122,7 +122,7 @@ impl Conformance {
             "test_trigger_tool_change" | "test_trigger_prompt_change" => {
                 let sinks: Vec<_> = self.state().subscriptions.values().cloned().collect();
                 for sink in sinks {
-                    // One that does not want to hear of this is none of those that must.
+                    // A subscriber that is gone, or did not subscribe to this, needs no notification.
                     let _ = match request.name.as_ref() {
                         "test_trigger_tool_change" => sink.notify_tool_list_changed().await,
                         _ => sink.notify_prompt_list_changed().await,
@@ -159,7 +159,7 @@ async fn sample(request: &CallToolRequestParams, context: &RequestContext<RoleSe
     let prompt =
         request.arguments.as_ref().and_then(|all| all.get("prompt")).and_then(Value::as_str).unwrap_or("Hello");
     let params = CreateMessageRequestParams::new(vec![SamplingMessage::user_text(prompt)], 100);
-    asked(context, ServerRequest::CreateMessageRequest(CreateMessageRequest::new(params))).await
+    request_client(context, ServerRequest::CreateMessageRequest(CreateMessageRequest::new(params))).await
 }
 
 async fn elicit(name: &str, context: &RequestContext<RoleServer>) -> CallToolResult {
@@ -195,11 +195,11 @@ async fn elicit(name: &str, context: &RequestContext<RoleServer>) -> CallToolRes
     };
     let required = if name == "test_elicitation" { json!(["username", "email"]) } else { json!([]) };
     let params = elicitation("Tell me", &properties, &required);
-    asked(context, ServerRequest::ElicitRequest(ElicitRequest::new(params))).await
+    request_client(context, ServerRequest::ElicitRequest(ElicitRequest::new(params))).await
 }
 
 /// What the client answers, as text.
-async fn asked(context: &RequestContext<RoleServer>, request: ServerRequest) -> CallToolResult {
+async fn request_client(context: &RequestContext<RoleServer>, request: ServerRequest) -> CallToolResult {
     match context.peer.send_request(request).await {
         Ok(answer) => {
             let answer = serde_json::to_string(&answer).unwrap_or_default();

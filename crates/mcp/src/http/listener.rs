@@ -1,4 +1,4 @@
-//! The front at an address of its own, from the moment it listens to the moment nothing of it is left.
+//! The MCP server's own listener: starts the service, hands its sessions to the next program, stops it.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -11,87 +11,87 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::front::{FrontConfig, McpFront};
+use super::service::{McpService, McpServiceConfig};
 
-/// For who waits for an answer, to hear that there is none.
-const LAST_ANSWERS: Duration = Duration::from_secs(2);
-/// Longest silence of a body: a client that uploads a file may be slow, but not silent.
-const SILENCE: Duration = Duration::from_secs(60);
+/// For clients that wait for a response, to receive the error that ends it.
+const FINAL_RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Longest pause in a request body: an upload may be slow but not silent.
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Between two looks at who listens.
-const MOMENT: Duration = Duration::from_millis(100);
+/// How often listener streams are ended while the server drains.
+const DRAIN_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 pub struct McpListener {
     address: SocketAddr,
-    front: Arc<McpFront>,
+    service: Arc<McpService>,
     stop: oneshot::Sender<()>,
     ended: JoinHandle<()>,
 }
 
 impl McpListener {
-    /// Must be called within a runtime.
-    pub fn start(listener: TcpListener, config: FrontConfig, sandboxes: Sandboxes) -> io::Result<Self> {
+    /// Listens without sessions of a previous program. Must be called within a runtime.
+    pub fn start(listener: TcpListener, config: McpServiceConfig, sandboxes: Sandboxes) -> io::Result<Self> {
         Self::resume(listener, config, sandboxes, Value::Null)
     }
 
-    /// The same, with the sessions that [`leave`](Self::leave) gave in the program before.
+    /// Listens and continues the sessions that [`export`](Self::export) returned in the previous program.
     pub fn resume(
         listener: TcpListener,
-        config: FrontConfig,
+        config: McpServiceConfig,
         sandboxes: Sandboxes,
         sessions: Value,
     ) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let listener = Listener::plain(listener)?;
         let drain_timeout = config.drain_timeout;
-        let front = Arc::new(McpFront::new(config, address, sandboxes));
-        front.talk().resume(sessions);
+        let service = Arc::new(McpService::new(config, address, sandboxes));
+        service.handlers().import(sessions);
         let config = Config {
             default_host: address.to_string(),
-            max_body: McpFront::LARGEST_BODY,
-            body_timeout: SILENCE,
+            max_body: McpService::MAX_BODY,
+            body_timeout: BODY_TIMEOUT,
             drain_timeout,
-            // Its clients are near, and its streams must not be held back.
+            // Clients are near, and compression would hold back event streams.
             compression: Compression::Off,
             ..Config::default()
         };
-        let server = Server::new(config, front.clone());
+        let server = Server::new(config, service.clone());
         let (stop, stopped) = oneshot::channel();
         let ended = tokio::spawn(async move {
             server.serve(vec![listener], stopped).await;
         });
-        Ok(Self { address, front, stop, ended })
+        Ok(Self { address, service, stop, ended })
     }
 
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Sessions that are there now.
+    /// Number of open sessions.
     pub fn sessions(&self) -> usize {
-        self.front.sessions()
+        self.service.sessions()
     }
 
-    /// Takes no more requests, and gives those under way their time. Says what the next program needs to go on with the
-    /// sessions: their sandboxes stay.
-    pub async fn leave(self) -> Value {
+    /// Accepts no more requests and drains those in flight. Returns what the next program needs to continue the sessions;
+    /// their sandboxes stay.
+    pub async fn export(self) -> Value {
         drop(self.stop);
         let mut ended = self.ended;
         loop {
-            // Somebody may have come back to listen before the door was shut.
-            self.front.talk().hang_up();
-            // It ends by itself, at its deadline.
-            if tokio::time::timeout(MOMENT, &mut ended).await.is_ok() {
-                return self.front.talk().leave().await;
+            // A client may have reopened its listener stream before the server stopped accepting.
+            self.service.handlers().end_listeners();
+            // The server task ends by itself, at its drain deadline.
+            if tokio::time::timeout(DRAIN_POLL_INTERVAL, &mut ended).await.is_ok() {
+                return self.service.handlers().export().await;
             }
         }
     }
 
-    /// Ready when all sessions have ended, and their sandboxes are gone.
+    /// Ready when all sessions have ended and their sandboxes are destroyed.
     pub async fn stop(self) {
         drop(self.stop);
-        self.front.end().await;
-        // A client that does not take its answer has had its time.
-        let _ = tokio::time::timeout(LAST_ANSWERS, self.ended).await;
+        self.service.end().await;
+        // A client that does not read its response in time is cut off.
+        let _ = tokio::time::timeout(FINAL_RESPONSE_TIMEOUT, self.ended).await;
     }
 }

@@ -1,38 +1,38 @@
-//! Streamable HTTP: one address, `/mcp`, for a session's messages; `/files/TOKEN` for files that go in and out without passing
-//! through a model; `/health` for who watches the server.
+//! Streamable HTTP: `/mcp` for a session's messages; `/files/TOKEN` for files that are transferred without passing through a
+//! model; `/health` for monitoring.
 //!
 //! | file | |
 //! |---|---|
-//! | `listener.rs` | the front at its address, from its beginning to its end |
-//! | `front.rs` | which request is what; health |
-//! | `door.rs` | token, `Host`, `Origin` |
-//! | `table.rs`, `line.rs` | the sessions; one session, its use and its end |
-//! | `talk.rs` | a session's messages: `POST`, `GET`, `DELETE` |
+//! | `listener.rs` | the listener: start, handover at an upgrade, stop |
+//! | `service.rs` | routing of requests; health |
+//! | `auth.rs` | token, `Host`, `Origin` |
+//! | `sessions.rs`, `session_conn.rs` | the table of sessions; one session, its activity and its end |
+//! | `handlers.rs` | a session's messages: `POST`, `GET`, `DELETE` |
 //! | `stateless.rs` | messages of the protocol without sessions |
-//! | `wire.rs`, `outbox.rs` | between the requests and the protocol's machinery, in and out |
-//! | `track.rs` | what is said on one stream, kept for a while |
-//! | `events.rs` | a response that goes on: server-sent events |
-//! | `transfer.rs` | files behind links |
-//! | `heritage.rs` | sessions that go on in the next program |
-//! | `reply.rs` | what is answered where it is no message |
+//! | `transport.rs`, `message_router.rs` | between HTTP requests and the SDK, in and out |
+//! | `event_stream.rs` | the messages of one stream, buffered for resumption |
+//! | `sse.rs` | a response of server-sent events |
+//! | `file_transfer.rs` | file links |
+//! | `upgrade.rs` | sessions across an upgrade |
+//! | `response.rs` | responses that are no messages |
 
-mod door;
-mod events;
-mod front;
-mod heritage;
-mod line;
+mod auth;
+mod event_stream;
+mod file_transfer;
+mod handlers;
 mod listener;
-mod outbox;
-mod reply;
+mod message_router;
+mod response;
+mod service;
+mod session_conn;
+mod sessions;
+mod sse;
 mod stateless;
-mod table;
-mod talk;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
-mod track;
-mod transfer;
-mod wire;
+mod transport;
+mod upgrade;
 
-pub use front::{FrontConfig, Served};
 pub use listener::McpListener;
+pub use service::{McpServiceConfig, ToolSet};

@@ -1,6 +1,6 @@
 //! Messages of the protocol without sessions (2026-07-28): each request brings what a session would have agreed upon, and is
-//! answered by the SDK's own machinery, which knows its headers and errors. A client that closes the response cancels the
-//! request. All that clients make in this way belongs to the token: they see each other's sandboxes.
+//! answered by the SDK's HTTP service, which knows its headers and errors. A client that closes the response cancels the
+//! request. Sandboxes created in this way belong to the token: clients with the same token see each other's.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -17,15 +17,15 @@ use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetMeta, ProtocolVersion}
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
-use super::front::{McpFront, Served};
-use super::reply::JSON;
-use super::talk::VERSION;
+use super::handlers::VERSION_HEADER;
+use super::response::JSON;
+use super::service::{McpService, ToolSet};
 use crate::conformance::Conformance;
 use crate::server::McpServer;
 use crate::session::Session;
 
 /// The first protocol without sessions.
-const FIRST: ProtocolVersion = ProtocolVersion::V_2026_07_28;
+const FIRST_STATELESS: ProtocolVersion = ProtocolVersion::V_2026_07_28;
 
 pub(super) struct Stateless {
     session: Arc<Session>,
@@ -37,29 +37,31 @@ enum Service {
     Conformance(StreamableHttpService<Conformance, NeverSessionManager>),
 }
 
-/// A response's body as the server in front reads bodies.
-struct Frames(BoxBody<Bytes, Infallible>);
+/// Adapts the SDK's response body to `hearth_core::ByteStream`.
+struct BodyFrames(BoxBody<Bytes, Infallible>);
 
-/// The request's headers name the protocol without sessions, or a later one.
-pub(super) fn is_named(headers: &Headers) -> bool {
-    headers.get(VERSION).is_some_and(|version| version >= FIRST.as_str().as_bytes())
+/// Whether the request's headers name the protocol without sessions, or a later one.
+pub(super) fn header_selects(headers: &Headers) -> bool {
+    headers.get(VERSION_HEADER).is_some_and(|version| version >= FIRST_STATELESS.as_str().as_bytes())
 }
 
-/// The message itself does. `initialize` begins a session, whatever version it names.
-pub(super) fn is_meant(message: &ClientJsonRpcMessage) -> bool {
+/// Whether the message itself names it. `initialize` opens a session, whatever version it names.
+pub(super) fn message_selects(message: &ClientJsonRpcMessage) -> bool {
     let ClientJsonRpcMessage::Request(request) = message else { return false };
     match &request.request {
         ClientRequest::InitializeRequest(_) => false,
         ClientRequest::DiscoverRequest(_) => true,
-        other => other.get_meta().protocol_version().is_some_and(|version| version.as_str() >= FIRST.as_str()),
+        other => {
+            other.get_meta().protocol_version().is_some_and(|version| version.as_str() >= FIRST_STATELESS.as_str())
+        }
     }
 }
 
 impl Stateless {
-    pub(super) fn new(what: Served, session: Session) -> Self {
+    pub(super) fn new(what: ToolSet, session: Session) -> Self {
         let session = Arc::new(session);
-        let longest = usize::try_from(McpFront::LARGEST_BODY.bytes()).unwrap_or(usize::MAX);
-        // The door has looked at `Host` and `Origin` already.
+        let longest = usize::try_from(McpService::MAX_BODY.bytes()).unwrap_or(usize::MAX);
+        // `Auth` has checked `Host` and `Origin` already.
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true)
@@ -67,12 +69,12 @@ impl Stateless {
             .with_cancellation_token(session.ending())
             .disable_allowed_hosts();
         let service = match what {
-            Served::Sandboxes => {
+            ToolSet::Sandboxes => {
                 let served = session.clone();
                 let server = move || Ok(McpServer::new(served.clone()));
                 Service::Sandboxes(StreamableHttpService::new(server, Arc::default(), config))
             }
-            Served::Conformance => {
+            ToolSet::Conformance => {
                 let server = Conformance::default();
                 Service::Conformance(StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config))
             }
@@ -104,18 +106,18 @@ impl Stateless {
                 let Ok(body) = body.collect().await;
                 Body::from(body.to_bytes())
             }
-            false => Body::Stream(Box::new(Frames(body))),
+            false => Body::Stream(Box::new(BodyFrames(body))),
         };
         Response::new(head.status.as_u16(), headers, body)
     }
 
-    /// Ready when all that its clients made is gone.
+    /// Ready when all sandboxes of its clients are destroyed.
     pub(super) async fn end(&self) {
         self.session.end().await;
     }
 }
 
-impl ByteStream for Frames {
+impl ByteStream for BodyFrames {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         loop {
             let frame = ready!(Pin::new(&mut self.0).poll_frame(cx));

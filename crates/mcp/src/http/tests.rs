@@ -1,4 +1,4 @@
-//! The front, with sandboxes that are only played. Sockets and real clients: `tests/all/mcp.rs`.
+//! The service, with a fake sandbox driver. Sockets and real clients: `tests/all/mcp.rs`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use hearth_sandbox::fake::FakeDriver;
 use hearth_sandbox::{Drivers, PoolConfig, Pooling, Sandboxes, SandboxesConfig};
 use serde_json::{Value, json};
 
-use super::front::{FrontConfig, McpFront};
+use super::service::{McpService, McpServiceConfig};
 
 const TOKEN: &str = "secret";
 
 struct World {
     driver: FakeDriver,
-    front: Arc<McpFront>,
+    front: Arc<McpService>,
 }
 
 struct Got {
@@ -25,19 +25,19 @@ struct Got {
     body: Vec<u8>,
 }
 
-async fn world_with(config: FrontConfig) -> World {
+async fn world_with(config: McpServiceConfig) -> World {
     let driver = FakeDriver::new();
     let mut pool = PoolConfig::new(Drivers::new(Arc::new(driver.clone()), []));
     pool.pooling = Pooling::Off;
     let sandboxes = Sandboxes::new(SandboxesConfig::new(pool));
     sandboxes.start().await.unwrap();
-    let config = FrontConfig { token: TOKEN.to_owned(), ..config };
+    let config = McpServiceConfig { token: TOKEN.to_owned(), ..config };
     let address = "127.0.0.1:8808".parse().unwrap();
-    World { driver, front: Arc::new(McpFront::new(config, address, sandboxes)) }
+    World { driver, front: Arc::new(McpService::new(config, address, sandboxes)) }
 }
 
 async fn world() -> World {
-    world_with(FrontConfig::default()).await
+    world_with(McpServiceConfig::default()).await
 }
 
 fn request(method: Method, path: &str, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Request {
@@ -103,14 +103,14 @@ impl World {
         made["sandbox_id"].as_str().unwrap().to_owned()
     }
 
-    /// Waits until there are so many.
+    /// Waits until this many sessions are open.
     async fn sessions(&self, count: usize) {
-        let look = async {
+        let reached = async {
             while self.front.sessions() != count {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(60), look).await.expect("the sessions end");
+        tokio::time::timeout(Duration::from_secs(60), reached).await.expect("the sessions end");
     }
 
     async fn delete(&self, session: &str) -> Got {
@@ -138,7 +138,7 @@ impl Got {
 }
 
 #[tokio::test]
-async fn nobody_gets_in_without_the_token_or_from_elsewhere() {
+async fn requests_without_the_token_or_of_other_origins_are_refused() {
     let world = world().await;
     let bearer = format!("Bearer {TOKEN}");
     let token = ("authorization", bearer.as_str());
@@ -201,7 +201,7 @@ async fn sessions_do_not_see_each_others_sandboxes() {
 }
 
 #[tokio::test]
-async fn what_is_no_message_is_refused() {
+async fn bodies_that_are_no_message_are_refused() {
     let world = world().await;
     let session = world.begin().await;
     let bearer = format!("Bearer {TOKEN}");
@@ -236,13 +236,13 @@ async fn what_is_no_message_is_refused() {
 }
 
 #[tokio::test]
-async fn a_command_is_cancelled_and_its_id_is_not_taken_again() {
+async fn a_command_is_cancelled_and_its_id_is_not_accepted_again() {
     let world = world().await;
     let session = world.begin().await;
     let sandbox = world.sandbox(&session).await;
     let sleep =
         call(1, "run_command", json!({ "sandbox_id": sandbox, "command": "sleep 3000", "timeout_ms": 3_600_000 }));
-    // Once it has been looked at, its id is taken.
+    // Once the request is polled its id is in use.
     let mut waiting = std::pin::pin!(world.post(Some(&session), &sleep));
     tokio::select! {
         biased;
@@ -254,14 +254,14 @@ async fn a_command_is_cancelled_and_its_id_is_not_taken_again() {
     assert_eq!(world.post(Some(&session), &cancel).await.status, 202);
     let cancelled = waiting.await;
     assert!(cancelled.status == 202 || cancelled.events().is_empty(), "{}", cancelled.status);
-    // Its answer may still be on its way, and must not be anybody else's.
+    // The answer may still come, and must not reach another request.
     assert_eq!(world.post(Some(&session), &message("ping", 1, json!({}))).await.status, 400);
     let ran = world.tool(&session, 2, "run_command", json!({ "sandbox_id": sandbox, "command": "echo mine" })).await;
     assert_eq!(ran["stdout"], "mine\n");
 }
 
 #[tokio::test]
-async fn output_is_told_while_it_comes_to_who_asked_for_it() {
+async fn progress_is_sent_to_the_request_that_asked_for_it() {
     let world = world().await;
     let session = world.begin().await;
     let sandbox = world.sandbox(&session).await;
@@ -302,10 +302,11 @@ async fn files_go_in_and_out_by_links() {
 
 #[tokio::test]
 async fn idle_sessions_end_and_those_in_use_do_not() {
-    let world = world_with(FrontConfig { session_idle: Duration::from_millis(200), ..FrontConfig::default() }).await;
+    let world =
+        world_with(McpServiceConfig { session_idle: Duration::from_millis(200), ..McpServiceConfig::default() }).await;
     let session = world.begin().await;
     let used = world.begin().await;
-    // Its listener is there for as long as its body is.
+    // The session is in use as long as the body of its listener exists.
     let bearer = format!("Bearer {TOKEN}");
     let headers =
         [("authorization", bearer.as_str()), ("accept", "text/event-stream"), ("mcp-session-id", used.as_str())];
@@ -319,8 +320,8 @@ async fn idle_sessions_end_and_those_in_use_do_not() {
 }
 
 #[tokio::test]
-async fn there_are_no_more_sessions_than_allowed_and_none_after_the_end() {
-    let world = world_with(FrontConfig { max_sessions: 1, ..FrontConfig::default() }).await;
+async fn sessions_are_limited_and_none_opens_after_the_end() {
+    let world = world_with(McpServiceConfig { max_sessions: 1, ..McpServiceConfig::default() }).await;
     let session = world.begin().await;
     world.sandbox(&session).await;
     assert_eq!(world.post(None, &initialize()).await.status, 503);
@@ -329,7 +330,7 @@ async fn there_are_no_more_sessions_than_allowed_and_none_after_the_end() {
     assert_eq!(world.post(None, &initialize()).await.status, 503);
 }
 
-/// The body of a stream as far as its first piece, and the rest to be read on.
+/// The first chunk of a stream, and the rest of its body.
 async fn open(world: &World, request: Request) -> (String, Body) {
     let Response { status, mut body, .. } = world.front.dispatch(request).wait().await.unwrap();
     assert_eq!(status, 200);
@@ -339,7 +340,7 @@ async fn open(world: &World, request: Request) -> (String, Body) {
 }
 
 #[tokio::test]
-async fn a_stream_goes_on_after_its_connection_broke() {
+async fn a_stream_is_resumed_after_its_connection_broke() {
     let world = world().await;
     let session = world.begin().await;
     let sandbox = world.sandbox(&session).await;
@@ -356,9 +357,9 @@ async fn a_stream_goes_on_after_its_connection_broke() {
         headers
     };
     let run = call(1, "run_command", json!({ "sandbox_id": sandbox, "command": "echo kept" })).to_string();
-    let (opening, body) = open(&world, request(Method::Post, "/mcp", &headers(&session, ""), run)).await;
-    let id = opening.strip_prefix("id: ").and_then(|rest| rest.strip_suffix("\ndata: \n\n")).unwrap();
-    // Nobody reads on.
+    let (prelude, body) = open(&world, request(Method::Post, "/mcp", &headers(&session, ""), run)).await;
+    let id = prelude.strip_prefix("id: ").and_then(|rest| rest.strip_suffix("\ndata: \n\n")).unwrap();
+    // The connection breaks before the answer.
     drop(body);
     for _ in 0..2 {
         let again = world.send(request(Method::Get, "/mcp", &headers(&session, id), "")).await;
@@ -367,8 +368,8 @@ async fn a_stream_goes_on_after_its_connection_broke() {
         let answer: Value = serde_json::from_str(data).unwrap();
         assert_eq!((&answer["id"], &answer["result"]["structuredContent"]["stdout"]), (&json!(1), &json!("kept\n")));
     }
-    let (opening, listener) = open(&world, request(Method::Get, "/mcp", &headers(&session, ""), "")).await;
-    let id_of_listener = opening.strip_prefix("id: ").and_then(|rest| rest.lines().next()).unwrap();
+    let (prelude, listener) = open(&world, request(Method::Get, "/mcp", &headers(&session, ""), "")).await;
+    let id_of_listener = prelude.strip_prefix("id: ").and_then(|rest| rest.lines().next()).unwrap();
     drop(listener);
     let (_, listener) = open(&world, request(Method::Get, "/mcp", &headers(&session, id_of_listener), "")).await;
     let other = world.begin().await;
@@ -400,7 +401,7 @@ async fn stateless(world: &World, method: &str, mut params: Value) -> Got {
 }
 
 #[tokio::test]
-async fn without_sessions_what_is_made_belongs_to_the_token() {
+async fn sandboxes_of_stateless_clients_belong_to_the_token() {
     let world = world().await;
     let found = stateless(&world, "server/discover", json!({})).await;
     assert_eq!((found.status, &found.session), (200, &None));
@@ -412,7 +413,7 @@ async fn without_sessions_what_is_made_belongs_to_the_token() {
     let run = json!({ "name": "run_command", "arguments": { "sandbox_id": sandbox, "command": "echo hi" } });
     let ran = stateless(&world, "tools/call", run.clone()).await;
     assert_eq!(ran.json()["result"]["structuredContent"]["stdout"], "hi\n");
-    // Those with a session have nothing to do with it.
+    // Sessions do not see that sandbox.
     let session = world.begin().await;
     let none = world.tool(&session, 2, "list_sandboxes", json!({})).await;
     assert_eq!(none["sandboxes"], json!([]));
@@ -428,7 +429,7 @@ async fn without_sessions_what_is_made_belongs_to_the_token() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_without_a_session_has_the_protocols_own_codes() {
+async fn stateless_errors_have_the_protocols_own_codes() {
     let world = world().await;
     let unknown = stateless(&world, "no/such", json!({})).await;
     assert_eq!((unknown.status, &unknown.json()["error"]["code"]), (404, &json!(-32601)));
@@ -448,7 +449,7 @@ async fn what_is_wrong_without_a_session_has_the_protocols_own_codes() {
 }
 
 #[tokio::test]
-async fn a_refusal_says_what_is_missing_and_that_there_is_no_oauth() {
+async fn an_unauthorized_response_names_the_missing_token_and_no_oauth() {
     let world = world().await;
     let challenge = async |headers: &[(&str, &str)]| {
         let refused = world.front.dispatch(request(Method::Post, "/mcp", headers, "")).wait().await.unwrap();

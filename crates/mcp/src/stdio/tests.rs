@@ -27,26 +27,26 @@ async fn world() -> World {
     let (output, input) = tokio::io::split(ours);
     let (from, to) = tokio::io::split(theirs);
     let stop = CancellationToken::new();
-    let told = stop.clone();
-    let served = tokio::spawn(async move { serve_stdio(sandboxes, from, to, told.cancelled()).await });
+    let stopped = stop.clone();
+    let served = tokio::spawn(async move { serve_stdio(sandboxes, from, to, stopped.cancelled()).await });
     World { driver, input, output: BufReader::new(output), stop, served }
 }
 
 impl World {
-    async fn say(&mut self, message: Value) {
+    async fn send(&mut self, message: Value) {
         self.input.write_all(format!("{message}\n").as_bytes()).await.unwrap();
     }
 
-    async fn hear(&mut self) -> Value {
+    async fn receive(&mut self) -> Value {
         let mut line = String::new();
-        let heard = tokio::time::timeout(Duration::from_secs(60), self.output.read_line(&mut line));
-        heard.await.expect("it answers").unwrap();
+        let received = tokio::time::timeout(Duration::from_secs(60), self.output.read_line(&mut line));
+        received.await.expect("it answers").unwrap();
         serde_json::from_str(&line).unwrap()
     }
 
     async fn ask(&mut self, id: u64, method: &str, params: Value) -> Value {
-        self.say(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await;
-        self.hear().await
+        self.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await;
+        self.receive().await
     }
 
     async fn begin(&mut self) {
@@ -66,9 +66,9 @@ impl World {
 }
 
 #[tokio::test]
-async fn what_comes_too_early_is_answered_and_the_session_begins_all_the_same() {
+async fn early_requests_get_errors_and_the_session_begins_all_the_same() {
     let mut world = world().await;
-    world.say(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+    world.send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
     assert_eq!(world.ask(7, "server/discover", json!({})).await["error"]["code"], -32602);
     assert_eq!(world.ask(8, "tools/list", json!({})).await["error"]["code"], -32602);
     world.begin().await;
@@ -98,20 +98,20 @@ async fn a_client_without_a_handshake_is_served_too() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_input_frees_the_sandboxes_also_while_something_runs() {
+async fn the_end_of_the_input_destroys_the_sandboxes_also_while_a_command_runs() {
     let mut world = world().await;
     world.begin().await;
     let listed = world.ask(2, "tools/call", json!({ "name": "list_sandboxes" })).await;
     let sandbox = &listed["result"]["structuredContent"]["sandboxes"][0]["sandbox_id"];
     let arguments = json!({ "sandbox_id": sandbox, "command": "sleep 3000", "timeout_ms": 3_600_000 });
     let call = json!({ "name": "run_command", "arguments": arguments });
-    world.say(json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": call })).await;
+    world.send(json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": call })).await;
     world.input.shutdown().await.unwrap();
     world.ended().await;
 }
 
 #[tokio::test]
-async fn so_does_a_stop_from_outside() {
+async fn a_stop_from_outside_destroys_the_sandboxes() {
     let mut world = world().await;
     world.begin().await;
     world.stop.cancel();

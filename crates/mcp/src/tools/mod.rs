@@ -1,17 +1,13 @@
-//! What agents can do, one entry for each tool: its name, what it is for, what it takes and gives, and who carries it out.
+//! The MCP tools. Each is a published schema and a description over one operation of [`SandboxService`].
 //!
 //! | file | |
 //! |---|---|
-//! | `entry.rs` | what a tool is |
-//! | `sandboxes.rs` | create, destroy, list, look at one |
-//! | `run.rs` | code and commands, waited for |
-//! | `jobs.rs` | commands that go on meanwhile |
-//! | `files.rs` | a sandbox's files, and links to them |
+//! | `tool.rs` | what a tool is, and how it is found and called |
+//! | `definitions.rs` | the tools, by name |
+//!
+//! [`SandboxService`]: crate::sandbox_service::SandboxService
 
-mod entry;
-mod files;
-mod jobs;
-mod run;
-mod sandboxes;
+mod definitions;
+mod tool;
 
-pub(crate) use entry::{Call, Done, call, list};
+pub(crate) use tool::{Call, ToolResult, call, list};

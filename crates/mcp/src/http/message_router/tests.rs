@@ -4,7 +4,7 @@ use rmcp::model::{
     ClientRequest, EmptyResult, NumberOrString, ProgressNotification, ProgressNotificationParam, ServerResult,
 };
 
-use super::super::track::ROOM;
+use super::super::event_stream::REPLAY_LIMIT;
 use super::*;
 
 fn request(id: i64, token: Option<i64>) -> JsonRpcRequest<ClientRequest> {
@@ -33,8 +33,8 @@ enum Read {
     End,
 }
 
-/// What is there now.
-fn read(reader: &mut Reader) -> Read {
+/// The next message, without waiting.
+fn read(reader: &mut StreamReader) -> Read {
     match reader.poll_recv(&mut Context::from_waker(Waker::noop())) {
         Poll::Pending => Read::Nothing,
         Poll::Ready(None) => Read::End,
@@ -47,85 +47,85 @@ fn read(reader: &mut Reader) -> Read {
 
 #[test]
 fn answers_and_progress_go_to_their_own_request() {
-    let outbox = Outbox::default();
-    let mut one = outbox.expect(&request(1, Some(7))).unwrap();
-    let mut two = outbox.expect(&request(2, None)).unwrap();
-    outbox.deliver(progress(7));
-    outbox.deliver(answer(2));
-    outbox.deliver(answer(1));
+    let router = MessageRouter::default();
+    let mut one = router.register(&request(1, Some(7))).unwrap();
+    let mut two = router.register(&request(2, None)).unwrap();
+    router.deliver(progress(7));
+    router.deliver(answer(2));
+    router.deliver(answer(1));
     assert_eq!([read(&mut one), read(&mut one), read(&mut one)], [Read::Notice, Read::Answer, Read::End]);
     assert_eq!([read(&mut two), read(&mut two)], [Read::Answer, Read::End]);
 }
 
 #[test]
-fn an_id_is_taken_until_its_answer_came_even_if_its_client_went() {
-    let outbox = Outbox::default();
-    drop(outbox.expect(&request(1, None)).unwrap());
-    assert_eq!(outbox.expect(&request(1, None)).map(drop), Err(Taken));
-    outbox.deliver(answer(1));
-    let mut again = outbox.expect(&request(1, None)).unwrap();
+fn an_id_is_in_use_until_it_is_answered_even_if_its_client_disconnects() {
+    let router = MessageRouter::default();
+    drop(router.register(&request(1, None)).unwrap());
+    assert_eq!(router.register(&request(1, None)).map(drop), Err(IdInUse));
+    router.deliver(answer(1));
+    let mut again = router.register(&request(1, None)).unwrap();
     assert_eq!(read(&mut again), Read::Nothing, "the late answer was not for this one");
-    outbox.cancel(&NumberOrString::Number(1));
+    router.cancel(&NumberOrString::Number(1));
     assert_eq!(read(&mut again), Read::End);
-    assert_eq!(outbox.expect(&request(1, None)).map(drop), Err(Taken), "its answer may be on its way");
-    assert!(outbox.expect(&request(2, None)).is_ok());
+    assert_eq!(router.register(&request(1, None)).map(drop), Err(IdInUse), "its answer may be on its way");
+    assert!(router.register(&request(2, None)).is_ok());
 }
 
 #[test]
-fn who_reads_slowly_misses_progress_but_never_the_answer() {
-    let outbox = Outbox::default();
-    let mut slow = outbox.expect(&request(1, Some(1))).unwrap();
-    for _ in 0..10 * ROOM {
-        outbox.deliver(progress(1));
+fn a_slow_reader_misses_progress_but_never_the_answer() {
+    let router = MessageRouter::default();
+    let mut slow = router.register(&request(1, Some(1))).unwrap();
+    for _ in 0..10 * REPLAY_LIMIT {
+        router.deliver(progress(1));
     }
-    outbox.deliver(answer(1));
-    let mut heard = 0;
+    router.deliver(answer(1));
+    let mut notices = 0;
     while read(&mut slow) == Read::Notice {
-        heard += 1;
+        notices += 1;
     }
-    assert_eq!((heard, slow.last()), (ROOM - 1, EventId { stream: 1, number: 10 * ROOM as u64 + 1 }));
+    assert_eq!((notices, slow.last()), (REPLAY_LIMIT - 1, EventId { stream: 1, number: 10 * REPLAY_LIMIT as u64 + 1 }));
 }
 
 #[test]
-fn the_newest_listener_hears_what_belongs_to_no_request() {
-    let outbox = Outbox::default();
-    outbox.deliver(progress(9));
-    let mut old = outbox.listen();
-    let mut new = outbox.listen();
-    outbox.deliver(progress(9));
+fn the_newest_listener_gets_what_belongs_to_no_request() {
+    let router = MessageRouter::default();
+    router.deliver(progress(9));
+    let mut old = router.listen();
+    let mut new = router.listen();
+    router.deliver(progress(9));
     assert_eq!([read(&mut old), read(&mut new)], [Read::End, Read::Notice]);
-    // Who was away hears what was said meanwhile, once.
+    // A listener that resumes gets what was sent meanwhile, once.
     let last = new.last();
     drop(new);
-    outbox.deliver(progress(9));
-    let mut back = outbox.resume(last).unwrap();
+    router.deliver(progress(9));
+    let mut back = router.resume(last).unwrap();
     assert_eq!([read(&mut back), read(&mut back)], [Read::Notice, Read::Nothing]);
-    outbox.close();
+    router.close();
     assert_eq!(read(&mut back), Read::End);
 }
 
 #[test]
-fn a_stream_goes_on_where_it_was_left_and_nobody_else_reads_it_then() {
-    let outbox = Outbox::default();
-    let mut first = outbox.expect(&request(1, Some(1))).unwrap();
+fn a_resumed_stream_continues_after_the_last_event_with_one_reader() {
+    let router = MessageRouter::default();
+    let mut first = router.register(&request(1, Some(1))).unwrap();
     first.write_events();
     let begin = first.last();
-    outbox.deliver(progress(1));
+    router.deliver(progress(1));
     assert_eq!(read(&mut first), Read::Notice);
     let left = first.last();
-    let mut second = outbox.resume(left).unwrap();
+    let mut second = router.resume(left).unwrap();
     assert_eq!([read(&mut first), read(&mut second)], [Read::End, Read::Nothing]);
     drop((first, second));
-    outbox.deliver(progress(1));
-    outbox.deliver(answer(1));
+    router.deliver(progress(1));
+    router.deliver(answer(1));
     for _ in 0..2 {
-        let mut third = outbox.resume(left).unwrap();
+        let mut third = router.resume(left).unwrap();
         assert_eq!([read(&mut third), read(&mut third), read(&mut third)], [Read::Notice, Read::Answer, Read::End]);
     }
-    let mut all = outbox.resume(begin).unwrap();
+    let mut all = router.resume(begin).unwrap();
     assert_eq!([read(&mut all), read(&mut all), read(&mut all)], [Read::Notice, Read::Notice, Read::Answer]);
     for unknown in ["1-4", "2-0", "7-0"] {
-        assert!(outbox.resume(unknown.parse().unwrap()).is_none(), "{unknown}");
+        assert!(router.resume(unknown.parse().unwrap()).is_none(), "{unknown}");
     }
     for wrong in ["", "1", "a-1", "1-", "-1-1"] {
         assert!(wrong.parse::<EventId>().is_err(), "{wrong}");
@@ -133,20 +133,20 @@ fn a_stream_goes_on_where_it_was_left_and_nobody_else_reads_it_then() {
 }
 
 #[test]
-fn what_is_kept_is_bounded_and_what_was_taken_as_it_is_is_not_kept() {
-    let outbox = Outbox::default();
-    let plain = outbox.expect(&request(0, None)).unwrap();
+fn ended_streams_are_bounded_and_answers_read_as_json_are_not_kept() {
+    let router = MessageRouter::default();
+    let plain = router.register(&request(0, None)).unwrap();
     let last = plain.last();
-    outbox.deliver(answer(0));
+    router.deliver(answer(0));
     drop(plain);
-    assert!(outbox.resume(last).is_none());
+    assert!(router.resume(last).is_none());
     let mut names = Vec::new();
-    for id in 1..=KEPT as i64 + 1 {
-        let reader = outbox.expect(&request(id, None)).unwrap();
+    for id in 1..=MAX_ENDED_STREAMS as i64 + 1 {
+        let reader = router.register(&request(id, None)).unwrap();
         reader.write_events();
         names.push(reader.last());
-        outbox.deliver(answer(id));
+        router.deliver(answer(id));
     }
-    assert!(outbox.resume(names[0]).is_none());
-    assert!(names[1..].iter().all(|name| outbox.resume(*name).is_some()));
+    assert!(router.resume(names[0]).is_none());
+    assert!(names[1..].iter().all(|name| router.resume(*name).is_some()));
 }

@@ -1,4 +1,4 @@
-//! Answers that are no messages of a session, and the one place where they get their form: JSON with a code and a sentence.
+//! Responses outside of a session's messages: JSON with a code and a sentence. The one place that forms them.
 
 use bytes::Bytes;
 use hearth_core::{Body, Headers, Response};
@@ -32,8 +32,8 @@ pub(super) fn error(status: u16, code: &str, message: &str) -> Response {
     respond(status, JSON, Body::from(Bytes::from(value.to_string())))
 }
 
-/// For clients that read the body of a refusal as a message.
-pub(super) fn refused(status: u16, id: Option<RequestId>, why: ErrorData) -> Response {
+/// A JSON-RPC error, for clients that read the body of an error response as a message.
+pub(super) fn message_error(status: u16, id: Option<RequestId>, why: ErrorData) -> Response {
     json(status, &JsonRpcError::new(id, why))
 }
 

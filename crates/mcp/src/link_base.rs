@@ -1,4 +1,4 @@
-//! Where links to files begin: the address under which the HTTP front is reached.
+//! The base of file links: the address under which clients reach the HTTP server.
 
 #[derive(Clone, Debug)]
 pub struct LinkBase(String);

@@ -1,18 +1,18 @@
-//! Files behind links: `GET` takes one out of its sandbox, `PUT` brings one in. A link is good for one file, one way and a
-//! short time; whoever has it needs nothing else. Where it leads, and how long, the sandboxes know.
+//! File links: `GET` downloads a file from its sandbox, `PUT` uploads one. A link is valid for one file, one direction and a
+//! short time, and needs no token. `Sandboxes` keeps what each link leads to and when it expires.
 
 use hearth_core::{Body, BodyError, Headers, Method, Request, Response};
 use hearth_sandbox::{Direction, ErrorCode, SandboxError, Sandboxes, WriteFile};
 
 use hearth_static::MimeType;
 
-use super::reply;
+use super::response;
 
-pub(super) struct Transfer {
+pub(super) struct FileTransfer {
     sandboxes: Sandboxes,
 }
 
-impl Transfer {
+impl FileTransfer {
     pub(super) fn new(sandboxes: Sandboxes) -> Self {
         Self { sandboxes }
     }
@@ -21,7 +21,7 @@ impl Transfer {
         let done = match request.method {
             Method::Get => self.download(token).await,
             Method::Put => self.upload(token, request.body).await,
-            _ => return reply::method_not_allowed("GET, PUT"),
+            _ => return response::method_not_allowed("GET, PUT"),
         };
         done.unwrap_or_else(|error| failed(&error))
     }
@@ -31,7 +31,7 @@ impl Transfer {
         let content = sandbox.read_file(&file.path).await?;
         let mut headers = Headers::with_capacity(5, 160);
         headers.push(b"content-type", MimeType::from_name(name(&file.path)).as_str().as_bytes());
-        // Nothing of a sandbox's is ever shown as a page of ours.
+        // A browser must never render a sandbox's file as a page of this server.
         headers.push(b"content-disposition", b"attachment");
         headers.push(b"x-content-type-options", b"nosniff");
         headers.push(b"cache-control", b"no-store");
@@ -43,16 +43,16 @@ impl Transfer {
         let content = match body.collect().await {
             Ok(content) => content,
             Err(BodyError::TooLarge { .. }) => {
-                return Ok(reply::error(
+                return Ok(response::error(
                     413,
                     "limit",
                     &format!("the file is larger than {}", hearth_sandbox::FILE_LIMIT),
                 ));
             }
-            Err(error) => return Ok(reply::error(400, "invalid_argument", &error.to_string())),
+            Err(error) => return Ok(response::error(400, "invalid_argument", &error.to_string())),
         };
         sandbox.write_file(WriteFile { path: file.path, content, mode: None }).await?;
-        Ok(reply::empty(204))
+        Ok(response::empty(204))
     }
 }
 
@@ -70,5 +70,5 @@ fn failed(error: &SandboxError) -> Response {
         ErrorCode::Timeout => 504,
         ErrorCode::AgentLost | ErrorCode::Unavailable => 503,
     };
-    reply::error(status, code.as_str(), &error.to_string())
+    response::error(status, code.as_str(), &error.to_string())
 }

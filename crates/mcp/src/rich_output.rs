@@ -1,6 +1,6 @@
-//! What code in a session showed beside text: figures, tables, whatever has a form of its own. The interpreter leaves it in
-//! files (`Notebook` in the agent's `zygote.py`), each named by its number and what it is; they are taken from there when the
-//! run is over. They come from inside, and are taken for hostile: their number and size are limited.
+//! Rich output of code in a session besides text, such as figures and tables. The interpreter writes it to files (`Notebook` in
+//! the agent's `zygote.py`), each named by number and type; they are collected when the run ends. The files come from the
+//! sandbox and are untrusted: their number and size are limited.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,62 +8,63 @@ use hearth_sandbox::{PAGE_LIMIT, Remove, Sandbox};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Where interpreters leave it, by the session's name.
+/// Where interpreters write it, in a folder per session name.
 const FOLDER: &str = "/tmp/.hearth/shown";
-/// Forms that are taken of one run.
+/// Limit of files that are collected from one run.
 const MAX_FORMS: usize = 32;
-/// Of all images of a run together: clients have limits for the length of a message.
+/// Limit of all images of a run together, since clients limit the length of a message.
 const MAX_IMAGE_BYTES: u64 = 4 << 20;
-/// Of all forms that are text.
+/// Limit of all text forms of a run together.
 const MAX_TEXT_BYTES: u64 = 256 << 10;
 
-/// One form of something that was shown.
+/// One representation of an object that was displayed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Form {
-    /// Forms of the same thing have the same number, in the order in which they were shown.
+pub struct DisplayedForm {
+    /// Representations of one object have the same number, in the order of display.
     pub number: u32,
     pub mime_type: &'static str,
     /// In bytes.
     pub size: u64,
-    /// What it is, where it is text; images are in the result's content.
+    /// The content, if it is text; images are in the result's content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-/// For the content of a result.
+/// An image for the content of a tool result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     pub mime_type: &'static str,
     pub base64: String,
 }
 
-/// All that one run showed.
+/// The rich output of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Shown {
-    pub(crate) forms: Vec<Form>,
+pub(crate) struct RichOutput {
+    pub(crate) forms: Vec<DisplayedForm>,
     pub(crate) images: Vec<Image>,
 }
 
-/// What is left of the limits.
-struct Room {
+/// The unused part of the size limits.
+struct Remaining {
     images: u64,
     text: u64,
 }
 
-impl Shown {
-    /// Takes what the session's last run showed. What cannot be read is not shown: the run itself went well.
+impl RichOutput {
+    /// Collects the rich output of the session's last run. Files that cannot be read are left out, since the run itself
+    /// succeeded.
     pub(crate) async fn take(sandbox: &Sandbox, session: &str) -> Self {
         let folder = format!("{FOLDER}/{session}");
         let mut shown = Self::default();
-        // There is no folder before something is shown.
+        // The folder exists only once there is output.
         let Ok(page) = sandbox.list_directory(&folder, None, PAGE_LIMIT).await else { return shown };
-        let mut room = Room { images: MAX_IMAGE_BYTES, text: MAX_TEXT_BYTES };
+        let mut remaining = Remaining { images: MAX_IMAGE_BYTES, text: MAX_TEXT_BYTES };
         for entry in page.entries.iter().take(MAX_FORMS) {
             let Some((number, mime_type)) = named(&entry.name) else { continue };
             let size = entry.size.bytes();
             let is_image = mime_type == "image/png" || mime_type == "image/jpeg";
-            let left = if is_image { &mut room.images } else { &mut room.text };
-            let mut form = Form { number, mime_type, size, text: None };
+            let left = if is_image { &mut remaining.images } else { &mut remaining.text };
+            let mut form = DisplayedForm { number, mime_type, size, text: None };
             if let Some(rest) = left.checked_sub(size)
                 && let Ok(content) = sandbox.read_file(&format!("{folder}/{}", entry.name)).await
             {
@@ -75,7 +76,7 @@ impl Shown {
             }
             shown.forms.push(form);
         }
-        // What stays would be shown again.
+        // A file that stays would be part of the next result too.
         let _ = sandbox.remove(&folder, Remove::Tree).await;
         shown
     }
@@ -102,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_say_what_is_in_them() {
+    fn file_names_give_number_and_type() {
         assert_eq!(named("0003.png"), Some((3, "image/png")));
         assert_eq!(named("0012.html"), Some((12, "text/html")));
         for wrong in ["png", "x.png", "1.exe", "1", ".png", "1.png.html"] {

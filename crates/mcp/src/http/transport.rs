@@ -1,5 +1,5 @@
-//! A session as the protocol's machinery sees it: messages of many requests come in one after the other, and what it says
-//! goes to whom it belongs.
+//! The SDK's view of a session: a transport that receives the messages of many requests in order, and whose sent messages the
+//! router delivers to the request that each belongs to.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -9,18 +9,18 @@ use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc::Receiver;
 
-use super::outbox::Outbox;
+use super::message_router::MessageRouter;
 
-pub(super) struct Wire {
+pub(super) struct SessionTransport {
     pub(super) inbox: Receiver<ClientJsonRpcMessage>,
-    pub(super) outbox: Arc<Outbox>,
+    pub(super) router: Arc<MessageRouter>,
 }
 
-impl Transport<RoleServer> for Wire {
+impl Transport<RoleServer> for SessionTransport {
     type Error = Infallible;
 
     fn send(&mut self, item: ServerJsonRpcMessage) -> impl Future<Output = Result<(), Infallible>> + Send + 'static {
-        self.outbox.deliver(item);
+        self.router.deliver(item);
         std::future::ready(Ok(()))
     }
 
@@ -29,7 +29,7 @@ impl Transport<RoleServer> for Wire {
     }
 
     async fn close(&mut self) -> Result<(), Infallible> {
-        self.outbox.close();
+        self.router.close();
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Sandboxes, files and jobs as agents, the admin API and the command line see them.
+//! Sandboxes, files and jobs as JSON for agents, the admin API and the command line.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
