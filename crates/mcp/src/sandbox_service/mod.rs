@@ -35,7 +35,7 @@ pub struct SandboxService {
 }
 
 impl SandboxService {
-    /// For the operator, who sees the sandboxes of all sessions.
+    /// For the operator: operates on the sandboxes of all sessions.
     pub fn for_operator(sandboxes: Sandboxes) -> Self {
         Self { session: Arc::new(Session::operator(sandboxes)) }
     }
