@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hearth_core::ByteSize;
 use hearth_ipc::Admission;
-use hearth_pool::{OwnerLimits, Pool, PoolLimits, ShelfRules};
+use hearth_pool::{KeyLimits, OwnerLimits, Pool, PoolLimits};
 use hearth_runtime::{App, BudgetRules, Lane, Locking, Platform, Snapshot, StuckTurn, set_budget};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -71,9 +71,9 @@ impl Cell {
         let blanks = Blanks::start(platform, snapshot, lane.clone(), config.spares);
         let pinned = PinnedThreads::new(config.threads);
         let limits = PoolLimits {
-            things: config.isolates,
-            weight: config.budget.for_idle_workers(),
-            per_group: config.max_per_owner,
+            max_items: config.isolates,
+            max_weight: config.budget.for_idle_workers(),
+            max_per_group: config.max_per_owner,
         };
         let (endings, roster) = (Endings::new(), Roster::default());
         let keeper = Keeper { blanks: blanks.clone(), lane: lane.clone(), pinned, endings: endings.clone() };
@@ -90,7 +90,8 @@ impl Cell {
                 move || pressure.notify_one()
             }),
         });
-        let upkeep = vec![pool.keep_tidy(SWEEP), isolates.keep_tidy(SWEEP), give_way(&pool, &isolates, pressure)];
+        let upkeep =
+            vec![pool.spawn_sweeper(SWEEP), isolates.spawn_sweeper(SWEEP), give_way(&pool, &isolates, pressure)];
         let relief = Relief::new(config.budget, pool.clone(), isolates.clone());
         let oneshots = Oneshots::new(blanks.clone(), lane, roster.clone(), relief);
         let owners = Owners::new(&config);
@@ -108,8 +109,12 @@ impl Cell {
             0 => usize::MAX,
             concurrency => workers.saturating_mul(concurrency as usize),
         };
-        let limits =
-            |running| OwnerLimits { running, queued: rules.queue, patience: rules.queue_timeout, weight: rules.weight };
+        let limits = |running| OwnerLimits {
+            max_running: running,
+            max_queued: rules.queue,
+            queue_timeout: rules.queue_timeout,
+            weight: rules.weight,
+        };
         let (home, hall) = match rules.execution {
             Execution::Auto => (Home::Anywhere(Locking::NoLocker), Hall::Warm),
             Execution::Pooled => (Home::Anywhere(Locking::Locker), Hall::Warm),
@@ -122,14 +127,14 @@ impl Cell {
         };
         let version = Version::new(app.clone(), home, rules.timings.clone());
         let mode = match rules.execution {
-            Execution::Auto | Execution::Pooled | Execution::Pinned => {
-                Mode::Warm(pool.shelf(version.clone(), ShelfRules { most: workers, concurrency, life: rules.life }))
-            }
+            Execution::Auto | Execution::Pooled | Execution::Pinned => Mode::Warm(
+                pool.keyed(version.clone(), KeyLimits { max_items: workers, concurrency, lifetime: rules.life }),
+            ),
             Execution::Oneshot => Mode::Oneshot(oneshots.clone(), self.inner.fresh.oneshot.with(&share.tally)),
             Execution::Shared => {
-                let rules = ShelfRules { most: workers, concurrency: 1, life: rules.life };
+                let rules = KeyLimits { max_items: workers, concurrency: 1, lifetime: rules.life };
                 let key = IsolateKey { owner: app.owner.clone(), heap: app.limits.heap, rules };
-                Mode::Shared(isolates.shelf(key, rules), self.inner.fresh.shared.with(&share.tally))
+                Mode::Shared(isolates.keyed(key, rules), self.inner.fresh.shared.with(&share.tally))
             }
         };
         AppHost { version, share: Arc::new(share), mode, patience: rules.queue_timeout, timings: rules.timings.clone() }
@@ -192,7 +197,7 @@ impl Cell {
     /// Every worker that is there: warm ones, and those that serve one event each.
     pub fn workers(&self) -> Vec<WorkerReport> {
         let Inner { pool, roster, .. } = &*self.inner;
-        let warm = pool.holdings().into_iter().map(|holding| WorkerReport::warm(&holding));
+        let warm = pool.list().into_iter().map(|holding| WorkerReport::warm(&holding));
         warm.chain(roster.workers().iter().map(WorkerReport::ephemeral)).collect()
     }
 

@@ -1,7 +1,7 @@
 //! The hooks of workers in the pool: `onIdle` when nobody has used one for a while, `onTerminate` on its way out. A worker
 //! whose end is under way has left the pool and is not yet destroyed; such are counted, so that a cell can wait for the last.
 
-use hearth_pool::Reason;
+use hearth_pool::DestroyReason;
 use hearth_runtime::{Hook, Worker};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -20,11 +20,11 @@ impl Endings {
     }
 
     /// Lets the worker's hook run, if it has one and an orderly end, and then calls `bury`.
-    pub(crate) fn end<T>(&self, thing: T, why: Reason, bury: impl FnOnce(T) + Send + 'static)
+    pub(crate) fn end<T>(&self, thing: T, why: DestroyReason, bury: impl FnOnce(T) + Send + 'static)
     where
         T: AsRef<Worker> + Send + Sync + 'static,
     {
-        if why == Reason::Gone || !thing.as_ref().has_hook(Hook::Terminate) {
+        if why == DestroyReason::Gone || !thing.as_ref().has_hook(Hook::Terminate) {
             bury(thing);
             return;
         }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hearth_core::{Dispatch, DispatchResult, Failure, MaybeReady, Request, Response};
-use hearth_pool::{Lease, Life, Permit, Refused, Shelf};
+use hearth_pool::{AdmissionError, ItemLifetime, KeyedPool, OwnedLease, OwnedPermit};
 use hearth_runtime::{EventResult, Handled, ResponseFuture, Scheduled, Task, Worker};
 
 use crate::execution::Execution;
@@ -36,7 +36,7 @@ pub struct AppRules {
     /// The owner's share where owners compete, against the others' weights.
     pub weight: u32,
     /// How long a worker is kept.
-    pub life: Life,
+    pub life: ItemLifetime,
     /// Where waits and starts are counted.
     pub timings: Arc<Timings>,
 }
@@ -53,14 +53,14 @@ pub struct AppHost {
 
 #[derive(Clone)]
 pub(crate) enum Mode {
-    Warm(Shelf<Keeper>),
+    Warm(KeyedPool<Keeper>),
     Oneshot(Arc<Oneshots>, AppTally),
-    Shared(Shelf<IsolateKeeper>, AppTally),
+    Shared(KeyedPool<IsolateKeeper>, AppTally),
 }
 
 /// A worker for one event. What it takes from others is given back when it is dropped.
 enum Found {
-    Warm(Lease<Keeper>, Permit),
+    Warm(OwnedLease<Keeper>, OwnedPermit),
     Oneshot(Oneshot),
     Guest(Guest),
 }
@@ -142,8 +142,8 @@ impl AppHost {
         }
     }
 
-    async fn enter(&self) -> Result<Permit, Failure> {
-        match self.share.gate.try_enter() {
+    async fn enter(&self) -> Result<OwnedPermit, Failure> {
+        match self.share.gate.try_enter_owned() {
             Some(permit) => Ok(permit),
             None => {
                 let came = Instant::now();
@@ -155,15 +155,15 @@ impl AppHost {
     }
 }
 
-fn refusal(refused: Refused) -> Failure {
+fn refusal(refused: AdmissionError) -> Failure {
     match refused {
-        Refused::Full { .. } => Failure::Capacity { reason: "the app's queue is full" },
-        Refused::Overloaded { .. } => {
+        AdmissionError::QueueFull { .. } => Failure::Capacity { reason: "the app's queue is full" },
+        AdmissionError::Overloaded { .. } => {
             Failure::Capacity { reason: "the server has as much to do as it may (--max-queued)" }
         }
-        Refused::Late { .. } => Failure::Capacity { reason: "waited too long in the app's queue" },
-        Refused::Draining => Failure::Draining,
-        Refused::Barred => Failure::Stuck,
+        AdmissionError::TimedOut { .. } => Failure::Capacity { reason: "waited too long in the app's queue" },
+        AdmissionError::Draining => Failure::Draining,
+        AdmissionError::Blocked => Failure::Stuck,
     }
 }
 
@@ -178,28 +178,30 @@ pub(crate) enum Rest {
 /// A request that a worker has.
 pub(crate) struct Coming {
     response: ResponseFuture,
-    lease: Lease<Keeper>,
-    permit: Permit,
+    lease: OwnedLease<Keeper>,
+    permit: OwnedPermit,
 }
 
 impl AppHost {
     /// Gives a request to a worker, if it can have one `now`. Waits for nothing.
     pub(crate) fn handle(&self, request: Request, now: Instant) -> Handled<Rest> {
         let Mode::Warm(shelf) = &self.mode else { return Handled::Coming(Rest::All(request)) };
-        let Some(permit) = self.share.gate.try_enter_briefly() else { return Handled::Coming(Rest::All(request)) };
-        let Some(lease) = shelf.try_acquire_briefly() else { return Handled::Coming(Rest::All(request)) };
+        let Some(permit) = self.share.gate.try_enter() else { return Handled::Coming(Rest::All(request)) };
+        let Some(lease) = shelf.try_acquire() else { return Handled::Coming(Rest::All(request)) };
         self.log_warmth(Warmth::Warm);
         match lease.handle(request, now) {
             Handled::Answered(Ok(response), now) if warm::goes_on(&response) => {
-                Handled::Answered(Ok(warm::hold(response, lease.keep(), permit.keep())), now)
+                Handled::Answered(Ok(warm::hold(response, lease.into_owned(), permit.into_owned())), now)
             }
             Handled::Answered(answer, now) => {
-                lease.give_back(now.into());
+                lease.release_at(now.into());
                 Handled::Answered(answer, now)
             }
-            Handled::Coming(response) => {
-                Handled::Coming(Rest::Coming(Coming { response, lease: lease.keep(), permit: permit.keep() }))
-            }
+            Handled::Coming(response) => Handled::Coming(Rest::Coming(Coming {
+                response,
+                lease: lease.into_owned(),
+                permit: permit.into_owned(),
+            })),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use hearth_core::{Failure, Owner};
-use hearth_pool::{Affinity, Health, Keep, Load, Reason};
+use hearth_pool::{Affinity, DestroyReason, ItemHealth, Load, Manager};
 use hearth_runtime::{App, BLANK, Lane, Locking, Place, Worker};
 
 use crate::endings::Endings;
@@ -130,9 +130,9 @@ impl Keeper {
     }
 }
 
-impl Keep for Keeper {
+impl Manager for Keeper {
     type Key = Version;
-    type Thing = Kept;
+    type Item = Kept;
     type Error = Failure;
 
     async fn create(&self, version: &Version) -> Result<Kept, Failure> {
@@ -156,12 +156,12 @@ impl Keep for Keeper {
         Some(version.owner().as_str().into())
     }
 
-    fn health(&self, kept: &Kept) -> Health {
+    fn health(&self, kept: &Kept) -> ItemHealth {
         match kept.health() {
-            hearth_runtime::Health::Ready => Health::Ready,
-            hearth_runtime::Health::Worn => Health::Worn,
-            hearth_runtime::Health::Retiring => Health::Retiring,
-            hearth_runtime::Health::Gone => Health::Gone,
+            hearth_runtime::Health::Ready => ItemHealth::Ready,
+            hearth_runtime::Health::Worn => ItemHealth::Worn,
+            hearth_runtime::Health::Retiring => ItemHealth::Retiring,
+            hearth_runtime::Health::Gone => ItemHealth::Gone,
         }
     }
 
@@ -183,22 +183,22 @@ impl Keep for Keeper {
         kept.memory().bytes()
     }
 
-    fn blank_weight(&self) -> u64 {
+    fn estimated_weight(&self) -> u64 {
         BLANK.bytes()
     }
 
-    fn idle(&self, kept: &Kept) {
+    fn on_idle(&self, kept: &Kept) {
         self.endings.idle(kept);
     }
 
-    fn leaving(&self, kept: &Kept) {
+    fn on_draining(&self, kept: &Kept) {
         kept.leave();
     }
 
-    fn destroy(&self, kept: Kept, why: Reason) {
+    fn destroy(&self, kept: Kept, why: DestroyReason) {
         let app = &kept.app().name;
         match why {
-            Reason::Evicted => tracing::info!(target: "hearth::pool", app = app.as_str(), "Worker evicted"),
+            DestroyReason::Evicted => tracing::info!(target: "hearth::pool", app = app.as_str(), "Worker evicted"),
             why => tracing::debug!(target: "hearth::pool", app = app.as_str(), reason = ?why, "Worker destroyed"),
         }
         let lane = self.lane.clone();

@@ -36,7 +36,7 @@ pub use cell::{Cell, CellConfig};
 pub use commons::{Commons, NoRoots, Parts};
 pub use crumbs::{CrumbsError, keep_breadcrumbs};
 pub use execution::{Execution, UnknownExecution};
-pub use hearth_pool::Life;
+pub use hearth_pool::ItemLifetime;
 pub use host::{AppHost, AppRules};
 pub use report::Report;
 pub use terms::{Terms, limits};

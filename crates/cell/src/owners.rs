@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use hearth_core::{Owner, RequestId};
 use hearth_ipc::Admission;
-use hearth_pool::{Bar, Gate, GateLimits, GateStats, OwnerGate, OwnerLimits};
+use hearth_pool::{Gate, GateLimits, GateStats, OwnerBlock, OwnerLimits, OwnerQueue};
 use hearth_runtime::{Stuck, StuckTurn};
 use tokio::sync::watch;
 
@@ -29,13 +29,13 @@ pub(crate) struct Owners {
     fresh: Gate,
     max_per_owner: Option<usize>,
     gates: Arc<Mutex<HashMap<Key, Member>>>,
-    bars: Mutex<HashMap<(Owner, RequestId), Vec<Bar>>>,
+    bars: Mutex<HashMap<(Owner, RequestId), Vec<OwnerBlock>>>,
     admission: watch::Sender<Admission>,
 }
 
 /// An owner's gate, and what each of its apps brings to it.
 struct Member {
-    gate: OwnerGate,
+    gate: OwnerQueue,
     tally: Arc<Tally>,
     shares: HashMap<u64, OwnerLimits>,
     next: u64,
@@ -45,7 +45,7 @@ struct Member {
 
 /// What one app brings to its owner's gate, for as long as it is served: places for as many requests as it can have.
 pub(crate) struct Share {
-    pub(crate) gate: OwnerGate,
+    pub(crate) gate: OwnerQueue,
     /// Of the owner's workers that serve one event each.
     pub(crate) tally: Arc<Tally>,
     key: Key,
@@ -55,7 +55,7 @@ pub(crate) struct Share {
 
 impl Owners {
     pub(crate) fn new(config: &CellConfig) -> Self {
-        let warm = Gate::new(GateLimits { running: None, total: config.max_queued });
+        let warm = Gate::new(GateLimits { max_running: None, max_total: config.max_queued });
         Self {
             fresh: warm.with_same_total(Some(config.max_fresh.max(1))),
             warm,
@@ -74,8 +74,8 @@ impl Owners {
         let mut gates = lock(&self.gates);
         let member = gates.entry(key.clone()).or_insert_with(|| {
             let gate = match hall {
-                Hall::Warm => self.warm.owner(limits),
-                Hall::Fresh => self.fresh.owner(limits),
+                Hall::Warm => self.warm.add_owner(limits),
+                Hall::Fresh => self.fresh.add_owner(limits),
             };
             Member { gate, tally: Arc::default(), shares: HashMap::new(), next: 0, most }
         });
@@ -102,7 +102,7 @@ impl Owners {
                     let own = gates.iter().filter(|((owner, _), _)| owner == turn.owner);
                     own.map(|(_, member)| member.gate.clone()).collect::<Vec<_>>()
                 };
-                let bars = bars.iter().map(OwnerGate::bar).collect();
+                let bars = bars.iter().map(OwnerQueue::block).collect();
                 lock(&self.bars).insert(key, bars);
             }
             Stuck::Ends => {
@@ -161,13 +161,13 @@ impl Member {
     /// Places add up; of the rest, the most generous counts.
     fn settle(&self) {
         let sum = self.shares.values().copied().reduce(|sum, one| OwnerLimits {
-            running: sum.running.saturating_add(one.running),
-            queued: sum.queued.max(one.queued),
-            patience: sum.patience.max(one.patience),
+            max_running: sum.max_running.saturating_add(one.max_running),
+            max_queued: sum.max_queued.max(one.max_queued),
+            queue_timeout: sum.queue_timeout.max(one.queue_timeout),
             weight: sum.weight.max(one.weight),
         });
         if let Some(limits) = sum {
-            self.gate.set_limits(OwnerLimits { running: limits.running.min(self.most), ..limits });
+            self.gate.set_limits(OwnerLimits { max_running: limits.max_running.min(self.most), ..limits });
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use hearth_pool::{FillerStats, GateStats, Pool, Refusals, ShelfStats};
+use hearth_pool::{GateStats, KeyStats, Pool, RejectionCounts, SpareStats};
 use hearth_runtime::holdings;
 use serde::Serialize;
 
@@ -131,7 +131,7 @@ impl Report {
             shared: ModeReport { cached: guests.cached, waiting: guests.waiting, ..ModeReport::of_fresh(&shared) },
             ..Modes::default()
         };
-        for (version, shelf) in pool.shelves() {
+        for (version, shelf) in pool.key_stats() {
             by_owner.entry(version.owner().to_string()).or_default().add_shelf(&shelf);
             match version.home() {
                 Home::Anywhere(_) => modes.pooled.add_shelf(&shelf),
@@ -181,9 +181,9 @@ fn rate(hits: u64, misses: u64) -> f64 {
 // === impl Spares ===
 
 impl Spares {
-    fn new(wanted: usize, filler: &FillerStats) -> Self {
-        let FillerStats { ready, booting, taken, missed, failed, .. } = *filler;
-        Self { wanted, ready, booting, taken, missed, failed }
+    fn new(wanted: usize, filler: &SpareStats) -> Self {
+        let SpareStats { ready, creating, taken, missed, failed, .. } = *filler;
+        Self { wanted, ready, booting: creating, taken, missed, failed }
     }
 }
 
@@ -201,7 +201,7 @@ impl ModeReport {
         }
     }
 
-    fn add_shelf(&mut self, shelf: &ShelfStats) {
+    fn add_shelf(&mut self, shelf: &KeyStats) {
         self.cached += shelf.cached;
         self.leased += shelf.leased;
         self.waiting += shelf.waiting;
@@ -220,15 +220,15 @@ impl OwnerReport {
         self.running += gate.running;
         self.queued += gate.queued;
         self.entered += gate.entered;
-        let Refusals { full, overloaded, late, draining, barred } = gate.refused;
-        self.refused.full += full;
+        let RejectionCounts { queue_full, overloaded, timed_out, draining, blocked } = gate.rejected;
+        self.refused.full += queue_full;
         self.refused.overloaded += overloaded;
-        self.refused.late += late;
+        self.refused.late += timed_out;
         self.refused.draining += draining;
-        self.refused.stuck += barred;
+        self.refused.stuck += blocked;
     }
 
-    fn add_shelf(&mut self, shelf: &ShelfStats) {
+    fn add_shelf(&mut self, shelf: &KeyStats) {
         self.cached += shelf.cached;
         self.hits += shelf.hits;
         self.misses += shelf.misses;

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hearth_core::{ByteSize, Limits};
-use hearth_pool::{BackoffRules, Boot, Filler, FillerRules, Fitness};
+use hearth_pool::{BackoffConfig, SpareFactory, SparePool, SparePoolConfig};
 use hearth_runtime::{App, Blank, Lane, Platform, Snapshot, Worker};
 
 /// Who has just taken a spare starts an app with it: that comes first.
-const BREATH: Duration = Duration::from_millis(2);
+const REFILL_DELAY: Duration = Duration::from_millis(2);
 
 /// Where blanks come from: a spare where there is one that fits, else a new one.
 pub(crate) struct Blanks {
-    filler: Filler<Maker>,
+    filler: SparePool<Maker>,
     platform: Platform,
     snapshot: Snapshot,
     lane: Lane,
@@ -32,14 +32,14 @@ pub(crate) struct NotMade;
 
 impl Blanks {
     pub(crate) fn start(platform: Platform, snapshot: &Snapshot, lane: Lane, spares: usize) -> Arc<Self> {
-        let rules = FillerRules {
-            min: spares,
-            boots: 1,
+        let rules = SparePoolConfig {
+            target: spares,
+            concurrency: 1,
             interval: Duration::from_secs(10),
-            backoff: BackoffRules { first: Duration::from_millis(100), most: Duration::from_secs(10) },
+            backoff: BackoffConfig { initial: Duration::from_millis(100), max: Duration::from_secs(10) },
             max_age: None,
         };
-        let filler = Filler::start(Maker { platform, snapshot: snapshot.clone(), lane: lane.clone() }, rules);
+        let filler = SparePool::start(Maker { platform, snapshot: snapshot.clone(), lane: lane.clone() }, rules);
         Arc::new(Self { filler, platform, snapshot: snapshot.clone(), lane })
     }
 
@@ -64,16 +64,16 @@ impl Blanks {
         let _ = self.lane.make(compile).await;
     }
 
-    pub(crate) fn filler(&self) -> &Filler<Maker> {
+    pub(crate) fn filler(&self) -> &SparePool<Maker> {
         &self.filler
     }
 }
 
-impl Boot for Maker {
+impl SpareFactory for Maker {
     type Spare = Blank;
     type Error = NotMade;
 
-    async fn boot(&self) -> Result<Blank, NotMade> {
+    async fn create(&self) -> Result<Blank, NotMade> {
         let (platform, snapshot) = (self.platform, self.snapshot.clone());
         let make = move || {
             let mut blank = Blank::new(platform, &snapshot, Limits::default().heap);
@@ -83,11 +83,11 @@ impl Boot for Maker {
         self.lane.make(make).await.ok_or(NotMade)
     }
 
-    fn is_fit(&self, _: &Blank) -> Fitness {
-        Fitness::Fit
+    fn is_usable(&self, _: &Blank) -> bool {
+        true
     }
 
-    fn breath(&self) -> Duration {
-        BREATH
+    fn refill_delay(&self) -> Duration {
+        REFILL_DELAY
     }
 }

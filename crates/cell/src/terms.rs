@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hearth_config::{Lifetime, Settings};
 use hearth_core::{ByteSize, Footprint, Limits};
-use hearth_pool::Life;
+use hearth_pool::ItemLifetime;
 
 use crate::execution::Execution;
 use crate::host::AppRules;
@@ -32,7 +32,7 @@ impl Terms {
             queue: self.queue,
             queue_timeout: self.queue_timeout,
             weight: 1,
-            life: Life {
+            life: ItemLifetime {
                 uses: settings.max_requests,
                 ttl: match settings.lifetime {
                     Lifetime::Limited(ttl) => Some(ttl),

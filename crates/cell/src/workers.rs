@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use hearth_core::{AppName, VersionName};
-use hearth_pool::{Holding, Standing};
+use hearth_pool::{ItemInfo, ItemState};
 use hearth_runtime::{Health, Worker};
 use serde::{Deserialize, Serialize};
 
@@ -55,15 +55,15 @@ pub enum WorkerState {
 }
 
 impl WorkerReport {
-    pub(crate) fn warm(holding: &Holding<Keeper>) -> Self {
-        let worker: &Worker = &holding.thing;
+    pub(crate) fn warm(info: &ItemInfo<Keeper>) -> Self {
+        let worker: &Worker = &info.item;
         let state = WorkerState::from(worker.health());
-        let status = match (state, holding.standing) {
-            (WorkerState::Gone | WorkerState::Retiring, _) | (_, Standing::Leaving) => WorkerStatus::Offline,
-            (WorkerState::Ready, Standing::Idle) => WorkerStatus::Idle,
-            (WorkerState::Ready, Standing::Active) => WorkerStatus::Active,
+        let status = match (state, info.state) {
+            (WorkerState::Gone | WorkerState::Retiring, _) | (_, ItemState::Draining) => WorkerStatus::Offline,
+            (WorkerState::Ready, ItemState::Idle) => WorkerStatus::Idle,
+            (WorkerState::Ready, ItemState::Active) => WorkerStatus::Active,
         };
-        Self::new(worker, status, holding.age, holding.unused)
+        Self::new(worker, status, info.age, info.unused_for)
     }
 
     pub(crate) fn ephemeral(worker: &Worker) -> Self {

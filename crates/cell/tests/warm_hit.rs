@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use hearth_cell::{AppHost, AppRules, Budget, Cell, CellConfig, Execution, Life};
+use hearth_cell::{AppHost, AppRules, Budget, Cell, CellConfig, Execution, ItemLifetime};
 use hearth_core::ByteSize;
 use hearth_runtime::{CodeCache, Platform, Scheduled, Task, Threads};
 use one_module::{named, no_egress, request};
@@ -62,7 +62,7 @@ fn host(cell: &Cell, execution: Execution) -> AppHost {
         queue: 10,
         queue_timeout: Duration::from_secs(60),
         weight: 1,
-        life: Life::default(),
+        life: ItemLifetime::default(),
         timings: Arc::default(),
     };
     cell.host(app, &rules)

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use hearth_core::{ByteSize, Failure};
-use hearth_pool::{AcquireError, Affinity, Health, Keep, Lease, Load, Reason};
+use hearth_pool::{AcquireError, Affinity, DestroyReason, ItemHealth, Load, Manager, OwnedLease};
 use hearth_runtime::{BLANK, LockedIsolate};
 
 use crate::context::SharedIsolate;
@@ -18,11 +18,11 @@ pub(crate) struct Keeper {
 
 /// An isolate for one caller alone, until it is dropped: then it is kept for the next caller with that name.
 pub struct PooledIsolate {
-    lease: Lease<Keeper>,
+    lease: OwnedLease<Keeper>,
 }
 
 impl PooledIsolate {
-    pub(crate) fn new(lease: Lease<Keeper>) -> Self {
+    pub(crate) fn new(lease: OwnedLease<Keeper>) -> Self {
         Self { lease }
     }
 
@@ -83,17 +83,17 @@ pub(crate) fn refusal(error: AcquireError<Failure>) -> Failure {
     }
 }
 
-impl Keep for Keeper {
+impl Manager for Keeper {
     type Key = Arc<str>;
-    type Thing = SharedIsolate;
+    type Item = SharedIsolate;
     type Error = Failure;
 
     async fn create(&self, _: &Arc<str>) -> Result<SharedIsolate, Failure> {
         Ok(SharedIsolate::in_engine(self.engine, self.heap))
     }
 
-    fn health(&self, isolate: &SharedIsolate) -> Health {
-        if isolate.is_spent() { Health::Retiring } else { Health::Ready }
+    fn health(&self, isolate: &SharedIsolate) -> ItemHealth {
+        if isolate.is_spent() { ItemHealth::Retiring } else { ItemHealth::Ready }
     }
 
     fn load(&self, _: &SharedIsolate) -> Load {
@@ -109,11 +109,11 @@ impl Keep for Keeper {
         isolate.memory().bytes()
     }
 
-    fn blank_weight(&self) -> u64 {
+    fn estimated_weight(&self) -> u64 {
         BLANK.bytes()
     }
 
-    fn destroy(&self, isolate: SharedIsolate, _: Reason) {
+    fn destroy(&self, isolate: SharedIsolate, _: DestroyReason) {
         self.engine.lane().dispose(move || drop(isolate));
     }
 }

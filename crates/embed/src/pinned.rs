@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use hearth_cell::{AppRules, Cell, Execution, Life, Timings};
+use hearth_cell::{AppRules, Cell, Execution, ItemLifetime, Timings};
 use hearth_core::Limits;
 use hearth_runtime::Operations;
 
@@ -157,7 +157,7 @@ impl Inner {
             queue: self.rules.queue,
             queue_timeout: self.rules.queue_timeout,
             weight: 1,
-            life: Life::default(),
+            life: ItemLifetime::default(),
             timings: Arc::new(Timings::default()),
         }
     }

@@ -3,9 +3,9 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use hearth_cell::{AppRules, Cell, Execution, Life, Timings};
+use hearth_cell::{AppRules, Cell, Execution, ItemLifetime, Timings};
 use hearth_core::Limits;
-use hearth_pool::{Pool, PoolLimits, ShelfRules};
+use hearth_pool::{KeyLimits, Pool, PoolLimits};
 use hearth_runtime::Operations;
 
 use crate::engine::Engine;
@@ -75,8 +75,8 @@ impl IsolatePool {
         let engine = Engine::get()?;
         let max_size = max_size.max(1);
         let keeper = Keeper { engine, heap: limits.heap };
-        let isolates =
-            engine.enter(|| Pool::new(keeper, PoolLimits { things: max_size, weight: u64::MAX, per_group: None }));
+        let isolates = engine
+            .enter(|| Pool::new(keeper, PoolLimits { max_items: max_size, max_weight: u64::MAX, max_per_group: None }));
         let (cell, hosts) = (engine.cell(max_size, None), Hosts::new(max_size));
         Ok(Self { inner: Arc::new(Inner { engine, limits, max_size, cell, hosts, isolates }) })
     }
@@ -112,9 +112,9 @@ impl IsolatePool {
 
     /// The isolate that is kept under that name, or a new one. Waits while another has it.
     pub async fn acquire(&self, worker_id: &str) -> Result<PooledIsolate, Error> {
-        let life = Life::default();
-        let shelf = self.inner.isolates.shelf(worker_id.into(), ShelfRules { most: 1, concurrency: 1, life });
-        let lease = self.inner.engine.run(async move { shelf.acquire().await });
+        let lifetime = ItemLifetime::default();
+        let keyed = self.inner.isolates.keyed(worker_id.into(), KeyLimits { max_items: 1, concurrency: 1, lifetime });
+        let lease = self.inner.engine.run(async move { keyed.acquire().await });
         Ok(PooledIsolate::new(lease.await?.map_err(refusal)?))
     }
 
@@ -135,7 +135,7 @@ fn rules(workers: usize) -> AppRules {
         queue: QUEUE,
         queue_timeout: QUEUE_TIMEOUT,
         weight: 1,
-        life: Life::default(),
+        life: ItemLifetime::default(),
         timings: Arc::new(Timings::default()),
     }
 }

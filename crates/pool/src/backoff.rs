@@ -1,54 +1,54 @@
-//! How long to leave something alone that keeps failing: twice as long each time, up to a most, and not at all again after
-//! a success. Attempts that ran side by side fail for the same cause, so they count as one: an attempt says in which round
-//! it began, and only the first failure of a round makes the wait longer.
+//! Exponential backoff for operations that keep failing: the delay doubles with each failure, up to a maximum, and is reset
+//! by a success. Concurrent attempts fail for the same cause, so they count as one: an attempt remembers the round in which
+//! it began, and only the first failure of a round makes the delay longer.
 
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BackoffRules {
-    /// The wait after the first failure.
-    pub first: Duration,
-    /// No wait is longer.
-    pub most: Duration,
+pub struct BackoffConfig {
+    /// The delay after the first failure.
+    pub initial: Duration,
+    /// No delay is longer.
+    pub max: Duration,
 }
 
 pub(crate) struct Backoff {
-    rules: BackoffRules,
-    /// The last wait; `None` when the last attempt succeeded.
-    wait: Option<Duration>,
+    config: BackoffConfig,
+    /// The last delay; `None` when the last attempt succeeded.
+    delay: Option<Duration>,
     round: Round,
 }
 
-/// What lies between two failures that count.
+/// The period between two failures that count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Round(u64);
 
 impl Backoff {
-    pub(crate) fn new(rules: BackoffRules) -> Self {
-        Self { rules, wait: None, round: Round(0) }
+    pub(crate) fn new(config: BackoffConfig) -> Self {
+        Self { config, delay: None, round: Round(0) }
     }
 
     pub(crate) fn round(&self) -> Round {
         self.round
     }
 
-    /// An attempt of `round` failed: how long to wait from now, or nothing when that round's failure is known already.
+    /// An attempt of `round` failed. Returns how long to wait from now, or `None` if a failure of that round was counted.
     pub(crate) fn failed(&mut self, round: Round) -> Option<Duration> {
         if round != self.round {
             return None;
         }
-        let wait = match self.wait {
-            None => self.rules.first,
+        let delay = match self.delay {
+            None => self.config.initial,
             Some(last) => last.saturating_mul(2),
         };
-        let wait = wait.min(self.rules.most);
-        self.wait = Some(wait);
+        let delay = delay.min(self.config.max);
+        self.delay = Some(delay);
         self.round = Round(self.round.0 + 1);
-        Some(wait)
+        Some(delay)
     }
 
     pub(crate) fn succeeded(&mut self) {
-        self.wait = None;
+        self.delay = None;
     }
 }
 
@@ -56,25 +56,25 @@ impl Backoff {
 mod tests {
     use super::*;
 
-    const RULES: BackoffRules = BackoffRules { first: Duration::from_secs(1), most: Duration::from_secs(5) };
+    const CONFIG: BackoffConfig = BackoffConfig { initial: Duration::from_secs(1), max: Duration::from_secs(5) };
 
     fn next(backoff: &mut Backoff) -> Option<u64> {
         let round = backoff.round();
-        backoff.failed(round).map(|wait| wait.as_secs())
+        backoff.failed(round).map(|delay| delay.as_secs())
     }
 
     #[test]
-    fn waits_double_up_to_a_most_and_start_anew_after_a_success() {
-        let mut backoff = Backoff::new(RULES);
-        let waits: Vec<_> = (0..5).map(|_| next(&mut backoff)).collect();
-        assert_eq!(waits, [Some(1), Some(2), Some(4), Some(5), Some(5)]);
+    fn delays_double_up_to_the_maximum_and_a_success_resets_them() {
+        let mut backoff = Backoff::new(CONFIG);
+        let delays: Vec<_> = (0..5).map(|_| next(&mut backoff)).collect();
+        assert_eq!(delays, [Some(1), Some(2), Some(4), Some(5), Some(5)]);
         backoff.succeeded();
         assert_eq!(next(&mut backoff), Some(1));
     }
 
     #[test]
-    fn attempts_that_ran_side_by_side_fail_once() {
-        let mut backoff = Backoff::new(RULES);
+    fn concurrent_attempts_count_as_one_failure() {
+        let mut backoff = Backoff::new(CONFIG);
         let round = backoff.round();
         assert_eq!(backoff.failed(round), Some(Duration::from_secs(1)));
         assert_eq!(backoff.failed(round), None);

@@ -1,6 +1,7 @@
-//! The making of one thing, in a task of its own, so that a caller that goes away does not take it along; what does not have to
-//! wait for anything may be made by its caller. However it ends, it is settled exactly once: the thing lands on its shelf, or all
-//! who counted on it are told why not. A panic drops the `Creation`, whose `Drop` settles what is not settled.
+//! The creation of one item, in a task of its own, so that it survives a caller that goes away; a creation that waits for
+//! nothing may run on its caller's thread. However it ends, the result is recorded exactly once: the item is added to its
+//! bucket, or all waiters that were assigned to the creation get the error. A panic drops the `Creation`, whose `Drop`
+//! records a failure.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,122 +11,115 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::keep::Keep;
-use crate::rack::{Later, Rack};
-use crate::shelf::AcquireError;
+use crate::bucket::Bucket;
+use crate::deferred::Deferred;
+use crate::keyed_pool::AcquireError;
+use crate::manager::Manager;
 use crate::slot::{Slot, SlotId};
 
-pub(crate) struct Creation<K: Keep> {
-    rack: Arc<Rack<K>>,
+pub(crate) struct Creation<M: Manager> {
+    bucket: Arc<Bucket<M>>,
     slot: SlotId,
-    progress: Progress,
+    finished: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Progress {
-    UnderWay,
-    Settled,
-}
-
-impl<K: Keep> Creation<K> {
-    pub(crate) fn new(rack: Arc<Rack<K>>, slot: SlotId) -> Self {
-        Self { rack, slot, progress: Progress::UnderWay }
+impl<M: Manager> Creation<M> {
+    pub(crate) fn new(bucket: Arc<Bucket<M>>, slot: SlotId) -> Self {
+        Self { bucket, slot, finished: false }
     }
 
-    pub(crate) fn is_for(&self, rack: &Arc<Rack<K>>) -> bool {
-        Arc::ptr_eq(&self.rack, rack)
+    pub(crate) fn is_for(&self, bucket: &Arc<Bucket<M>>) -> bool {
+        Arc::ptr_eq(&self.bucket, bucket)
     }
 
-    pub(crate) fn start(self) {
-        let runtime = self.rack.stock.runtime.clone();
-        runtime.spawn(self.make());
+    pub(crate) fn spawn(self) {
+        let runtime = self.bucket.pool.runtime.clone();
+        runtime.spawn(self.run());
     }
 
-    /// The same for somebody who can do nothing until it is made: begins here, and is a task as soon as it has to wait. A task of
-    /// its own from the start would have to be found by a thread, which may be another, whose caches are cold.
+    /// The same for a caller that can do nothing until the item is made: begins on this thread, and becomes a task as soon as it
+    /// has to wait. A task from the start would have to be picked up by a thread, possibly another one, whose caches are cold.
     pub(crate) fn start_here(self) {
-        let runtime = self.rack.stock.runtime.clone();
+        let runtime = self.bucket.pool.runtime.clone();
         let _inside = runtime.enter();
-        let mut making = Box::pin(self.make());
-        // Nobody need be woken: the task looks again at once. A panic is not the caller's.
-        let mut nobody = Context::from_waker(Waker::noop());
-        let begun = catch_unwind(AssertUnwindSafe(|| making.as_mut().poll(&mut nobody)));
-        if let Ok(Poll::Pending) = begun {
-            runtime.spawn(making);
+        let mut running = Box::pin(self.run());
+        // No wake-up is needed: the task is polled again at once. A panic must not reach the caller.
+        let mut context = Context::from_waker(Waker::noop());
+        let first_poll = catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(&mut context)));
+        if let Ok(Poll::Pending) = first_poll {
+            runtime.spawn(running);
         }
     }
 
-    async fn make(self) {
-        let made = self.rack.keep().create(&self.rack.key).await;
-        match made {
-            Ok(thing) => self.land(thing),
+    async fn run(self) {
+        let created = self.bucket.manager().create(&self.bucket.key).await;
+        match created {
+            Ok(item) => self.succeed(item),
             Err(error) => self.fail(&AcquireError::Failed(error)),
         }
     }
 
-    fn land(mut self, thing: K::Thing) {
-        self.progress = Progress::Settled;
-        let (rack, stock) = (&self.rack, &self.rack.stock);
-        let mut later = Later::new();
-        let weighed = stock.keep.weight(&thing);
-        let slot = Slot::new(self.slot, thing, Instant::now(), weighed);
-        let mut room = stock.room();
-        room.land(&slot, rack);
-        let mut row = rack.lock();
-        let over = row.land(slot, rack, &mut later);
-        let needs_creation = row.needs_creation();
-        drop(row);
-        room.give_back(over.reserved, rack);
-        drop(room);
-        stock.carry_out(later);
-        self.resume_after(over.pause);
+    fn succeed(mut self, item: M::Item) {
+        self.finished = true;
+        let (bucket, pool) = (&self.bucket, &self.bucket.pool);
+        let mut deferred = Deferred::new();
+        let weight = pool.manager.weight(&item);
+        let slot = Slot::new(self.slot, item, Instant::now(), weight);
+        let mut capacity = pool.capacity();
+        capacity.add(&slot, bucket);
+        let mut state = bucket.lock();
+        let end = state.add_item(slot, bucket, &mut deferred);
+        let needs_creation = state.needs_creation();
+        drop(state);
+        capacity.release_reservation(end.reserved, bucket);
+        drop(capacity);
+        pool.run_deferred(deferred);
+        self.resume_creations_after(end.pause);
         if needs_creation {
-            stock.provide(rack);
-        } else if stock.is_hungry() {
-            // The thing may weigh less than was reserved, or be idle already.
-            stock.feed();
+            pool.ensure_capacity_for(bucket);
+        } else if pool.has_capacity_waiters() {
+            // The item may weigh less than was reserved, or be idle already.
+            pool.serve_capacity_waiters();
         }
-        stock.feed_group_of(rack);
+        pool.serve_group_of(bucket);
     }
 
-    fn fail(mut self, error: &AcquireError<K::Error>) {
-        self.settle_failed(error);
+    fn fail(mut self, error: &AcquireError<M::Error>) {
+        self.record_failure(error);
     }
 
-    fn settle_failed(&mut self, error: &AcquireError<K::Error>) {
-        self.progress = Progress::Settled;
-        let (rack, stock) = (&self.rack, &self.rack.stock);
-        let mut later = Later::new();
-        let mut room = stock.room();
-        let over = rack.lock().fail(self.slot, error, &mut later);
-        room.give_back(over.reserved, rack);
-        stock.unlock(room);
-        stock.carry_out(later);
-        self.resume_after(over.pause);
-        // The room is free for others, and callers who counted on no creation may begin one of their own.
-        stock.provide(rack);
-        stock.feed_group_of(rack);
-        stock.strike_off_if_empty(rack);
+    fn record_failure(&mut self, error: &AcquireError<M::Error>) {
+        self.finished = true;
+        let (bucket, pool) = (&self.bucket, &self.bucket.pool);
+        let mut deferred = Deferred::new();
+        let mut capacity = pool.capacity();
+        let end = bucket.lock().fail_creation(self.slot, error, &mut deferred);
+        capacity.release_reservation(end.reserved, bucket);
+        pool.unlock(capacity);
+        pool.run_deferred(deferred);
+        self.resume_creations_after(end.pause);
+        // Other buckets can use the capacity, and waiters that were assigned to no creation may begin one.
+        pool.ensure_capacity_for(bucket);
+        pool.serve_group_of(bucket);
+        pool.remove_if_empty(bucket);
     }
-}
 
-impl<K: Keep> Creation<K> {
-    /// Lets creations for the rack begin again when the pause is over.
-    fn resume_after(&self, pause: Option<Duration>) {
+    /// Lets creations for the bucket begin again when the pause is over.
+    fn resume_creations_after(&self, pause: Option<Duration>) {
         let Some(pause) = pause else { return };
-        let rack = self.rack.clone();
-        self.rack.stock.runtime.spawn(async move {
+        let bucket = self.bucket.clone();
+        self.bucket.pool.runtime.spawn(async move {
             tokio::time::sleep(pause).await;
-            rack.lock().resume();
-            rack.stock.provide(&rack);
+            bucket.lock().resume_creations();
+            bucket.pool.ensure_capacity_for(&bucket);
         });
     }
 }
 
-impl<K: Keep> Drop for Creation<K> {
+impl<M: Manager> Drop for Creation<M> {
     fn drop(&mut self) {
-        if self.progress == Progress::UnderWay {
-            self.settle_failed(&AcquireError::Panicked);
+        if !self.finished {
+            self.record_failure(&AcquireError::Panicked);
         }
     }
 }

@@ -1,31 +1,32 @@
-//! Who may run, who waits, who is refused.
+//! Admission control: which request may run, which waits, which is rejected.
 //!
-//! Each owner has a line of its own: first come, first served, bounded in length and in time. Above the owners there may
-//! be bounds for all of them together; who waits for one of the shared places gets it in an order that is fair between
-//! owners (`gate/order.rs`).
+//! Each owner has a queue of its own: first come, first served, bounded in length and in time. There may be limits for all
+//! owners together; the slots under such a limit are granted in an order that is fair between owners
+//! (`gate/fair_queue.rs`).
 //!
 //! ```text
-//! enter ──> place free, nobody ahead ──────────────────────────> Permit ──drop──> the next in line
-//!    └────> in line ── its turn ────────────────────────────────────┘
-//!             ├─ patience is over ──> Refused::Late
-//!             ├─ a bar goes down ───> Refused::Barred
-//!             └─ dropped ───────────> out of the line
+//! enter ──> slot free, queue empty ──────────────────────────────> OwnedPermit ──drop──> the next in the queue
+//!    └────> queued ── its turn ──────────────────────────────────────┘
+//!             ├─ queue timeout ───> AdmissionError::TimedOut
+//!             ├─ owner blocked ───> AdmissionError::Blocked
+//!             └─ future dropped ──> removed from the queue
 //! ```
 //!
 //! Invariants:
-//! - `entered = running + left` for each owner at every moment; a permit is given back once, by its `Drop`.
-//! - Nobody overtakes: who tries to enter while others of its owner wait, waits behind them.
-//! - A place that is free is never left unused while somebody waits who may have it. A grant that reaches somebody who has
-//!   just gone is a permit like any other: dropping it hands the place on.
-//! - Without shared bounds, entering and leaving touch nothing but the owner's own lock.
+//! - `entered = running + left` for each owner at every moment; a permit is released once, by its `Drop`.
+//! - No request overtakes another of its owner: one that arrives while others wait is queued behind them.
+//! - No slot is left free while a request waits that may have it. A grant that reaches a request whose future was just dropped
+//!   is a permit like any other: dropping it passes the slot on.
+//! - Without shared limits, entering and leaving take the owner's own lock only.
 //!
-//! Locks: `order` before `roll` before a `line`; never two lines at once; answers are sent under none.
+//! Locks: `fair_queue` before `registry` before an owner's queue; never two owners' queues at once; results are sent under
+//! none.
 
-mod hall;
-mod line;
-mod order;
+mod fair_queue;
 mod owner;
-mod places;
+mod queue;
+mod shared;
+mod slots;
 #[cfg(test)]
 mod tests;
 
@@ -36,149 +37,149 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::stats::GateStats;
-use hall::Hall;
-use owner::{Entry, Owner};
+use owner::{Admission, Owner};
+use shared::GateShared;
 
-/// Bounds for all owners together. `None` is no bound, and costs nothing.
+/// Limits for all owners together. `None` is no limit, and costs nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GateLimits {
-    /// Who runs at once.
-    pub running: Option<usize>,
-    /// Who runs or waits.
-    pub total: Option<usize>,
+    /// Requests that run at once.
+    pub max_running: Option<usize>,
+    /// Requests that run or wait.
+    pub max_total: Option<usize>,
 }
 
-/// Bounds for one owner.
+/// Limits for one owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnerLimits {
-    pub running: usize,
-    /// How many may wait in line.
-    pub queued: usize,
+    pub max_running: usize,
+    /// How many requests may wait in the queue.
+    pub max_queued: usize,
     /// How long they may wait.
-    pub patience: Duration,
-    /// The owner's share of the shared places, against the weights of the other owners that wait: 1 to 2^20.
+    pub queue_timeout: Duration,
+    /// The owner's share of the shared slots, against the weights of the other owners that wait: 1 to 2^20.
     pub weight: u32,
 }
 
 /// A gate through which owners' requests pass. Clones are the same gate.
 #[derive(Clone)]
 pub struct Gate {
-    hall: Arc<Hall>,
+    shared: Arc<GateShared>,
 }
 
-/// One owner's side of a gate. Clones are the same line: keep one per owner and nothing needs looking up.
+/// One owner's side of a gate. Clones are the same queue. A component that keeps one per owner looks nothing up.
 #[derive(Clone)]
-pub struct OwnerGate {
+pub struct OwnerQueue {
     owner: Arc<Owner>,
 }
 
-/// The right to run; given back when dropped.
-#[must_use = "a permit that is dropped is given back"]
-pub struct Permit {
+/// The right to run; released when dropped.
+#[must_use = "a permit that is dropped is released"]
+pub struct OwnedPermit {
     owner: Arc<Owner>,
 }
 
-/// The same for as long as its gate is at hand.
-#[must_use = "a permit that is dropped is given back"]
-pub struct BriefPermit<'a> {
+/// A permit that borrows the [`OwnerQueue`] it comes from.
+#[must_use = "a permit that is dropped is released"]
+pub struct Permit<'a> {
     owner: &'a Arc<Owner>,
 }
 
-/// While it lives nobody of its owner enters or waits.
-#[must_use = "a bar that is dropped bars nobody"]
-pub struct Bar {
+/// While it exists, no request of its owner enters or waits.
+#[must_use = "a block that is dropped has no effect"]
+pub struct OwnerBlock {
     owner: Arc<Owner>,
 }
 
-/// Why somebody may not run.
+/// Why a request may not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum AdmissionError {
     #[error("{queued} wait already")]
-    Full { queued: usize },
-    /// The bound on all owners together ([`GateLimits::total`]).
+    QueueFull { queued: usize },
+    /// The limit for all owners together ([`GateLimits::max_total`]).
     #[error("{limit} run or wait already, of all owners together")]
     Overloaded { limit: usize },
-    #[error("waited for {waited:?}, and no place became free")]
-    Late { waited: Duration },
-    #[error("the gate lets nobody in any more")]
+    #[error("waited for {waited:?}, and no slot became free")]
+    TimedOut { waited: Duration },
+    #[error("the gate admits no new requests")]
     Draining,
-    #[error("the owner is barred for now")]
-    Barred,
+    #[error("the owner is blocked for now")]
+    Blocked,
 }
 
 // === impl Gate ===
 
 impl Gate {
     pub fn new(limits: GateLimits) -> Self {
-        Self { hall: Arc::new(Hall::new(limits)) }
+        Self { shared: Arc::new(GateShared::new(limits)) }
     }
 
-    /// Another gate, with places of its own: its requests and this gate's have one total.
-    pub fn with_same_total(&self, running: Option<usize>) -> Self {
-        Self { hall: Arc::new(Hall::with_total(running, self.hall.total.clone())) }
+    /// Another gate, with slots of its own: its requests and this gate's count for one total.
+    pub fn with_same_total(&self, max_running: Option<usize>) -> Self {
+        Self { shared: Arc::new(GateShared::with_total(max_running, self.shared.total.clone())) }
     }
 
-    /// A new line. Two calls make two owners: who has an owner keeps its handle.
-    pub fn owner(&self, limits: OwnerLimits) -> OwnerGate {
-        OwnerGate { owner: self.hall.admit_owner(limits) }
+    /// A new queue. Two calls make two owners: the caller keeps the handle of its owner.
+    pub fn add_owner(&self, limits: OwnerLimits) -> OwnerQueue {
+        OwnerQueue { owner: self.shared.add_owner(limits) }
     }
 
-    /// From now on nobody new enters. Who is in line already still gets its turn.
+    /// From now on no new request enters. Queued requests still get their turn.
     pub fn drain(&self) {
-        self.hall.drain();
+        self.shared.drain();
     }
 
-    /// Resolves when, after [`drain`](Self::drain), nobody runs and nobody waits.
+    /// Resolves when, after [`drain`](Self::drain), no request runs or waits.
     pub async fn drained(&self) {
-        self.hall.drained().await;
+        self.shared.drained().await;
     }
 
-    /// Undoes [`drain`](Self::drain): new requests enter again, also where it has come to its end.
+    /// Undoes [`drain`](Self::drain): new requests enter again, also after the drain has ended.
     pub fn reopen(&self) {
-        self.hall.reopen();
+        self.shared.reopen();
     }
 
-    /// The sum over all owners that ever were.
+    /// The sum over all owners, removed ones included.
     pub fn stats(&self) -> GateStats {
-        self.hall.stats()
+        self.shared.stats()
     }
 }
 
-// === impl OwnerGate ===
+// === impl OwnerQueue ===
 
-impl OwnerGate {
-    /// Enters if that is possible at once, without overtaking anybody.
-    pub fn try_enter(&self) -> Option<Permit> {
-        self.try_enter_briefly().map(BriefPermit::keep)
+impl OwnerQueue {
+    /// Enters if that is possible at once, without overtaking a queued request.
+    pub fn try_enter_owned(&self) -> Option<OwnedPermit> {
+        self.try_enter().map(Permit::into_owned)
     }
 
-    /// The same for a moment.
-    pub fn try_enter_briefly(&self) -> Option<BriefPermit<'_>> {
+    /// The same, borrowed from this handle: it saves the reference count that an owned permit needs.
+    pub fn try_enter(&self) -> Option<Permit<'_>> {
         self.owner.try_enter()
     }
 
-    /// Enters as soon as it is this caller's turn. The place in line is taken at the first poll, and left when the future
-    /// is dropped.
-    pub async fn enter(&self) -> Result<Permit, Refused> {
-        let mut waiting = match self.owner.line_up()? {
-            Entry::Now(permit) => return Ok(permit),
-            Entry::InLine(waiting) => waiting,
+    /// Enters as soon as it is this caller's turn. The caller is queued at the first poll, and removed when the future is
+    /// dropped.
+    pub async fn enter(&self) -> Result<OwnedPermit, AdmissionError> {
+        let mut waiting = match self.owner.enter_or_enqueue()? {
+            Admission::Entered(permit) => return Ok(permit),
+            Admission::Queued(waiting) => waiting,
         };
         let since = Instant::now();
-        match tokio::time::timeout(waiting.patience, waiting.answered()).await {
-            Ok(answer) => answer,
-            Err(_) => waiting.give_up(since.elapsed()).await,
+        match tokio::time::timeout(waiting.timeout, waiting.result()).await {
+            Ok(result) => result,
+            Err(_) => waiting.time_out(since.elapsed()).await,
         }
     }
 
-    /// Other limits from now on. Who waits and may run now does; who runs or waits beyond them is left alone.
+    /// Changes the limits. Queued requests that may run now do; requests that run or wait beyond the new limits stay.
     pub fn set_limits(&self, limits: OwnerLimits) {
         self.owner.set_limits(limits);
     }
 
-    /// Refuses those who wait, and everybody who comes, until the bar is dropped. Who runs is not touched.
-    pub fn bar(&self) -> Bar {
-        Bar::lower(self.owner.clone())
+    /// Rejects queued and new requests until the block is dropped. Running requests are not affected.
+    pub fn block(&self) -> OwnerBlock {
+        OwnerBlock::new(self.owner.clone())
     }
 
     pub fn stats(&self) -> GateStats {
@@ -186,65 +187,67 @@ impl OwnerGate {
     }
 }
 
+// === impl OwnedPermit ===
+
+impl fmt::Debug for OwnedPermit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnedPermit").finish_non_exhaustive()
+    }
+}
+
+impl Drop for OwnedPermit {
+    fn drop(&mut self) {
+        self.owner.release();
+    }
+}
+
 // === impl Permit ===
 
-impl fmt::Debug for Permit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Permit").finish_non_exhaustive()
-    }
-}
-
-impl Drop for Permit {
-    fn drop(&mut self) {
-        self.owner.leave();
-    }
-}
-
-// === impl BriefPermit ===
-
-impl BriefPermit<'_> {
-    /// Makes it last.
-    pub fn keep(self) -> Permit {
-        let permit = Permit { owner: self.owner.clone() };
+impl Permit<'_> {
+    /// Makes it independent of its handle.
+    pub fn into_owned(self) -> OwnedPermit {
+        let permit = OwnedPermit { owner: self.owner.clone() };
         std::mem::forget(self);
         permit
     }
 }
 
-impl Drop for BriefPermit<'_> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        self.owner.leave();
+        self.owner.release();
     }
 }
 
-// === impl Bar ===
+// === impl OwnerBlock ===
 
-impl Bar {
-    fn lower(owner: Arc<Owner>) -> Self {
-        owner.lower_bar();
+impl OwnerBlock {
+    fn new(owner: Arc<Owner>) -> Self {
+        owner.add_block();
         Self { owner }
     }
 }
 
-impl Drop for Bar {
+impl Drop for OwnerBlock {
     fn drop(&mut self) {
-        self.owner.lift_bar();
+        self.owner.remove_block();
     }
 }
 
-// === impl Refused ===
+// === impl AdmissionError ===
 
-impl Refused {
+impl AdmissionError {
     /// When it may be worth trying again. `None` when this gate will not open again.
     pub fn retry_after(&self) -> Option<Duration> {
-        const SOON: Duration = Duration::from_secs(1);
-        const AT_MOST: Duration = Duration::from_secs(30);
+        const MIN_RETRY_DELAY: Duration = Duration::from_secs(1);
+        const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
         match self {
-            // A line moves all the time, and a bar is there for a turn that is being stopped.
-            Refused::Full { .. } | Refused::Overloaded { .. } | Refused::Barred => Some(SOON),
-            // The line moved less than one place in all that time: coming back sooner only makes it longer.
-            Refused::Late { waited } => Some((*waited).clamp(SOON, AT_MOST)),
-            Refused::Draining => None,
+            // A queue moves all the time, and a block ends with the turn that is being stopped.
+            AdmissionError::QueueFull { .. } | AdmissionError::Overloaded { .. } | AdmissionError::Blocked => {
+                Some(MIN_RETRY_DELAY)
+            }
+            // The queue moved less than one place in all that time: an earlier retry would only make it longer.
+            AdmissionError::TimedOut { waited } => Some((*waited).clamp(MIN_RETRY_DELAY, MAX_RETRY_DELAY)),
+            AdmissionError::Draining => None,
         }
     }
 }

@@ -1,84 +1,84 @@
-//! What the keys of one group share: a bound on how many things they have together, and a line for those of its racks that
-//! have to wait for it. A rack in the group's line holds up no rack of another group, and a place is made by evicting the
-//! group's own least recently used idle thing.
+//! What the keys of one group share: a bound on how many items they have together, and a queue of those of its buckets that
+//! wait for a slot. A bucket in the group's queue delays no bucket of another group, and a slot is freed by evicting the
+//! group's own least recently used idle item.
 //!
-//! Everything here is changed under the room's lock only; `hungry` is also read without it, by leases that come back.
+//! Everything here is changed under the capacity's lock only; `waiters` is also read without it, when leases are released.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::keep::Keep;
-use crate::rack::Rack;
+use crate::bucket::Bucket;
+use crate::manager::Manager;
 
-pub(crate) struct Group<K: Keep> {
-    most: usize,
-    /// Things that are there or being made, but for those whose place was given to another already.
-    held: AtomicUsize,
-    /// Racks in the line.
-    hungry: AtomicUsize,
-    line: Mutex<VecDeque<Arc<Rack<K>>>>,
+pub(crate) struct Group<M: Manager> {
+    max_items: usize,
+    /// Items that exist or are being made, without the evicted ones.
+    items: AtomicUsize,
+    /// Buckets in the queue, and one that is about to be.
+    waiters: AtomicUsize,
+    queue: Mutex<VecDeque<Arc<Bucket<M>>>>,
 }
 
-impl<K: Keep> Group<K> {
-    pub(crate) fn new(most: usize) -> Self {
-        // With no place at all the group's requests would wait for ever.
-        let most = most.max(1);
-        Self { most, held: AtomicUsize::new(0), hungry: AtomicUsize::new(0), line: Mutex::default() }
+impl<M: Manager> Group<M> {
+    pub(crate) fn new(max_items: usize) -> Self {
+        // With no slot at all the group's requests would wait without end.
+        let max_items = max_items.max(1);
+        Self { max_items, items: AtomicUsize::new(0), waiters: AtomicUsize::new(0), queue: Mutex::default() }
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.held.load(Ordering::Relaxed) >= self.most
+        self.items.load(Ordering::Relaxed) >= self.max_items
     }
 
-    pub(crate) fn take(&self) {
-        self.held.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn take_slot(&self) {
+        self.items.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn give_back(&self) {
-        let before = self.held.fetch_sub(1, Ordering::Relaxed);
-        debug_assert!(before > 0, "a place of a group was given back twice");
+    pub(crate) fn release_slot(&self) {
+        let before = self.items.fetch_sub(1, Ordering::Relaxed);
+        debug_assert!(before > 0, "a slot of a group was released twice");
     }
 
-    /// Whether a rack waits for a place in the group.
-    pub(crate) fn is_hungry(&self) -> bool {
-        self.hungry.load(Ordering::Acquire) > 0
+    /// Whether a bucket waits for a slot of the group.
+    pub(crate) fn has_waiters(&self) -> bool {
+        self.waiters.load(Ordering::Acquire) > 0
     }
 
-    /// A rack is about to wait. Set before the group's rows are searched for something to evict: a thing that becomes idle after
-    /// its row was searched is given back by a lease that sees it.
-    pub(crate) fn expect(&self) {
-        self.hungry.store(self.lock().len() + 1, Ordering::Release);
+    /// A bucket is about to wait. Called before the group's buckets are searched for something to evict: an item that becomes
+    /// idle after its bucket was searched is released by a thread that sees the number.
+    pub(crate) fn announce_waiter(&self) {
+        self.waiters.store(self.lock().len() + 1, Ordering::Release);
     }
 
-    pub(crate) fn push(&self, rack: Arc<Rack<K>>) {
-        let mut line = self.lock();
-        line.push_back(rack);
-        self.hungry.store(line.len(), Ordering::Release);
+    pub(crate) fn push(&self, bucket: Arc<Bucket<M>>) {
+        let mut queue = self.lock();
+        queue.push_back(bucket);
+        self.waiters.store(queue.len(), Ordering::Release);
     }
 
-    /// The first rack in line, which stays there.
-    pub(crate) fn first(&self) -> Option<Arc<Rack<K>>> {
+    /// The first bucket in the queue, which stays there.
+    pub(crate) fn first(&self) -> Option<Arc<Bucket<M>>> {
         self.lock().front().cloned()
     }
 
-    /// Takes the first rack out of the line.
+    /// Removes the first bucket from the queue.
     pub(crate) fn pop(&self) {
-        let mut line = self.lock();
-        let popped = line.pop_front();
-        self.hungry.store(line.len(), Ordering::Release);
-        drop(line);
-        // The last handle of a rack is not dropped under the line's lock.
+        let mut queue = self.lock();
+        let popped = queue.pop_front();
+        self.waiters.store(queue.len(), Ordering::Release);
+        drop(queue);
+        // The last handle of a bucket must not be dropped under the queue's lock.
         drop(popped);
     }
 
-    /// No rack waits but those in line.
-    pub(crate) fn settle(&self) {
-        self.hungry.store(self.lock().len(), Ordering::Release);
+    /// Only the buckets in the queue wait.
+    pub(crate) fn update_waiters(&self) {
+        self.waiters.store(self.lock().len(), Ordering::Release);
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<Rack<K>>>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<Bucket<M>>>> {
         // Nothing that can panic runs under this lock.
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,8 +1,8 @@
-//! The right to use a thing, for one request. Dropping it gives the place back, exactly once, and hands it to whoever waits
-//! for it. What was leased is then warm again, or destroyed when it was condemned and this was its last lease.
+//! The right to use an item, for one request. Dropping it releases it, exactly once; if callers wait for the item, the next one
+//! gets it. A released item is warm again, or destroyed when it was condemned and this was its last lease.
 //!
-//! The lease has a handle of the thing of its own: using the thing takes no lock. Most requests are over before anybody else
-//! could have their lease: those borrow the shelf for it ([`BriefLease`]), and only what lasts has a handle of it, too.
+//! A lease has a handle of the item of its own: using the item takes no lock. Most requests are over in the function that
+//! leased their item: those borrow the pool's handle ([`Lease`]). What lasts longer has a handle of its own ([`OwnedLease`]).
 
 use std::fmt;
 use std::ops::Deref;
@@ -10,125 +10,125 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use crate::keep::Keep;
-use crate::rack::{Later, Rack};
+use crate::bucket::Bucket;
+use crate::deferred::Deferred;
+use crate::manager::Manager;
 use crate::slot::SlotId;
 
-#[must_use = "a lease that is dropped is given back"]
-pub struct Lease<K: Keep> {
-    rack: Arc<Rack<K>>,
+#[must_use = "a lease that is dropped is released"]
+pub struct OwnedLease<M: Manager> {
+    bucket: Arc<Bucket<M>>,
     slot: SlotId,
-    thing: K::Thing,
+    item: M::Item,
 }
 
-/// A lease for as long as its shelf is at hand.
-#[must_use = "a lease that is dropped is given back"]
-pub struct BriefLease<'a, K: Keep> {
-    place: Taken<'a, K>,
-    thing: K::Thing,
+/// A lease that borrows the [`KeyedPool`](crate::KeyedPool) it comes from.
+#[must_use = "a lease that is dropped is released"]
+pub struct Lease<'a, M: Manager> {
+    guard: ReleaseGuard<'a, M>,
+    item: M::Item,
 }
 
-/// What goes back when it is dropped.
-struct Taken<'a, K: Keep> {
-    rack: &'a Arc<Rack<K>>,
+/// Releases the slot when it is dropped.
+struct ReleaseGuard<'a, M: Manager> {
+    bucket: &'a Arc<Bucket<M>>,
     slot: SlotId,
 }
 
-// === impl Lease ===
+// === impl OwnedLease ===
 
-impl<K: Keep> Lease<K> {
-    pub(crate) fn new(rack: Arc<Rack<K>>, slot: SlotId, thing: K::Thing) -> Self {
-        Self { rack, slot, thing }
+impl<M: Manager> OwnedLease<M> {
+    pub(crate) fn new(bucket: Arc<Bucket<M>>, slot: SlotId, item: M::Item) -> Self {
+        Self { bucket, slot, item }
     }
 
-    /// The key of the shelf that it came from.
-    pub fn key(&self) -> &K::Key {
-        &self.rack.key
+    pub fn key(&self) -> &M::Key {
+        &self.bucket.key
     }
 
-    /// Nobody gets this thing again. It is destroyed when its last lease is back; other leases of it stay good until then.
+    /// The item gets no new leases. It is destroyed when its last lease is released; other leases of it stay valid until then.
     pub fn condemn(&self) {
-        let mut row = self.rack.lock();
-        row.condemn(self.slot);
-        let needs_creation = row.needs_creation();
-        drop(row);
+        let mut state = self.bucket.lock();
+        state.condemn(self.slot);
+        let needs_creation = state.needs_creation();
+        drop(state);
         if needs_creation {
-            self.rack.stock.provide(&self.rack);
+            self.bucket.pool.ensure_capacity_for(&self.bucket);
         }
     }
 }
 
-impl<K: Keep> Deref for Lease<K> {
-    type Target = K::Thing;
+impl<M: Manager> Deref for OwnedLease<M> {
+    type Target = M::Item;
 
-    fn deref(&self) -> &K::Thing {
-        &self.thing
+    fn deref(&self) -> &M::Item {
+        &self.item
     }
 }
 
-impl<K: Keep> fmt::Debug for Lease<K> {
+impl<M: Manager> fmt::Debug for OwnedLease<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lease").field("key", self.key()).field("slot", &self.slot).finish_non_exhaustive()
+        f.debug_struct("OwnedLease").field("key", self.key()).field("slot", &self.slot).finish_non_exhaustive()
     }
 }
 
-impl<K: Keep> Drop for Lease<K> {
+impl<M: Manager> Drop for OwnedLease<M> {
     fn drop(&mut self) {
-        put_back(&self.rack, self.slot, Instant::now);
+        release(&self.bucket, self.slot, Instant::now);
     }
 }
 
-// === impl BriefLease ===
+// === impl Lease ===
 
-impl<'a, K: Keep> BriefLease<'a, K> {
-    pub(crate) fn new(rack: &'a Arc<Rack<K>>, slot: SlotId, thing: K::Thing) -> Self {
-        Self { place: Taken { rack, slot }, thing }
+impl<'a, M: Manager> Lease<'a, M> {
+    pub(crate) fn new(bucket: &'a Arc<Bucket<M>>, slot: SlotId, item: M::Item) -> Self {
+        Self { guard: ReleaseGuard { bucket, slot }, item }
     }
 
-    /// Makes it last.
-    pub fn keep(self) -> Lease<K> {
-        let Self { place, thing } = self;
-        let lease = Lease::new(place.rack.clone(), place.slot, thing);
-        std::mem::forget(place);
+    /// Makes it independent of its handle.
+    pub fn into_owned(self) -> OwnedLease<M> {
+        let Self { guard, item } = self;
+        let lease = OwnedLease::new(guard.bucket.clone(), guard.slot, item);
+        std::mem::forget(guard);
         lease
     }
 
-    /// Gives it back, where the time is known: a look at the clock costs as much as the rest.
-    pub fn give_back(self, now: Instant) {
-        let Self { place, thing: _thing } = self;
-        put_back(place.rack, place.slot, || now);
-        std::mem::forget(place);
+    /// Releases it at a known time: a clock reading costs as much as the rest.
+    pub fn release_at(self, now: Instant) {
+        let Self { guard, item: _item } = self;
+        release(guard.bucket, guard.slot, || now);
+        std::mem::forget(guard);
     }
 }
 
-impl<K: Keep> Deref for BriefLease<'_, K> {
-    type Target = K::Thing;
+impl<M: Manager> Deref for Lease<'_, M> {
+    type Target = M::Item;
 
-    fn deref(&self) -> &K::Thing {
-        &self.thing
+    fn deref(&self) -> &M::Item {
+        &self.item
     }
 }
 
-impl<K: Keep> Drop for Taken<'_, K> {
+impl<M: Manager> Drop for ReleaseGuard<'_, M> {
     fn drop(&mut self) {
-        put_back(self.rack, self.slot, Instant::now);
+        release(self.bucket, self.slot, Instant::now);
     }
 }
 
-fn put_back<K: Keep>(rack: &Arc<Rack<K>>, slot: SlotId, now: impl FnOnce() -> Instant) {
-    let stock = &rack.stock;
-    let mut later = Later::new();
-    let mut row = rack.lock();
-    let last = row.put_back(slot, now, rack, &mut later);
-    let needs_creation = row.needs_creation();
-    drop(row);
-    stock.carry_out(later);
+fn release<M: Manager>(bucket: &Arc<Bucket<M>>, slot: SlotId, now: impl FnOnce() -> Instant) {
+    let pool = &bucket.pool;
+    let mut deferred = Deferred::new();
+    let mut state = bucket.lock();
+    let last = state.release(slot, now, bucket, &mut deferred);
+    let needs_creation = state.needs_creation();
+    drop(state);
+    pool.run_deferred(deferred);
     if needs_creation {
-        stock.provide(rack);
-    } else if last && stock.is_hungry() {
-        stock.feed();
+        pool.ensure_capacity_for(bucket);
+    } else if last && pool.has_capacity_waiters() {
+        pool.serve_capacity_waiters();
     }
     if last {
-        stock.feed_group_of(rack);
+        pool.serve_group_of(bucket);
     }
 }

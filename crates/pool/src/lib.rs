@@ -1,40 +1,40 @@
-//! Keeping things warm, whatever they are: isolates, sandboxes, standby processes. Three parts that know nothing of each
-//! other, so that a user takes what it needs:
+//! Pools of warm items, whatever they are: isolates, sandboxes, standby processes. Three independent parts:
 //!
-//! - [`Gate`]: who may run now, who waits in line, who is refused. Fair between owners.
-//! - [`Pool`]: warm things by key. A [`Shelf`] holds the things of one key; a [`Lease`] is the right to use one of them.
-//! - [`Filler`]: a few spares that belong to nobody yet, made ahead of demand.
+//! - [`Gate`]: admission control. Decides which request may run now, which waits in a queue, and which is rejected; fair
+//!   between owners.
+//! - [`Pool`]: warm items by key. A [`KeyedPool`] is the handle to the items of one key; a [`Lease`] is the right to use one.
+//! - [`SparePool`]: a few pre-made items that belong to no key yet.
 //!
-//! What is kept is behind the traits [`Keep`] and [`Boot`]; all policy is here and is tested without any of it, in paused
-//! time. Each part counts what it does, and the numbers always add up (`stats.rs`).
+//! What is pooled is behind the traits [`Manager`] and [`SpareFactory`]; all policy is here and is tested without any of it, in
+//! paused time. Each part counts what it does, and the numbers always add up (`stats.rs`).
 #![forbid(unsafe_code)]
 
 mod backoff;
-mod catalogue;
+mod bucket;
+mod bucket_map;
+mod capacity;
 mod creation;
-mod filler;
+mod deferred;
 mod gate;
 mod group;
-mod holding;
-mod keep;
+mod inner;
+mod keyed_pool;
 mod lease;
+mod listing;
+mod manager;
 mod pool;
-mod rack;
-mod room;
-mod row;
-mod shelf;
 mod slot;
+mod spares;
 mod stats;
-mod stock;
 #[cfg(test)]
 mod testing;
 
-pub use backoff::BackoffRules;
-pub use filler::{Boot, Filler, FillerRules, Fitness, Stopped};
-pub use gate::{Bar, BriefPermit, Gate, GateLimits, OwnerGate, OwnerLimits, Permit, Refused};
-pub use holding::{Holding, Standing};
-pub use keep::{Affinity, Health, Keep, Load, Reason};
-pub use lease::{BriefLease, Lease};
+pub use backoff::BackoffConfig;
+pub use gate::{AdmissionError, Gate, GateLimits, OwnedPermit, OwnerBlock, OwnerLimits, OwnerQueue, Permit};
+pub use keyed_pool::{AcquireError, ItemLifetime, KeyLimits, KeyedPool};
+pub use lease::{Lease, OwnedLease};
+pub use listing::{ItemInfo, ItemState};
+pub use manager::{Affinity, DestroyReason, ItemHealth, Load, Manager};
 pub use pool::{Pool, PoolLimits};
-pub use shelf::{AcquireError, Life, Shelf, ShelfRules};
-pub use stats::{Departures, FillerStats, GateStats, PoolStats, Refusals, ShelfStats};
+pub use spares::{SpareFactory, SparePool, SparePoolConfig, Stopped};
+pub use stats::{DestroyCounts, GateStats, KeyStats, PoolStats, RejectionCounts, SpareStats};

@@ -1,20 +1,21 @@
-//! Warm things by key. The pool holds so many things, and so many bytes of them, over all keys; when one more is needed and
-//! there is no room, the least recently used idle thing goes, whatever its key. Keys can be in groups, with a bound for each:
-//! beyond it the least recently used idle thing of the same group goes. A thing that somebody has never goes.
+//! Warm items by key. The pool has limits on the number of items and on their bytes, over all keys; when one more is needed and
+//! there is no capacity, the least recently used idle item is evicted, whatever its key. Keys can be in groups, with a bound
+//! for each: beyond it the least recently used idle item of the same group is evicted. A leased item is never evicted.
 //!
 //! Parts, from the outside in:
 //!
 //! | file | what |
 //! |---|---|
-//! | `pool.rs`, `shelf.rs`, `lease.rs` | what users see |
-//! | `stock.rs` | the steps that concern more than one rack; the order of locks |
-//! | `room.rs`, `group.rs` | what the whole pool and a group may hold, and what goes first |
-//! | `catalogue.rs` | racks by key |
-//! | `rack.rs`, `row.rs`, `slot.rs` | one key: its lock, its slots and callers, one slot |
-//! | `creation.rs` | the making of one thing |
+//! | `pool.rs`, `keyed_pool.rs`, `lease.rs`, `listing.rs` | the public API |
+//! | `inner.rs` | the steps that concern more than one bucket; the order of locks |
+//! | `capacity.rs`, `group.rs` | what the whole pool and a group may hold, and what is evicted first |
+//! | `bucket_map.rs` | buckets by key |
+//! | `bucket.rs`, `bucket/`, `slot.rs` | one key: its lock, its slots and waiters, one slot |
+//! | `creation.rs` | the creation of one item |
+//! | `deferred.rs` | what is done after locks are released |
 //!
 //! Invariants: `created = cached + destroyed` in every reading of the numbers; N first callers start as many creations as
-//! they need and no more; a lease is returned once; each thing is destroyed once, with no lease out.
+//! they need and no more; a lease is released once; each item is destroyed once, with no lease out.
 
 #[cfg(test)]
 mod tests;
@@ -26,125 +27,126 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::holding::Holding;
-use crate::keep::Keep;
-use crate::shelf::{Shelf, ShelfRules};
-use crate::stats::{PoolStats, ShelfStats};
-use crate::stock::Stock;
+use crate::inner::PoolInner;
+use crate::keyed_pool::{KeyLimits, KeyedPool};
+use crate::listing::ItemInfo;
+use crate::manager::Manager;
+use crate::stats::{KeyStats, PoolStats};
 
 /// What a pool may hold, over all keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolLimits {
-    /// Things, those that are being made included.
-    pub things: usize,
-    /// Bytes. Things grow unseen between two sweeps, so this is a mark to which the pool comes back, not a wall.
-    pub weight: u64,
-    /// Things of one group ([`Keep::group`]), those that are being made included. `None` is no bound, and costs nothing.
-    pub per_group: Option<usize>,
+    /// Those that are being made included.
+    pub max_items: usize,
+    /// Bytes. Items grow between two sweeps, so the pool may exceed this for a while; a sweep brings it back.
+    pub max_weight: u64,
+    /// Items of one group ([`Manager::group`]), those that are being made included. `None` is no bound, and costs nothing.
+    pub max_per_group: Option<usize>,
 }
 
-/// Warm things of many keys. Clones are the same pool; when the last is dropped, the pool is closed.
-pub struct Pool<K: Keep> {
-    open: Arc<Open<K>>,
+/// Warm items of many keys. Clones are the same pool; when the last is dropped, the pool is closed.
+pub struct Pool<M: Manager> {
+    open: Arc<OpenPool<M>>,
 }
 
-/// Closes the pool when nobody has it any more. Shelves and leases refer to the stock, not to this.
-struct Open<K: Keep> {
-    stock: Arc<Stock<K>>,
+/// Closes the pool when its last handle is dropped. Keyed handles and leases refer to the inner pool, not to this.
+struct OpenPool<M: Manager> {
+    inner: Arc<PoolInner<M>>,
 }
 
-impl<K: Keep> Pool<K> {
-    /// A pool whose things are made on the current tokio runtime. Panics outside of one.
-    pub fn new(keep: K, limits: PoolLimits) -> Self {
-        let stock = Arc::new(Stock::new(keep, limits, Handle::current()));
-        Self { open: Arc::new(Open { stock }) }
+impl<M: Manager> Pool<M> {
+    /// A pool whose items are made on the current tokio runtime. Panics outside of one.
+    pub fn new(manager: M, limits: PoolLimits) -> Self {
+        let inner = Arc::new(PoolInner::new(manager, limits, Handle::current()));
+        Self { open: Arc::new(OpenPool { inner }) }
     }
 
-    /// The shelf of a key. The rules of the first call hold as long as the shelf is held or has anything on it.
-    pub fn shelf(&self, key: K::Key, rules: ShelfRules) -> Shelf<K> {
-        let stock = self.stock();
-        let rack = stock.catalogue().hold(key, rules, stock);
-        Shelf::new(rack)
+    /// The items of a key. The limits of the first call hold as long as the key has a handle or an item.
+    pub fn keyed(&self, key: M::Key, limits: KeyLimits) -> KeyedPool<M> {
+        let inner = self.inner();
+        let bucket = inner.bucket_map().get_or_insert(key, limits, inner);
+        KeyedPool::new(bucket)
     }
 
-    pub fn keep(&self) -> &K {
-        &self.stock().keep
+    pub fn manager(&self) -> &M {
+        &self.inner().manager
     }
 
-    /// Destroys what is too old, was idle for too long or takes nothing new, trims, and gives the room to those who wait.
+    /// Destroys items that are too old, were idle for too long or get no new leases, trims, and serves callers that wait for
+    /// capacity.
     pub fn sweep(&self) {
-        self.stock().sweep();
+        self.inner().sweep();
     }
 
-    /// Weighs everything, and evicts idle things, the least recently used first, while they weigh too much.
+    /// Reads all weights, and evicts idle items, the least recently used first, while their sum is over the limit.
     pub fn trim(&self) {
-        self.stock().trim();
+        self.inner().trim();
     }
 
-    /// Evicts idle things, the least recently used first, until `weight` bytes of them are gone. Says how many were.
-    pub fn relieve(&self, weight: u64) -> u64 {
-        self.stock().relieve(weight)
+    /// Evicts idle items, the least recently used first, until `weight` bytes of them are gone. Returns how many were.
+    pub fn evict_weight(&self, weight: u64) -> u64 {
+        self.inner().evict_weight(weight)
     }
 
-    /// Says that a thing may have become idle without a lease coming back. Costs next to nothing when nobody waits for room.
-    pub fn nudge(&self) {
-        if self.stock().is_hungry() {
-            self.stock().feed();
+    /// An item may have become idle without a release of a lease. Costs next to nothing when no caller waits for capacity.
+    pub fn notify_maybe_idle(&self) {
+        if self.inner().has_capacity_waiters() {
+            self.inner().serve_capacity_waiters();
         }
-        self.stock().feed_groups();
+        self.inner().serve_groups();
     }
 
-    /// Sweeps every `interval` for as long as the pool is there.
-    pub fn keep_tidy(&self, interval: Duration) -> JoinHandle<()> {
+    /// Sweeps every `interval` for as long as the pool exists.
+    pub fn spawn_sweeper(&self, interval: Duration) -> JoinHandle<()> {
         let open = Arc::downgrade(&self.open);
-        self.stock().runtime.spawn(async move {
+        self.inner().runtime.spawn(async move {
             loop {
                 tokio::time::sleep(interval).await;
                 match open.upgrade() {
-                    Some(open) => open.stock.sweep(),
+                    Some(open) => open.inner.sweep(),
                     None => return,
                 }
             }
         })
     }
 
-    /// Nobody gets anything any more, and who waits is told so. Resolves when all leases are back and everything is destroyed;
-    /// what works without a lease goes when a sweep finds it idle.
+    /// Gives no leases any more; waiting callers get [`AcquireError::Closed`](crate::AcquireError). Resolves when all leases are
+    /// released and all items are destroyed; an item that works without a lease is destroyed when a sweep finds it idle.
     pub async fn close(&self) {
-        self.stock().close();
-        self.stock().emptied().await;
-        debug_assert!(self.stats().adds_up() && self.stats().leased == 0, "all is back and gone: {:?}", self.stats());
+        self.inner().close();
+        self.inner().wait_until_empty().await;
+        debug_assert!(self.stats().adds_up() && self.stats().leased == 0, "all items are gone: {:?}", self.stats());
     }
 
     pub fn stats(&self) -> PoolStats {
-        self.stock().stats()
+        self.inner().stats()
     }
 
-    /// Everything that is there. Whoever keeps a thing of the list keeps it from being freed.
-    pub fn holdings(&self) -> Vec<Holding<K>> {
+    /// All items. The list holds handles of them, which keep them from being freed.
+    pub fn list(&self) -> Vec<ItemInfo<M>> {
         let now = Instant::now();
-        let racks = self.stock().racks();
-        racks.iter().flat_map(|rack| rack.lock().holdings(&rack.key, now)).collect()
+        let buckets = self.inner().buckets();
+        buckets.iter().flat_map(|bucket| bucket.lock().list(&bucket.key, now)).collect()
     }
 
-    /// The numbers of each shelf that is held or has anything on it.
-    pub fn shelves(&self) -> Vec<(K::Key, ShelfStats)> {
-        self.stock().racks().iter().map(|rack| (rack.key.clone(), rack.lock().stats())).collect()
+    /// The numbers of each key that has a handle or an item.
+    pub fn key_stats(&self) -> Vec<(M::Key, KeyStats)> {
+        self.inner().buckets().iter().map(|bucket| (bucket.key.clone(), bucket.lock().stats())).collect()
     }
 
-    fn stock(&self) -> &Arc<Stock<K>> {
-        &self.open.stock
+    fn inner(&self) -> &Arc<PoolInner<M>> {
+        &self.open.inner
     }
 }
 
-impl<K: Keep> Clone for Pool<K> {
+impl<M: Manager> Clone for Pool<M> {
     fn clone(&self) -> Self {
         Self { open: self.open.clone() }
     }
 }
 
-impl<K: Keep> Drop for Open<K> {
+impl<M: Manager> Drop for OpenPool<M> {
     fn drop(&mut self) {
-        self.stock.close();
+        self.inner.close();
     }
 }

@@ -1,94 +1,75 @@
-//! A place on a shelf and the thing in it.
+//! A slot of a bucket and the item in it.
 //!
 //! ```text
-//! Cold ──made──> Warm <──last lease back── Leased
-//!   └─failed─> x   ├──────first lease────────^ │
-//!                  └──> Condemned <────────────┘  ──no lease left──> destroyed
+//! Creating ──made──> Warm <──last release── Leased
+//!   └─failed─> x       ├──────first lease────^ │
+//!                      └──> Condemned <────────┘  ──no lease left──> destroyed
 //! ```
 //!
-//! `Cold` is a type of its own (`row.rs`): it has callers, but no thing yet. Only `lease` and `put_back` change the number of
-//! leases. A condemned slot gets no new leases and never becomes usable again; it stays on the shelf until its last
-//! lease is back, and some reasons also let the thing finish what it does without one.
+//! `Creating` is a type of its own (`PendingCreation`): it has waiters, but no item yet. Only `lease` and `release` change the
+//! number of leases. A condemned slot gets no new leases and never becomes usable again; it stays in the bucket until its
+//! last lease is released, and some reasons also let the item finish what it does without one.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::holding::Standing;
-use crate::keep::{Health, Keep, Load, Reason};
-use crate::shelf::Life;
+use crate::keyed_pool::ItemLifetime;
+use crate::listing::ItemState;
+use crate::manager::{DestroyReason, ItemHealth, Load, Manager};
 
 /// Names a slot; never used again in the same pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SlotId(pub(crate) u64);
 
-/// A point in the life of a row: which of two things came first. Not time: two things can happen at the same time.
+/// A logical clock of a bucket: tells which of two events was first. It is not time, since two events can have the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Moment(pub(crate) u64);
+pub(crate) struct Seq(pub(crate) u64);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Warm,
     Leased { leases: u32 },
-    Condemned { leases: u32, why: Reason },
-}
-
-/// How long a thing has been left alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rest {
-    Short,
-    /// Too long, and its keep was told.
-    Long,
-}
-
-/// What a look at a slot has found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
-    Nothing,
-    /// Nobody has used it for too long, which is news.
-    Idle,
-    /// It is condemned and somebody has it, which is news.
-    Lingering,
+    Condemned { leases: u32, why: DestroyReason },
 }
 
 pub(crate) struct Slot<T> {
     pub(crate) id: SlotId,
-    pub(crate) thing: T,
+    pub(crate) item: T,
     state: State,
-    /// When the thing was put on its shelf, to tell hits from misses.
-    pub(crate) landed: Moment,
-    born: Instant,
-    /// When the last lease came back.
-    used: Instant,
+    /// When the item was added to its bucket, to tell hits from misses.
+    pub(crate) added: Seq,
+    created: Instant,
+    /// When the last lease was released.
+    last_used: Instant,
     uses: u64,
-    rest: Rest,
-    /// Its keep was told that it lingers.
-    told: bool,
-    /// It is to go as soon as there is another.
+    /// Unused for too long; `Manager::on_idle` was called.
+    idle_notified: bool,
+    /// `Manager::on_draining` was called.
+    drain_notified: bool,
+    /// To be condemned as soon as there is a successor.
     worn: bool,
-    /// Under which time the room has the slot in its list. Changed only under the room's lock too.
-    pub(crate) listed: Instant,
-    /// What the room thinks the thing weighs. Changed only under the room's lock too.
-    pub(crate) weighed: u64,
+    /// The slot's time in the eviction list. Changed only under the capacity's lock too.
+    pub(crate) lru_time: Instant,
+    /// The weight with which the capacity counts the item. Changed only under the capacity's lock too.
+    pub(crate) weight: u64,
 }
 
 impl<T> Slot<T> {
-    pub(crate) fn new(id: SlotId, thing: T, now: Instant, weighed: u64) -> Self {
-        let landed = Moment::default();
-        let (state, rest) = (State::Warm, Rest::Short);
+    pub(crate) fn new(id: SlotId, item: T, now: Instant, weight: u64) -> Self {
         Self {
             id,
-            thing,
-            state,
-            landed,
-            born: now,
-            used: now,
+            item,
+            state: State::Warm,
+            added: Seq::default(),
+            created: now,
+            last_used: now,
             uses: 0,
-            rest,
-            told: false,
+            idle_notified: false,
+            drain_notified: false,
             worn: false,
-            listed: now,
-            weighed,
+            lru_time: now,
+            weight,
         }
     }
 
@@ -108,42 +89,42 @@ impl<T> Slot<T> {
     }
 
     /// Whether one more lease is within `concurrency`; 0 is no bound.
-    pub(crate) fn has_room(&self, concurrency: u32) -> bool {
+    pub(crate) fn has_free_lease(&self, concurrency: u32) -> bool {
         concurrency == 0 || self.leases() < concurrency
     }
 
-    pub(crate) fn used(&self) -> Instant {
-        self.used
+    pub(crate) fn last_used(&self) -> Instant {
+        self.last_used
     }
 
-    /// Only for usable slots. The last use that the thing has in it condemns it.
-    pub(crate) fn lease(&mut self, life: &Life) {
+    /// Only for usable slots. The last use of the item's lifetime condemns it.
+    pub(crate) fn lease(&mut self, lifetime: &ItemLifetime) {
         debug_assert!(self.is_usable(), "a condemned slot is not leased");
         self.uses += 1;
-        self.rest = Rest::Short;
+        self.idle_notified = false;
         self.state = State::Leased { leases: self.leases() + 1 };
-        if life.uses.is_some_and(|most| self.uses >= most) {
-            self.condemn(Reason::Expired);
+        if lifetime.uses.is_some_and(|max| self.uses >= max) {
+            self.condemn(DestroyReason::Expired);
         }
     }
 
-    /// Takes a lease back. True when it was the last one.
-    pub(crate) fn put_back(&mut self, now: impl FnOnce() -> Instant) -> bool {
-        let left = self.leases().checked_sub(1).expect("a lease is returned once");
+    /// Releases a lease. True when it was the last one.
+    pub(crate) fn release(&mut self, now: impl FnOnce() -> Instant) -> bool {
+        let left = self.leases().checked_sub(1).expect("a lease is released once");
         self.state = match self.state {
             State::Condemned { why, .. } => State::Condemned { leases: left, why },
             State::Warm | State::Leased { .. } if left == 0 => State::Warm,
             State::Warm | State::Leased { .. } => State::Leased { leases: left },
         };
         if left == 0 {
-            // While it is leased nobody asks when it was last used, and a look at the clock costs as much as the rest.
-            self.used = now();
+            // While leases are out the time of the last use is not read, and a clock reading costs as much as the rest.
+            self.last_used = now();
         }
         left == 0
     }
 
-    /// Nobody gets this thing any more. A reason that does not wait replaces one that does.
-    pub(crate) fn condemn(&mut self, why: Reason) {
+    /// The item gets no new leases. A reason that does not let it finish replaces one that does.
+    pub(crate) fn condemn(&mut self, why: DestroyReason) {
         let why = match self.state {
             State::Condemned { why: before, .. } if !before.lets_it_finish() || why.lets_it_finish() => before,
             _ => why,
@@ -151,78 +132,83 @@ impl<T> Slot<T> {
         self.state = State::Condemned { leases: self.leases(), why };
     }
 
-    /// Condemns the thing if it, or its age, says so. `now` is needed for things that have an age to reach.
-    pub(crate) fn examine<K: Keep<Thing = T>>(&mut self, keep: &K, life: &Life, now: Option<Instant>) {
-        match keep.health(&self.thing) {
-            Health::Gone => self.condemn(Reason::Gone),
-            Health::Retiring => self.condemn(Reason::Retired),
-            health @ (Health::Ready | Health::Worn) => {
-                self.worn |= health == Health::Worn;
-                if let (Some(ttl), Some(now)) = (life.ttl, now) {
-                    if now.duration_since(self.born) >= ttl {
-                        self.condemn(Reason::Expired);
+    /// Condemns the item if its health or its age demands it. `now` is needed for items that have an age to reach.
+    pub(crate) fn check_health<M: Manager<Item = T>>(
+        &mut self,
+        manager: &M,
+        lifetime: &ItemLifetime,
+        now: Option<Instant>,
+    ) {
+        match manager.health(&self.item) {
+            ItemHealth::Gone => self.condemn(DestroyReason::Gone),
+            ItemHealth::Retiring => self.condemn(DestroyReason::Retired),
+            health @ (ItemHealth::Ready | ItemHealth::Worn) => {
+                self.worn |= health == ItemHealth::Worn;
+                if let (Some(ttl), Some(now)) = (lifetime.ttl, now) {
+                    if now.duration_since(self.created) >= ttl {
+                        self.condemn(DestroyReason::Expired);
                     }
                 }
             }
         }
     }
 
-    /// Condemns a thing that nobody has used for too long, when a sweep has found so before.
-    pub(crate) fn expire_if_idle<K: Keep<Thing = T>>(&mut self, keep: &K, life: &Life, now: Instant) -> Found {
-        let Some(idle) = life.idle else { return Found::Nothing };
-        if !self.is_usable() || !self.is_idle(keep) || now.duration_since(self.used) < idle {
-            return Found::Nothing;
+    /// Checks in a sweep whether the item was unused for too long. True the first time, when `Manager::on_idle` is to be
+    /// called; the second time in a row condemns the item.
+    pub(crate) fn check_idle_time<M: Manager<Item = T>>(
+        &mut self,
+        manager: &M,
+        lifetime: &ItemLifetime,
+        now: Instant,
+    ) -> bool {
+        let Some(idle) = lifetime.idle else { return false };
+        if !self.is_usable() || !self.is_idle(manager) || now.duration_since(self.last_used) < idle {
+            return false;
         }
-        match self.rest {
-            Rest::Short => {
-                self.rest = Rest::Long;
-                Found::Idle
-            }
-            Rest::Long => {
-                self.condemn(Reason::Expired);
-                Found::Nothing
-            }
+        if self.idle_notified {
+            self.condemn(DestroyReason::Expired);
+            return false;
         }
+        self.idle_notified = true;
+        true
     }
 
-    /// Says once that a condemned thing waits for its leases.
-    pub(crate) fn linger(&mut self) -> Found {
+    /// True once, when a condemned item has leases out: then `Manager::on_draining` is to be called.
+    pub(crate) fn mark_draining(&mut self) -> bool {
+        if !matches!(self.state, State::Condemned { leases: 1.., .. }) || self.drain_notified {
+            return false;
+        }
+        self.drain_notified = true;
+        true
+    }
+
+    pub(crate) fn item_state(&self) -> ItemState {
         match self.state {
-            State::Condemned { leases: 1.., .. } if !self.told => {
-                self.told = true;
-                Found::Lingering
-            }
-            _ => Found::Nothing,
-        }
-    }
-
-    pub(crate) fn standing(&self) -> Standing {
-        match (self.state, self.rest) {
-            (State::Condemned { .. }, _) => Standing::Leaving,
-            (State::Warm, Rest::Long) => Standing::Idle,
-            (State::Warm, Rest::Short) | (State::Leased { .. }, _) => Standing::Active,
+            State::Condemned { .. } => ItemState::Draining,
+            State::Warm if self.idle_notified => ItemState::Idle,
+            State::Warm | State::Leased { .. } => ItemState::Active,
         }
     }
 
     pub(crate) fn age(&self, now: Instant) -> Duration {
-        now.duration_since(self.born)
+        now.duration_since(self.created)
     }
 
-    /// Since its last lease came back; nothing while one is out.
+    /// Since its last release; zero while a lease is out.
     pub(crate) fn unused_for(&self, now: Instant) -> Duration {
-        if self.leases() > 0 { Duration::ZERO } else { now.duration_since(self.used) }
+        if self.leases() > 0 { Duration::ZERO } else { now.duration_since(self.last_used) }
     }
 
-    /// Nobody has it, and it does nothing: it can be evicted.
-    pub(crate) fn is_idle<K: Keep<Thing = T>>(&self, keep: &K) -> bool {
-        self.leases() == 0 && keep.load(&self.thing) == Load::Idle
+    /// No lease is out and the item has no work: it can be evicted.
+    pub(crate) fn is_idle<M: Manager<Item = T>>(&self, manager: &M) -> bool {
+        self.leases() == 0 && manager.load(&self.item) == Load::Idle
     }
 
-    /// Why a condemned thing can be destroyed now, if it can.
-    pub(crate) fn may_go<K: Keep<Thing = T>>(&self, keep: &K) -> Option<Reason> {
+    /// Why a condemned item can be destroyed now, if it can.
+    pub(crate) fn removal_reason<M: Manager<Item = T>>(&self, manager: &M) -> Option<DestroyReason> {
         match self.state {
             State::Condemned { leases: 0, why } => {
-                (!why.lets_it_finish() || keep.load(&self.thing) == Load::Idle).then_some(why)
+                (!why.lets_it_finish() || manager.load(&self.item) == Load::Idle).then_some(why)
             }
             _ => None,
         }

@@ -1,83 +1,83 @@
-//! The numbers of gates, pools and fillers, as plain values. Each is read under the lock that guards what it counts, so
-//! that what must add up does so in every single reading; the sums are said at the fields and checked by `adds_up`,
-//! which the tests call after every step.
+//! The numbers of gates, pools and spare pools, as plain values. Each is read under the lock that guards what it counts, so
+//! that the sums hold in every single reading; they are documented at the fields and checked by `adds_up`, which the tests
+//! call after every step.
 
 use std::ops::AddAssign;
 
-use crate::keep::Reason;
+use crate::manager::DestroyReason;
 
 /// Of one owner, or of all owners of a gate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GateStats {
-    /// Permits given. `entered = running + left`.
+    /// Permits granted. `entered = running + left`.
     pub entered: u64,
-    /// Permits given back.
+    /// Permits released.
     pub left: u64,
     pub running: usize,
-    /// In line now.
+    /// In the queue now.
     pub queued: usize,
-    /// Who had to line up, ever.
+    /// Requests that were queued, in all.
     pub waits: u64,
-    /// Who lined up and went away by themselves before their turn came.
+    /// Requests that left the queue before their turn, because their futures were dropped.
     pub abandoned: u64,
-    pub refused: Refusals,
+    pub rejected: RejectionCounts,
 }
 
-/// Who was refused, by why.
+/// Rejected requests, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Refusals {
-    pub full: u64,
+pub struct RejectionCounts {
+    pub queue_full: u64,
     pub overloaded: u64,
-    pub late: u64,
+    pub timed_out: u64,
     pub draining: u64,
-    pub barred: u64,
+    pub blocked: u64,
 }
 
 /// Of a whole pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolStats {
-    /// Things the pool may hold.
+    /// Items that the pool may hold.
     pub total: usize,
-    /// Things that exist now, leased or not.
+    /// Items that exist now, leased or not.
     pub cached: usize,
-    /// Things that are being made.
-    pub cold: usize,
-    /// What they hold together, as last weighed.
+    /// Items that are being made.
+    pub creating: usize,
+    /// Bytes of all items, as last read, and what is reserved for creations.
     pub weight: u64,
-    /// Leases of things that were there before their caller came. `hits + misses` is the number of leases handed out.
+    /// Leases of items that existed before their caller came. `hits + misses` is the number of leases handed out.
     pub hits: u64,
     pub misses: u64,
     /// `created = cached + destroyed.all()`.
     pub created: u64,
-    /// Creations that came to nothing.
+    /// Creations that failed.
     pub failed: u64,
-    pub destroyed: Departures,
-    /// Callers that wait for a thing.
+    pub destroyed: DestroyCounts,
+    /// Callers that wait for an item.
     pub waiting: usize,
     /// Leases that are out.
     pub leased: usize,
 }
 
-/// Of one shelf.
+/// Of one key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ShelfStats {
-    /// Things on the shelf, leased or not.
+pub struct KeyStats {
+    /// Items of the key, leased or not.
     pub cached: usize,
-    pub cold: usize,
+    pub creating: usize,
     pub hits: u64,
     pub misses: u64,
     /// `created = cached + removed`.
     pub created: u64,
     pub failed: u64,
-    /// Things taken off the shelf for good.
+    /// Items that were removed for good.
     pub removed: u64,
     pub waiting: usize,
     pub leased: usize,
 }
 
-/// Things destroyed, by why.
+/// Destroyed items, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Departures {
+pub struct DestroyCounts {
     pub evicted: u64,
     pub expired: u64,
     pub condemned: u64,
@@ -86,20 +86,20 @@ pub struct Departures {
     pub closed: u64,
 }
 
-/// Of a filler.
+/// Of a spare pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FillerStats {
-    /// Boots that succeeded. `booted = ready + taken + discarded`.
-    pub booted: u64,
+pub struct SpareStats {
+    /// Creations that succeeded. `created = ready + taken + discarded`.
+    pub created: u64,
     pub failed: u64,
     pub taken: u64,
-    /// Who asked and found nothing.
+    /// Requests that found no spare.
     pub missed: u64,
-    /// Spares there now.
+    /// Spares that are ready now.
     pub ready: usize,
-    /// Boots under way.
-    pub booting: usize,
-    /// Spares thrown away: unfit, too old, too many, or left over at the end.
+    /// Creations under way.
+    pub creating: usize,
+    /// Spares thrown away: unusable, too old, too many, or left over at the end.
     pub discarded: u64,
 }
 
@@ -119,31 +119,31 @@ impl AddAssign for GateStats {
         self.queued += other.queued;
         self.waits += other.waits;
         self.abandoned += other.abandoned;
-        self.refused.full += other.refused.full;
-        self.refused.overloaded += other.refused.overloaded;
-        self.refused.late += other.refused.late;
-        self.refused.draining += other.refused.draining;
-        self.refused.barred += other.refused.barred;
+        self.rejected.queue_full += other.rejected.queue_full;
+        self.rejected.overloaded += other.rejected.overloaded;
+        self.rejected.timed_out += other.rejected.timed_out;
+        self.rejected.draining += other.rejected.draining;
+        self.rejected.blocked += other.rejected.blocked;
     }
 }
 
-// === impl Refusals ===
+// === impl RejectionCounts ===
 
-impl Refusals {
+impl RejectionCounts {
     pub fn all(&self) -> u64 {
-        self.full + self.overloaded + self.late + self.draining + self.barred
+        self.queue_full + self.overloaded + self.timed_out + self.draining + self.blocked
     }
 }
 
 // === impl PoolStats ===
 
 impl PoolStats {
-    /// Things there is room for.
+    /// Items that can still be made.
     pub fn capacity(&self) -> usize {
-        self.total.saturating_sub(self.cached + self.cold)
+        self.total.saturating_sub(self.cached + self.creating)
     }
 
-    /// The share of leases that found their thing warm; `None` before the first.
+    /// The share of leases that found their item warm; `None` before the first.
     pub fn hit_rate(&self) -> Option<f64> {
         share(self.hits, self.misses)
     }
@@ -153,9 +153,9 @@ impl PoolStats {
     }
 }
 
-// === impl ShelfStats ===
+// === impl KeyStats ===
 
-impl ShelfStats {
+impl KeyStats {
     pub fn hit_rate(&self) -> Option<f64> {
         share(self.hits, self.misses)
     }
@@ -165,10 +165,10 @@ impl ShelfStats {
     }
 }
 
-impl AddAssign for ShelfStats {
+impl AddAssign for KeyStats {
     fn add_assign(&mut self, other: Self) {
         self.cached += other.cached;
-        self.cold += other.cold;
+        self.creating += other.creating;
         self.hits += other.hits;
         self.misses += other.misses;
         self.created += other.created;
@@ -179,36 +179,36 @@ impl AddAssign for ShelfStats {
     }
 }
 
-// === impl Departures ===
+// === impl DestroyCounts ===
 
-impl Departures {
+impl DestroyCounts {
     pub fn all(&self) -> u64 {
         self.evicted + self.expired + self.condemned + self.gone + self.retired + self.closed
     }
 
-    pub(crate) fn count(&mut self, why: Reason) {
+    pub(crate) fn count(&mut self, why: DestroyReason) {
         let number = match why {
-            Reason::Evicted => &mut self.evicted,
-            Reason::Expired => &mut self.expired,
-            Reason::Condemned => &mut self.condemned,
-            Reason::Gone => &mut self.gone,
-            Reason::Retired => &mut self.retired,
-            Reason::Closed => &mut self.closed,
+            DestroyReason::Evicted => &mut self.evicted,
+            DestroyReason::Expired => &mut self.expired,
+            DestroyReason::Condemned => &mut self.condemned,
+            DestroyReason::Gone => &mut self.gone,
+            DestroyReason::Retired => &mut self.retired,
+            DestroyReason::Closed => &mut self.closed,
         };
         *number += 1;
     }
 }
 
-// === impl FillerStats ===
+// === impl SpareStats ===
 
-impl FillerStats {
+impl SpareStats {
     /// The share of takes that found a spare; `None` before the first.
     pub fn hit_rate(&self) -> Option<f64> {
         share(self.taken, self.missed)
     }
 
     pub fn adds_up(&self) -> bool {
-        self.booted == self.ready as u64 + self.taken + self.discarded
+        self.created == self.ready as u64 + self.taken + self.discarded
     }
 }
 

@@ -1,23 +1,23 @@
-//! For tests: futures that are polled by hand, so that a test decides who goes when. No test waits for real time.
+//! For tests: futures that are polled by hand, so that a test decides the order of events. No test waits for real time.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-/// A future that somebody holds. Dropping it is cancelling it.
-pub(crate) struct Held<T>(Pin<Box<dyn Future<Output = T>>>);
+/// A future that a test polls. Dropping it cancels it.
+pub(crate) struct Polled<T>(Pin<Box<dyn Future<Output = T>>>);
 
-impl<T: 'static> Held<T> {
+impl<T: 'static> Polled<T> {
     pub(crate) fn new(future: impl Future<Output = T> + 'static) -> Self {
-        // Tokio's budget is for tasks that keep their thread from others; here it would look like a lost wake-up.
+        // Without `unconstrained`, an exhausted cooperative budget would look like a lost wake-up.
         Self(Box::pin(tokio::task::unconstrained(future)))
     }
 
-    /// Begun, and not done.
+    /// Polled once, and not ready.
     pub(crate) fn pending(future: impl Future<Output = T> + 'static) -> Self {
-        let mut held = Self::new(future);
-        assert!(held.poll().is_none(), "it was expected to wait");
-        held
+        let mut polled = Self::new(future);
+        assert!(polled.poll().is_none(), "the future was expected to wait");
+        polled
     }
 
     pub(crate) fn poll(&mut self) -> Option<T> {
@@ -28,8 +28,8 @@ impl<T: 'static> Held<T> {
     }
 }
 
-/// Lets all tasks run that can.
-pub(crate) async fn settle() {
+/// Lets all tasks run that are ready.
+pub(crate) async fn run_ready_tasks() {
     for _ in 0..20 {
         tokio::task::yield_now().await;
     }

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use hearth_pool::{Boot, Filler, Fitness};
+use hearth_pool::{SpareFactory, SparePool};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -75,7 +75,7 @@ enum State {
     Stopped,
 }
 
-type Fillers = HashMap<Shape, Filler<Warmer>>;
+type Fillers = HashMap<Shape, SparePool<Warmer>>;
 
 struct Warmer {
     plant: Arc<Plant>,
@@ -132,7 +132,7 @@ impl SandboxPool {
         }
         let filler = |shape: Shape| {
             let warmer = Warmer { plant: self.shared.plant.clone(), shape: shape.clone() };
-            (shape, Filler::start(warmer, self.config().filler_rules()))
+            (shape, SparePool::start(warmer, self.config().filler_rules()))
         };
         // A shape that is listed twice is kept once.
         shapes.sort();
@@ -158,7 +158,7 @@ impl SandboxPool {
             State::Stopped => return Err(SandboxError::ShuttingDown),
         };
         if let Some(filler) = fillers.as_ref().and_then(|fillers| fillers.get(&shape)) {
-            // Whatever is taken has just been asked how it is: `Warmer::is_fit`.
+            // Whatever is taken has just been asked how it is: `Warmer::is_usable`.
             while let Some(unit) = filler.take() {
                 if matches!(timeout(self.config().health_timeout, unit.agent().answered()).await, Ok(Ok(()))) {
                     self.shared.plant.ledger.warm_hit();
@@ -291,22 +291,22 @@ impl Shared {
 
 // === impl Warmer ===
 
-impl Boot for Warmer {
+impl SpareFactory for Warmer {
     type Spare = Unit;
     type Error = SandboxError;
 
-    async fn boot(&self) -> Result<Unit, SandboxError> {
+    async fn create(&self) -> Result<Unit, SandboxError> {
         self.plant.boot(&self.shape, Origin::Pool).await
     }
 
-    fn is_fit(&self, unit: &Unit) -> Fitness {
+    fn is_usable(&self, unit: &Unit) -> bool {
         match unit.pulse(STALE) {
-            Pulse::Beating => Fitness::Fit,
-            Pulse::Stopped => Fitness::Unfit,
+            Pulse::Beating => true,
+            Pulse::Stopped => false,
         }
     }
 
-    fn breath(&self) -> Duration {
+    fn refill_delay(&self) -> Duration {
         BREATH
     }
 }

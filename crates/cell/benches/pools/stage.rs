@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hearth_cell::{AppHost, AppRules, Budget, Cell, CellConfig, Execution, Life};
+use hearth_cell::{AppHost, AppRules, Budget, Cell, CellConfig, Execution, ItemLifetime};
 use hearth_core::ByteSize;
 use hearth_egress::Client;
 use hearth_runtime::{App, CodeCache, CodeCacheStatistics, Lane, Platform, Snapshot};
@@ -65,7 +65,7 @@ pub fn rules(execution: Execution, workers: usize) -> AppRules {
         queue: 100,
         queue_timeout: Duration::from_secs(5),
         weight: 1,
-        life: Life { uses: None, ttl: None, idle: None },
+        life: ItemLifetime { uses: None, ttl: None, idle: None },
         timings: Default::default(),
     }
 }

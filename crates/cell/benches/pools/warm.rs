@@ -35,12 +35,12 @@ pub async fn run(stage: Stage) {
 
 /// As it is for warm workers: without bounds that owners share.
 fn gate() -> Vec<Duration> {
-    let limits = OwnerLimits { running: 64, queued: 100, patience: Duration::from_secs(5), weight: 1 };
-    let owner = Gate::new(GateLimits::default()).owner(limits);
+    let limits = OwnerLimits { max_running: 64, max_queued: 100, queue_timeout: Duration::from_secs(5), weight: 1 };
+    let owner = Gate::new(GateLimits::default()).add_owner(limits);
     let batch = || {
         let begun = Instant::now();
         for _ in 0..BATCH {
-            drop(black_box(owner.try_enter()));
+            drop(black_box(owner.try_enter_owned()));
         }
         begun.elapsed() / BATCH
     };

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use hearth_core::Failure;
-use hearth_pool::{Permit, Pool};
+use hearth_pool::{OwnedPermit, Pool};
 use hearth_runtime::{App, BLANK, Lane, Place, Worker, holdings};
 
 use crate::budget::Budget;
@@ -41,8 +41,8 @@ impl Relief {
         if held <= self.budget.for_idle_workers() {
             return Ok(());
         }
-        let freed = self.pool.relieve(BLANK.bytes());
-        if freed > 0 || self.isolates.relieve(BLANK.bytes()) > 0 || held <= self.budget.total.bytes() {
+        let freed = self.pool.evict_weight(BLANK.bytes());
+        if freed > 0 || self.isolates.evict_weight(BLANK.bytes()) > 0 || held <= self.budget.total.bytes() {
             return Ok(());
         }
         Err(Failure::Capacity { reason: "there is no memory for another isolate" })
@@ -57,7 +57,7 @@ impl Oneshots {
     pub(crate) async fn start(
         self: &Arc<Self>,
         app: Arc<App>,
-        permit: Permit,
+        permit: OwnedPermit,
         tally: &AppTally,
     ) -> Result<Oneshot, Failure> {
         self.relief.make_room()?;
@@ -84,7 +84,7 @@ pub(crate) struct Oneshot {
     worker: Option<Worker>,
     listed: Option<Listed>,
     live: Option<Live>,
-    permit: Option<Permit>,
+    permit: Option<OwnedPermit>,
     lane: Lane,
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hearth_core::{ByteSize, Failure, Owner};
-use hearth_pool::{Affinity, Health, Keep, Lease, Load, Permit, Reason, Shelf, ShelfRules};
+use hearth_pool::{Affinity, DestroyReason, ItemHealth, KeyLimits, KeyedPool, Load, Manager, OwnedLease, OwnedPermit};
 use hearth_runtime::{App, BLANK, Isolate, Lane, Platform, SharedIsolate, Snapshot, Worker};
 
 use crate::modes::roster::{Listed, Roster};
@@ -25,7 +25,7 @@ pub(crate) struct IsolateKeeper {
 pub(crate) struct IsolateKey {
     pub(crate) owner: Owner,
     pub(crate) heap: ByteSize,
-    pub(crate) rules: ShelfRules,
+    pub(crate) rules: KeyLimits,
 }
 
 #[derive(Clone)]
@@ -41,16 +41,16 @@ pub(crate) struct OwnerIsolate {
 pub(crate) struct Guest {
     worker: Option<Worker>,
     listed: Option<Listed>,
-    place: Option<(Lease<IsolateKeeper>, Permit)>,
+    place: Option<(OwnedLease<IsolateKeeper>, OwnedPermit)>,
     live: Option<Live>,
 }
 
 impl Guest {
     /// Waits for an isolate of the owner's for `patience`.
     pub(crate) async fn start(
-        shelf: &Shelf<IsolateKeeper>,
+        shelf: &KeyedPool<IsolateKeeper>,
         app: Arc<App>,
-        permit: Permit,
+        permit: OwnedPermit,
         patience: Duration,
         tally: &AppTally,
     ) -> Result<Self, Failure> {
@@ -115,9 +115,9 @@ impl Drop for Guest {
     }
 }
 
-impl Keep for IsolateKeeper {
+impl Manager for IsolateKeeper {
     type Key = IsolateKey;
-    type Thing = OwnerIsolate;
+    type Item = OwnerIsolate;
     type Error = Failure;
 
     async fn create(&self, key: &IsolateKey) -> Result<OwnerIsolate, Failure> {
@@ -129,8 +129,8 @@ impl Keep for IsolateKeeper {
         Some(key.owner.as_str().into())
     }
 
-    fn health(&self, thing: &OwnerIsolate) -> Health {
-        if thing.spent.load(Ordering::Relaxed) { Health::Retiring } else { Health::Ready }
+    fn health(&self, item: &OwnerIsolate) -> ItemHealth {
+        if item.spent.load(Ordering::Relaxed) { ItemHealth::Retiring } else { ItemHealth::Ready }
     }
 
     fn load(&self, _: &OwnerIsolate) -> Load {
@@ -142,19 +142,19 @@ impl Keep for IsolateKeeper {
         Affinity::Elsewhere
     }
 
-    fn weight(&self, thing: &OwnerIsolate) -> u64 {
-        thing.isolate.memory().bytes()
+    fn weight(&self, item: &OwnerIsolate) -> u64 {
+        item.isolate.memory().bytes()
     }
 
-    fn blank_weight(&self) -> u64 {
+    fn estimated_weight(&self) -> u64 {
         BLANK.bytes()
     }
 
-    fn destroy(&self, thing: OwnerIsolate, why: Reason) {
+    fn destroy(&self, item: OwnerIsolate, why: DestroyReason) {
         match why {
-            Reason::Evicted => tracing::info!(target: "hearth::pool", "Isolate evicted"),
+            DestroyReason::Evicted => tracing::info!(target: "hearth::pool", "Isolate evicted"),
             why => tracing::debug!(target: "hearth::pool", reason = ?why, "Isolate destroyed"),
         }
-        self.lane.dispose(move || drop(thing));
+        self.lane.dispose(move || drop(item));
     }
 }

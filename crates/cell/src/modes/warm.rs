@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hearth_core::{Body, BodyError, ByteStream, Divisible, Failure, Response};
-use hearth_pool::{AcquireError, Lease, Permit, Shelf};
+use hearth_pool::{AcquireError, KeyedPool, OwnedLease, OwnedPermit};
 
 use crate::keeper::Keeper;
 
@@ -18,8 +18,11 @@ pub(crate) enum Warmth {
 }
 
 /// A lease. Waits for room for `patience`; a worker that is starting has the time that its modules may take.
-pub(crate) async fn lease(shelf: &Shelf<Keeper>, patience: Duration) -> Result<(Lease<Keeper>, Warmth), Failure> {
-    if let Some(lease) = shelf.try_acquire() {
+pub(crate) async fn lease(
+    shelf: &KeyedPool<Keeper>,
+    patience: Duration,
+) -> Result<(OwnedLease<Keeper>, Warmth), Failure> {
+    if let Some(lease) = shelf.try_acquire_owned() {
         return Ok((lease, Warmth::Warm));
     }
     let limit = shelf.key().app().limits.module_wall;
@@ -46,7 +49,7 @@ pub(crate) fn goes_on(response: &Response) -> bool {
 }
 
 /// Keeps lease and permit for as long as the response's body, or the WebSocket that it became, goes on.
-pub(crate) fn hold(mut response: Response, lease: Lease<Keeper>, permit: Permit) -> Response {
+pub(crate) fn hold(mut response: Response, lease: OwnedLease<Keeper>, permit: OwnedPermit) -> Response {
     if let Some(socket) = &mut response.websocket {
         socket.hold((lease, permit));
     } else if let Body::Stream(stream) = response.body {
@@ -57,8 +60,8 @@ pub(crate) fn hold(mut response: Response, lease: Lease<Keeper>, permit: Permit)
 
 struct Held {
     stream: Box<dyn ByteStream>,
-    _lease: Lease<Keeper>,
-    _permit: Permit,
+    _lease: OwnedLease<Keeper>,
+    _permit: OwnedPermit,
 }
 
 impl ByteStream for Held {

@@ -104,7 +104,7 @@ async fn start(
         queue: workshop.terms.queue,
         queue_timeout: workshop.terms.queue_timeout,
         weight: 1,
-        life: hearth_pool::Life::default(),
+        life: hearth_pool::ItemLifetime::default(),
         timings: Arc::new(Timings::default()),
     };
     let response = workshop.cell.host(app, &rules).fetch(Request::get("http://eval/"), || {}).await?;

@@ -1,18 +1,18 @@
-//! One owner: its limits and its line, and how its requests come in and go out. There are two ways to do both. Without a
-//! shared bound on who runs, the line decides alone, under its own lock. With one, who finds a place and nobody ahead still
-//! goes through on the line's lock and the places' atomic; only who must wait, and who gives a place back while somebody
-//! waits, takes the lock of the order.
+//! One owner: its limits and its queue, and how its requests enter and leave. There are two ways for both. Without a shared
+//! limit on running requests, the queue decides alone, under its own lock. With one, a request that finds a free slot and an
+//! empty queue still needs only the queue's lock and the slot counter's atomic; only a request that must wait, and a release
+//! while a request waits, take the lock of the fair queue.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::hall::{Grant, Hall};
-use super::line::{Answer, Exit, Line, Ticket};
-use super::order::Order;
-use super::places::{Places, Waiting};
-use super::{BriefPermit, OwnerLimits, Permit, Refused};
+use super::fair_queue::FairQueue;
+use super::queue::{AdmissionResult, Queue, QuitReason, WaiterId};
+use super::shared::{GateShared, Grant};
+use super::slots::SlotCounter;
+use super::{AdmissionError, OwnedPermit, OwnerLimits, Permit};
 use crate::stats::GateStats;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,244 +20,235 @@ pub(super) struct OwnerId(pub(super) u64);
 
 pub(super) struct Owner {
     id: OwnerId,
-    bounds: Bounds,
-    hall: Arc<Hall>,
-    /// Apart from the owner, so that the hall can read the counts until the very end.
-    line: Arc<Mutex<Line>>,
+    /// Whether the gate has shared limits. Stored here too, so that an owner without them need not look at the gate.
+    has_shared_limits: bool,
+    gate: Arc<GateShared>,
+    /// Separate from the owner, so that the gate can read the counts while the owner is being dropped.
+    queue: Arc<Mutex<Queue>>,
 }
 
-/// Here, and not only in the hall, so that an owner without shared bounds need not look there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Bounds {
-    Own,
-    Shared,
+/// The result for a request that was not rejected.
+pub(super) enum Admission {
+    Entered(OwnedPermit),
+    Queued(Waiting),
 }
 
-/// What becomes of somebody who wants to enter and was not refused.
-pub(super) enum Entry {
-    Now(Permit),
-    InLine(InLine),
-}
-
-/// Somebody in line. Leaves it when dropped.
-pub(super) struct InLine {
+/// A queued request. Dropping it removes it from the queue.
+pub(super) struct Waiting {
     owner: Arc<Owner>,
-    ticket: Ticket,
-    answer: oneshot::Receiver<Answer>,
+    id: WaiterId,
+    receiver: oneshot::Receiver<AdmissionResult>,
     /// How long it may wait.
-    pub(super) patience: Duration,
+    pub(super) timeout: Duration,
 }
 
-pub(super) fn lock(line: &Mutex<Line>) -> MutexGuard<'_, Line> {
+pub(super) fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
     // No code that can panic half-way runs under this lock.
-    line.lock().unwrap_or_else(PoisonError::into_inner)
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 // === impl Owner ===
 
 impl Owner {
-    pub(super) fn new(id: OwnerId, hall: Arc<Hall>, line: Arc<Mutex<Line>>) -> Self {
-        let bounds = match (&hall.places, &hall.total) {
-            (None, None) => Bounds::Own,
-            _ => Bounds::Shared,
-        };
-        Self { id, bounds, hall, line }
+    pub(super) fn new(id: OwnerId, gate: Arc<GateShared>, queue: Arc<Mutex<Queue>>) -> Self {
+        let has_shared_limits = gate.slots.is_some() || gate.total.is_some();
+        Self { id, has_shared_limits, gate, queue }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Line> {
-        lock(&self.line)
+    pub(super) fn lock(&self) -> MutexGuard<'_, Queue> {
+        lock(&self.queue)
     }
 
-    pub(super) fn try_enter(self: &Arc<Self>) -> Option<BriefPermit<'_>> {
-        let mut line = self.lock();
-        self.enter_at_once(&mut line)
+    pub(super) fn try_enter(self: &Arc<Self>) -> Option<Permit<'_>> {
+        let mut queue = self.lock();
+        self.try_enter_locked(&mut queue)
     }
 
-    fn enter_at_once<'a>(self: &'a Arc<Self>, line: &mut Line) -> Option<BriefPermit<'a>> {
-        if !line.lets_pass() {
+    fn try_enter_locked<'a>(self: &'a Arc<Self>, queue: &mut Queue) -> Option<Permit<'a>> {
+        if !queue.can_enter_now() {
             return None;
         }
-        if self.bounds == Bounds::Shared {
-            self.hall.take()?;
+        if self.has_shared_limits {
+            self.gate.try_take_slot()?;
         }
-        line.enter();
-        Some(BriefPermit { owner: self })
+        queue.enter();
+        Some(Permit { owner: self })
     }
 
-    /// Enters, lines up or is refused.
-    pub(super) fn line_up(self: &Arc<Self>) -> Result<Entry, Refused> {
+    /// Enters, is queued or is rejected.
+    pub(super) fn enter_or_enqueue(self: &Arc<Self>) -> Result<Admission, AdmissionError> {
         if let Some(permit) = self.try_enter() {
-            return Ok(Entry::Now(permit.keep()));
+            return Ok(Admission::Entered(permit.into_owned()));
         }
-        match &self.hall.places {
-            None => self.line_up_alone(),
-            Some(places) => self.line_up_for(places),
-        }
-    }
-
-    fn line_up_alone(self: &Arc<Self>) -> Result<Entry, Refused> {
-        let mut line = self.lock();
-        match self.enter_at_once(&mut line) {
-            Some(permit) => Ok(Entry::Now(permit.keep())),
-            None => Ok(Entry::InLine(self.queue_up(&mut line)?)),
+        match &self.gate.slots {
+            None => self.enqueue_for_own_slot(),
+            Some(slots) => self.enqueue_for_shared_slot(slots),
         }
     }
 
-    fn line_up_for(self: &Arc<Self>, places: &Places) -> Result<Entry, Refused> {
-        let mut order = self.hall.order();
-        // Owners may still be listed whose callers have all gone; without them there may be a place at once.
-        let mut grants = self.hall.hand_out(&mut order, places);
-        let mut line = self.lock();
-        let entry = match self.enter_at_once(&mut line) {
-            Some(permit) => Ok(Entry::Now(permit.keep())),
-            None => self.queue_up(&mut line).map(|waiting| {
-                self.hall.list(&mut order, places, self, &mut line);
-                Entry::InLine(waiting)
+    fn enqueue_for_own_slot(self: &Arc<Self>) -> Result<Admission, AdmissionError> {
+        let mut queue = self.lock();
+        match self.try_enter_locked(&mut queue) {
+            Some(permit) => Ok(Admission::Entered(permit.into_owned())),
+            None => Ok(Admission::Queued(self.push_waiter(&mut queue)?)),
+        }
+    }
+
+    fn enqueue_for_shared_slot(self: &Arc<Self>, slots: &SlotCounter) -> Result<Admission, AdmissionError> {
+        let mut fair_queue = self.gate.fair_queue();
+        // Owners whose requests have all gone may still be listed; without them there may be a slot at once.
+        let mut grants = self.gate.grant_free_slots(&mut fair_queue, slots);
+        let mut queue = self.lock();
+        let admission = match self.try_enter_locked(&mut queue) {
+            Some(permit) => Ok(Admission::Entered(permit.into_owned())),
+            None => self.push_waiter(&mut queue).map(|waiting| {
+                self.gate.enlist(&mut fair_queue, slots, self, &mut queue);
+                Admission::Queued(waiting)
             }),
         };
-        drop(line);
-        // A place may have come back before the mark was set.
-        grants.extend(self.hall.hand_out(&mut order, places));
-        drop(order);
+        drop(queue);
+        // A slot may have been released before the waiter bit was set.
+        grants.extend(self.gate.grant_free_slots(&mut fair_queue, slots));
+        drop(fair_queue);
         grants.into_iter().for_each(Grant::send);
-        entry
+        admission
     }
 
-    fn queue_up(self: &Arc<Self>, line: &mut Line) -> Result<InLine, Refused> {
-        let refusal = line.refusal();
-        let refusal = refusal.or_else(|| self.hall.take_total_or_refuse().err());
-        if let Some(refused) = refusal {
-            line.count_refusal(refused);
-            return Err(refused);
+    fn push_waiter(self: &Arc<Self>, queue: &mut Queue) -> Result<Waiting, AdmissionError> {
+        let error = queue.rejection();
+        let error = error.or_else(|| self.gate.try_take_total_or_reject().err());
+        if let Some(error) = error {
+            queue.count_rejection(error);
+            return Err(error);
         }
-        let (ticket, answer) = line.queue_up();
-        Ok(InLine { owner: self.clone(), ticket, answer, patience: line.limits.patience })
+        let (id, receiver) = queue.push_waiter();
+        Ok(Waiting { owner: self.clone(), id, receiver, timeout: queue.limits.queue_timeout })
     }
 
-    /// A permit is back.
-    pub(super) fn leave(self: &Arc<Self>) {
-        let mut line = self.lock();
-        line.leave();
-        match (self.bounds, &self.hall.places) {
-            (Bounds::Own, _) | (_, None) => {
-                let next = line.admit_next();
-                self.unlock(line);
-                if self.bounds == Bounds::Shared {
-                    self.hall.give_back_total(1);
+    /// A permit is released.
+    pub(super) fn release(self: &Arc<Self>) {
+        let mut queue = self.lock();
+        queue.leave();
+        match (self.has_shared_limits, &self.gate.slots) {
+            (false, _) | (_, None) => {
+                let next = queue.admit_next();
+                self.unlock(queue);
+                if self.has_shared_limits {
+                    self.gate.release_total(1);
                 }
-                if let Some(answer) = next {
-                    Grant::new(self.clone(), answer).send();
+                if let Some(sender) = next {
+                    Grant::new(self.clone(), sender).send();
                 }
             }
-            (Bounds::Shared, Some(places)) => {
-                let wants_place = line.wants_place();
-                self.unlock(line);
-                self.hall.give_back_total(1);
-                // Who lines up from here on finds the place, or sets the mark before it is given back.
-                if !wants_place && places.give_back() == Waiting::Nobody {
+            (true, Some(slots)) => {
+                let wants_slot = queue.wants_shared_slot();
+                self.unlock(queue);
+                self.gate.release_total(1);
+                // A request that is queued from here on finds the slot, or sets the waiter bit before it is released.
+                if !wants_slot && !slots.release() {
                     return;
                 }
-                let mut order = self.hall.order();
-                if wants_place {
-                    // Listed before the place is free, or somebody from elsewhere could slip in.
-                    self.hall.list(&mut order, places, self, &mut self.lock());
-                    places.give_back();
+                let mut fair_queue = self.gate.fair_queue();
+                if wants_slot {
+                    // Enlisted before the slot is free, or a request of another owner could take it.
+                    self.gate.enlist(&mut fair_queue, slots, self, &mut self.lock());
+                    slots.release();
                 }
-                self.hand_out(order, places);
+                self.send_grants(fair_queue, slots);
             }
         }
     }
 
-    /// Other limits from now on. Who waits and may run now does; who runs beyond them, or waits beyond them, is left alone.
+    /// See [`OwnerQueue::set_limits`](super::OwnerQueue::set_limits).
     pub(super) fn set_limits(self: &Arc<Self>, limits: OwnerLimits) {
-        let mut line = self.lock();
-        line.limits = limits;
-        match &self.hall.places {
+        let mut queue = self.lock();
+        queue.limits = limits;
+        match &self.gate.slots {
             None => {
                 let mut next = Vec::new();
-                while let Some(answer) = line.admit_next() {
-                    next.push(answer);
+                while let Some(sender) = queue.admit_next() {
+                    next.push(sender);
                 }
-                drop(line);
-                next.into_iter().for_each(|answer| Grant::new(self.clone(), answer).send());
+                drop(queue);
+                next.into_iter().for_each(|sender| Grant::new(self.clone(), sender).send());
             }
-            Some(places) => {
-                drop(line);
-                let mut order = self.hall.order();
-                self.hall.list(&mut order, places, self, &mut self.lock());
-                self.hand_out(order, places);
+            Some(slots) => {
+                drop(queue);
+                let mut fair_queue = self.gate.fair_queue();
+                self.gate.enlist(&mut fair_queue, slots, self, &mut self.lock());
+                self.send_grants(fair_queue, slots);
             }
         }
     }
 
-    fn hand_out(&self, mut order: MutexGuard<'_, Order>, places: &Places) {
-        let grants = self.hall.hand_out(&mut order, places);
-        drop(order);
+    fn send_grants(&self, mut fair_queue: MutexGuard<'_, FairQueue>, slots: &SlotCounter) {
+        let grants = self.gate.grant_free_slots(&mut fair_queue, slots);
+        drop(fair_queue);
         grants.into_iter().for_each(Grant::send);
     }
 
-    pub(super) fn lower_bar(&self) {
-        let mut line = self.lock();
-        let turned_away = line.lower_bar();
-        self.unlock(line);
-        self.hall.give_back_total(turned_away.len());
-        for answer in turned_away {
-            // Who has gone meanwhile needs no answer.
-            let _ = answer.send(Err(Refused::Barred));
+    pub(super) fn add_block(&self) {
+        let mut queue = self.lock();
+        let rejected = queue.add_block();
+        self.unlock(queue);
+        self.gate.release_total(rejected.len());
+        for sender in rejected {
+            // A request that has gone meanwhile needs no result.
+            let _ = sender.send(Err(AdmissionError::Blocked));
         }
     }
 
-    pub(super) fn lift_bar(&self) {
-        self.lock().lift_bar();
+    pub(super) fn remove_block(&self) {
+        self.lock().remove_block();
     }
 
     pub(super) fn stats(&self) -> GateStats {
         self.lock().stats()
     }
 
-    /// Lets go of a line from which somebody went away: it may have been the last one of all.
-    fn unlock(&self, mut line: MutexGuard<'_, Line>) {
-        let drained = line.has_just_drained();
-        drop(line);
+    /// Unlocks a queue from which a request was removed, and reports to the gate if it was the last one of a drain.
+    fn unlock(&self, mut queue: MutexGuard<'_, Queue>) {
+        let drained = queue.has_just_drained();
+        drop(queue);
         if drained {
-            self.hall.owner_drained();
+            self.gate.owner_drained();
         }
     }
 }
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        self.hall.dismiss_owner(self.id);
+        self.gate.remove_owner(self.id);
     }
 }
 
-// === impl InLine ===
+// === impl Waiting ===
 
-impl InLine {
-    pub(super) async fn answered(&mut self) -> Answer {
-        (&mut self.answer).await.expect("whoever takes somebody out of the line answers it")
+impl Waiting {
+    pub(super) async fn result(&mut self) -> AdmissionResult {
+        (&mut self.receiver).await.expect("a waiter that is taken out of the queue is sent a result")
     }
 
-    /// Waits no longer, unless the turn has just come.
-    pub(super) async fn give_up(mut self, waited: Duration) -> Answer {
-        match self.quit(Exit::Late { waited }) {
-            Some(()) => Err(Refused::Late { waited }),
-            None => self.answered().await,
+    /// Stops waiting, unless the turn has just come.
+    pub(super) async fn time_out(mut self, waited: Duration) -> AdmissionResult {
+        match self.quit(QuitReason::TimedOut { waited }) {
+            Some(()) => Err(AdmissionError::TimedOut { waited }),
+            None => self.result().await,
         }
     }
 
-    fn quit(&self, exit: Exit) -> Option<()> {
-        let mut line = self.owner.lock();
-        line.quit(self.ticket, exit)?;
-        self.owner.unlock(line);
-        self.owner.hall.give_back_total(1);
+    fn quit(&self, reason: QuitReason) -> Option<()> {
+        let mut queue = self.owner.lock();
+        queue.remove_waiter(self.id, reason)?;
+        self.owner.unlock(queue);
+        self.owner.gate.release_total(1);
         Some(())
     }
 }
 
-impl Drop for InLine {
+impl Drop for Waiting {
     fn drop(&mut self) {
-        // Already answered: then the answer, if nobody took it, goes with the channel, and a permit in it hands on its place.
-        let _ = self.quit(Exit::Abandoned);
+        // If the result was sent already, it goes with the channel, and a permit in it passes its slot on.
+        let _ = self.quit(QuitReason::Abandoned);
     }
 }

@@ -1,12 +1,12 @@
-//! One test per promise of the pool, over fake things whose every property the test decides. Creations take ten
+//! One test per promise of the pool, over fake items whose every property the test decides. Creations take ten
 //! milliseconds of paused time unless the test plans otherwise.
 #![allow(clippy::unwrap_used)]
 
-mod choosing;
-mod ending;
-mod making;
-mod room;
+mod capacity;
+mod creation;
+mod removal;
 mod schedule;
+mod selection;
 mod stress;
 
 use std::collections::VecDeque;
@@ -14,61 +14,61 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::*;
-use crate::holding::Standing;
-use crate::keep::{Affinity, Health, Load, Reason};
-use crate::lease::Lease;
-use crate::shelf::{AcquireError, Life};
-use crate::testing::{Held, settle};
+use crate::keyed_pool::{AcquireError, ItemLifetime};
+use crate::lease::OwnedLease;
+use crate::listing::ItemState;
+use crate::manager::{Affinity, DestroyReason, ItemHealth, Load};
+use crate::testing::{Polled, run_ready_tasks};
 
-pub(super) const MAKING: Duration = Duration::from_millis(10);
-pub(super) const BLANK: u64 = 10;
-pub(super) const PLENTY: PoolLimits = PoolLimits { things: 100, weight: u64::MAX, per_group: None };
-pub(super) const FOREVER: Life = Life { uses: None, ttl: None, idle: None };
-pub(super) const ONE: ShelfRules = ShelfRules { most: 1, concurrency: 1, life: FOREVER };
+pub(super) const CREATION_TIME: Duration = Duration::from_millis(10);
+pub(super) const ITEM_WEIGHT: u64 = 10;
+pub(super) const NO_LIMITS: PoolLimits = PoolLimits { max_items: 100, max_weight: u64::MAX, max_per_group: None };
+pub(super) const FOREVER: ItemLifetime = ItemLifetime { uses: None, ttl: None, idle: None };
+pub(super) const ONE: KeyLimits = KeyLimits { max_items: 1, concurrency: 1, lifetime: FOREVER };
 
 pub(super) type Key = u32;
-pub(super) type Caller = Held<Result<Lease<Shop>, AcquireError<&'static str>>>;
+pub(super) type Caller = Polled<Result<OwnedLease<TestManager>, AcquireError<&'static str>>>;
 
 /// What a creation does.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Plan {
-    Make(Duration),
-    /// What is made takes nothing new from the start.
+    Create(Duration),
+    /// The item is made, but gets no new leases from the start.
     Broken(Duration),
     Fail(Duration),
     Panic,
 }
 
-/// Makes fake things. Clones are the same shop.
+/// Makes fake items. Clones share the same records.
 #[derive(Clone, Default)]
-pub(super) struct Shop(Arc<Books>);
+pub(super) struct TestManager(Arc<Records>);
 
 #[derive(Default)]
-pub(super) struct Books {
+pub(super) struct Records {
     plans: Mutex<VecDeque<Plan>>,
-    things: Mutex<Vec<Arc<Part>>>,
+    items: Mutex<Vec<Arc<TestItem>>>,
     begun: AtomicUsize,
     destroyed: AtomicUsize,
-    looks: AtomicUsize,
+    load_reads: AtomicUsize,
 }
 
-pub(super) struct Part {
+pub(super) struct TestItem {
     pub(super) number: usize,
     pub(super) key: Key,
-    pub(super) health: Mutex<Health>,
+    pub(super) health: Mutex<ItemHealth>,
     pub(super) load: Mutex<Load>,
     pub(super) affinity: Mutex<Affinity>,
     pub(super) weight: AtomicU64,
     /// Leases that tests hold.
     pub(super) held: AtomicU32,
-    /// How often it was told that nobody uses it.
-    pub(super) idle: AtomicU32,
-    /// How often it was told that it is to go as soon as nobody has it.
-    pub(super) leaving: AtomicU32,
-    pub(super) fate: Mutex<Option<Reason>>,
+    /// How often `on_idle` was called for it.
+    pub(super) on_idle_calls: AtomicU32,
+    /// How often `on_draining` was called for it.
+    pub(super) on_draining_calls: AtomicU32,
+    pub(super) destroyed_for: Mutex<Option<DestroyReason>>,
 }
 
-impl Shop {
+impl TestManager {
     pub(super) fn plan(&self, plans: impl IntoIterator<Item = Plan>) {
         self.0.plans.lock().unwrap().extend(plans);
     }
@@ -77,188 +77,188 @@ impl Shop {
         self.0.begun.load(Ordering::SeqCst)
     }
 
-    pub(super) fn things(&self) -> Vec<Arc<Part>> {
-        self.0.things.lock().unwrap().clone()
+    pub(super) fn items(&self) -> Vec<Arc<TestItem>> {
+        self.0.items.lock().unwrap().clone()
     }
 
-    pub(super) fn fates(&self) -> Vec<Option<Reason>> {
-        self.things().iter().map(|part| *part.fate.lock().unwrap()).collect()
+    pub(super) fn destroy_reasons(&self) -> Vec<Option<DestroyReason>> {
+        self.items().iter().map(|item| *item.destroyed_for.lock().unwrap()).collect()
     }
 
-    /// How often a thing was asked for its load.
-    pub(super) fn looks(&self) -> usize {
-        self.0.looks.load(Ordering::SeqCst)
+    /// How often the load of an item was read.
+    pub(super) fn load_reads(&self) -> usize {
+        self.0.load_reads.load(Ordering::SeqCst)
     }
 }
 
-impl Part {
+impl TestItem {
     pub(super) fn set_load(&self, load: Load) {
         *self.load.lock().unwrap() = load;
     }
 
-    pub(super) fn set_health(&self, health: Health) {
+    pub(super) fn set_health(&self, health: ItemHealth) {
         *self.health.lock().unwrap() = health;
     }
 }
 
-impl Keep for Shop {
+impl Manager for TestManager {
     type Key = Key;
-    type Thing = Arc<Part>;
+    type Item = Arc<TestItem>;
     type Error = &'static str;
 
-    async fn create(&self, key: &Key) -> Result<Arc<Part>, &'static str> {
+    async fn create(&self, key: &Key) -> Result<Arc<TestItem>, &'static str> {
         self.0.begun.fetch_add(1, Ordering::SeqCst);
-        let plan = self.0.plans.lock().unwrap().pop_front().unwrap_or(Plan::Make(MAKING));
+        let plan = self.0.plans.lock().unwrap().pop_front().unwrap_or(Plan::Create(CREATION_TIME));
         match plan {
-            Plan::Make(time) | Plan::Broken(time) => tokio::time::sleep(time).await,
+            Plan::Create(time) | Plan::Broken(time) => tokio::time::sleep(time).await,
             Plan::Fail(time) => {
                 tokio::time::sleep(time).await;
                 return Err("planned");
             }
             Plan::Panic => panic!("planned"),
         }
-        let health = if let Plan::Broken(_) = plan { Health::Retiring } else { Health::Ready };
-        let mut things = self.0.things.lock().unwrap();
-        let part = Arc::new(Part {
-            number: things.len(),
+        let health = if let Plan::Broken(_) = plan { ItemHealth::Retiring } else { ItemHealth::Ready };
+        let mut items = self.0.items.lock().unwrap();
+        let item = Arc::new(TestItem {
+            number: items.len(),
             key: *key,
             health: Mutex::new(health),
             load: Mutex::new(Load::Idle),
             affinity: Mutex::new(Affinity::Here),
-            weight: AtomicU64::new(BLANK),
+            weight: AtomicU64::new(ITEM_WEIGHT),
             held: AtomicU32::new(0),
-            idle: AtomicU32::new(0),
-            leaving: AtomicU32::new(0),
-            fate: Mutex::new(None),
+            on_idle_calls: AtomicU32::new(0),
+            on_draining_calls: AtomicU32::new(0),
+            destroyed_for: Mutex::new(None),
         });
-        things.push(part.clone());
-        Ok(part)
+        items.push(item.clone());
+        Ok(item)
     }
 
-    fn health(&self, part: &Arc<Part>) -> Health {
-        *part.health.lock().unwrap()
+    fn health(&self, item: &Arc<TestItem>) -> ItemHealth {
+        *item.health.lock().unwrap()
     }
 
-    fn load(&self, part: &Arc<Part>) -> Load {
-        self.0.looks.fetch_add(1, Ordering::Relaxed);
-        *part.load.lock().unwrap()
+    fn load(&self, item: &Arc<TestItem>) -> Load {
+        self.0.load_reads.fetch_add(1, Ordering::Relaxed);
+        *item.load.lock().unwrap()
     }
 
-    fn affinity(&self, part: &Arc<Part>) -> Affinity {
-        *part.affinity.lock().unwrap()
+    fn affinity(&self, item: &Arc<TestItem>) -> Affinity {
+        *item.affinity.lock().unwrap()
     }
 
-    fn weight(&self, part: &Arc<Part>) -> u64 {
-        part.weight.load(Ordering::Relaxed)
+    fn weight(&self, item: &Arc<TestItem>) -> u64 {
+        item.weight.load(Ordering::Relaxed)
     }
 
     fn group(&self, key: &Key) -> Option<Arc<str>> {
         Some(if key % 2 == 0 { "even" } else { "odd" }.into())
     }
 
-    fn blank_weight(&self) -> u64 {
-        BLANK
+    fn estimated_weight(&self) -> u64 {
+        ITEM_WEIGHT
     }
 
-    fn leaving(&self, part: &Arc<Part>) {
-        part.leaving.fetch_add(1, Ordering::SeqCst);
+    fn on_draining(&self, item: &Arc<TestItem>) {
+        item.on_draining_calls.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn idle(&self, part: &Arc<Part>) {
-        assert_eq!(*part.fate.lock().unwrap(), None, "what is destroyed is told nothing");
-        part.idle.fetch_add(1, Ordering::SeqCst);
+    fn on_idle(&self, item: &Arc<TestItem>) {
+        assert_eq!(*item.destroyed_for.lock().unwrap(), None, "on_idle is not called for a destroyed item");
+        item.on_idle_calls.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn destroy(&self, part: Arc<Part>, why: Reason) {
-        assert_eq!(part.held.load(Ordering::SeqCst), 0, "somebody still has it");
-        assert_eq!(part.fate.lock().unwrap().replace(why), None, "it was destroyed already");
+    fn destroy(&self, item: Arc<TestItem>, why: DestroyReason) {
+        assert_eq!(item.held.load(Ordering::SeqCst), 0, "a lease is still out");
+        assert_eq!(item.destroyed_for.lock().unwrap().replace(why), None, "the item was destroyed already");
         self.0.destroyed.fetch_add(1, Ordering::SeqCst);
     }
 }
 
-/// A pool and the shop that makes its things.
-pub(super) fn pool(limits: PoolLimits) -> (Pool<Shop>, Shop) {
-    let shop = Shop::default();
-    (Pool::new(shop.clone(), limits), shop)
+/// A pool and the manager that makes its items.
+pub(super) fn pool(limits: PoolLimits) -> (Pool<TestManager>, TestManager) {
+    let manager = TestManager::default();
+    (Pool::new(manager.clone(), limits), manager)
 }
 
-pub(super) fn calling(shelf: &Shelf<Shop>) -> Caller {
-    let shelf = shelf.clone();
-    Held::new(async move { shelf.acquire().await })
+pub(super) fn calling(keyed: &KeyedPool<TestManager>) -> Caller {
+    let keyed = keyed.clone();
+    Polled::new(async move { keyed.acquire().await })
 }
 
-/// A caller that has to wait.
-pub(super) fn waiting(shelf: &Shelf<Shop>) -> Caller {
-    let mut caller = calling(shelf);
-    assert!(caller.poll().is_none(), "it was expected to wait");
+/// A caller that waits.
+pub(super) fn waiting(keyed: &KeyedPool<TestManager>) -> Caller {
+    let mut caller = calling(keyed);
+    assert!(caller.poll().is_none(), "the caller was expected to wait");
     caller
 }
 
-/// Lets `time` pass, and all that is due happen.
-pub(super) async fn pass(time: Duration) {
-    // First everybody gets to the point where it waits for time to pass.
-    settle().await;
+/// Lets `time` pass, and runs all tasks that are due.
+pub(super) async fn advance(time: Duration) {
+    // First all tasks run to the point where they wait for time to pass.
+    run_ready_tasks().await;
     tokio::time::advance(time).await;
-    settle().await;
+    run_ready_tasks().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_acquired_again_is_warm() {
-    let (pool, shop) = pool(PLENTY);
-    let shelf = pool.shelf(1, ONE);
-    assert!(shelf.try_acquire().is_none(), "nothing is there yet");
-    let lease = shelf.acquire().await.unwrap();
+async fn an_item_that_is_acquired_again_is_warm() {
+    let (pool, manager) = pool(NO_LIMITS);
+    let keyed = pool.keyed(1, ONE);
+    assert!(keyed.try_acquire_owned().is_none(), "there is no item yet");
+    let lease = keyed.acquire().await.unwrap();
     assert_eq!((lease.key(), lease.number), (&1, 0));
     drop(lease);
-    assert_eq!(shelf.try_acquire().unwrap().number, 0);
-    assert_eq!(shelf.acquire().await.unwrap().number, 0);
-    assert_eq!(shop.begun(), 1);
+    assert_eq!(keyed.try_acquire_owned().unwrap().number, 0);
+    assert_eq!(keyed.acquire().await.unwrap().number, 0);
+    assert_eq!(manager.begun(), 1);
     let stats = pool.stats();
     assert_eq!((stats.hits, stats.misses, stats.hit_rate()), (2, 1, Some(2.0 / 3.0)));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_is_returned_exactly_once() {
-    let (pool, _) = pool(PLENTY);
-    let shelf = pool.shelf(1, ShelfRules { concurrency: 2, ..ONE });
-    let first = shelf.acquire().await.unwrap();
-    let second = shelf.try_acquire().unwrap();
-    assert_eq!(shelf.stats().leased, 2);
-    assert!(shelf.try_acquire().is_none(), "two leases are all it has");
+async fn a_lease_is_released_exactly_once() {
+    let (pool, _) = pool(NO_LIMITS);
+    let keyed = pool.keyed(1, KeyLimits { concurrency: 2, ..ONE });
+    let first = keyed.acquire().await.unwrap();
+    let second = keyed.try_acquire_owned().unwrap();
+    assert_eq!(keyed.stats().leased, 2);
+    assert!(keyed.try_acquire_owned().is_none(), "the item has two leases");
     drop(first);
-    assert_eq!(shelf.stats().leased, 1);
-    let third = shelf.try_acquire().unwrap();
-    assert!(shelf.try_acquire().is_none(), "one came back, one went out");
+    assert_eq!(keyed.stats().leased, 1);
+    let third = keyed.try_acquire_owned().unwrap();
+    assert!(keyed.try_acquire_owned().is_none(), "one was released, one was taken");
     drop((second, third));
     assert_eq!(pool.stats().leased, 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_asks_for_a_key_again_finds_its_things() {
-    let (pool, _) = pool(PLENTY);
-    let shelf = pool.shelf(1, ONE);
-    drop(shelf.acquire().await.unwrap());
-    drop(shelf);
-    assert_eq!(pool.shelves().len(), 1, "something is on it");
-    let shelf = pool.shelf(1, ONE);
-    assert!(shelf.try_acquire().is_some());
-    shelf.clone().retire();
-    assert_eq!(pool.shelves().len(), 1, "somebody holds it");
-    drop(shelf);
-    assert_eq!(pool.shelves().len(), 0);
+async fn a_new_handle_for_a_key_finds_its_items() {
+    let (pool, _) = pool(NO_LIMITS);
+    let keyed = pool.keyed(1, ONE);
+    drop(keyed.acquire().await.unwrap());
+    drop(keyed);
+    assert_eq!(pool.key_stats().len(), 1, "it has an item");
+    let keyed = pool.keyed(1, ONE);
+    assert!(keyed.try_acquire_owned().is_some());
+    keyed.clone().retire();
+    assert_eq!(pool.key_stats().len(), 1, "it has a handle");
+    drop(keyed);
+    assert_eq!(pool.key_stats().len(), 0);
     let stats = pool.stats();
-    assert_eq!((stats.hits, stats.misses, stats.created), (1, 1, 1), "its numbers stay");
+    assert_eq!((stats.hits, stats.misses, stats.created), (1, 1, 1), "its counts stay");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_can_come_back_on_a_thread_of_no_runtime() {
-    let (pool, shop) = pool(PoolLimits { things: 1, ..PLENTY });
-    let lease = pool.shelf(1, ONE).acquire().await.unwrap();
-    let other = pool.shelf(2, ONE);
+async fn a_lease_can_be_released_on_a_thread_without_a_runtime() {
+    let (pool, manager) = pool(PoolLimits { max_items: 1, ..NO_LIMITS });
+    let lease = pool.keyed(1, ONE).acquire().await.unwrap();
+    let other = pool.keyed(2, ONE);
     let mut caller = waiting(&other);
-    // Its room is needed, so giving it back begins a creation.
+    // A caller waits for its slot, so releasing it begins a creation.
     std::thread::spawn(move || drop(lease)).join().unwrap();
-    pass(MAKING).await;
+    advance(CREATION_TIME).await;
     assert_eq!(caller.poll().unwrap().unwrap().key, 2);
-    assert_eq!(shop.begun(), 2);
+    assert_eq!(manager.begun(), 2);
 }

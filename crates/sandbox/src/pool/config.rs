@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hearth_agent::Language;
 use hearth_egress::{EgressPolicy, Resolve, SystemDns};
-use hearth_pool::{BackoffRules, FillerRules};
+use hearth_pool::{BackoffConfig, SparePoolConfig};
 
 use crate::config::{ImageName, SandboxConfig};
 use crate::driver::Drivers;
@@ -35,7 +35,7 @@ pub struct PoolConfig {
     /// How long a boot may take. Default 60 s.
     pub boot_timeout: Duration,
     /// After boots that failed. Default 1 s, doubled each time, up to 60 s.
-    pub backoff: BackoffRules,
+    pub backoff: BackoffConfig,
     /// What is kept warm: the shapes of these. Default: that of [`SandboxConfig::default`].
     pub warm: Vec<SandboxConfig>,
     /// Interpreters that run in a ready sandbox before anybody takes it. Default python and javascript.
@@ -78,7 +78,7 @@ impl PoolConfig {
             fill_interval: Duration::from_secs(1),
             health_timeout: Duration::from_millis(500),
             boot_timeout: Duration::from_secs(60),
-            backoff: BackoffRules { first: Duration::from_secs(1), most: Duration::from_secs(60) },
+            backoff: BackoffConfig { initial: Duration::from_secs(1), max: Duration::from_secs(60) },
             warm: vec![SandboxConfig::default()],
             languages: vec![Language::Python, Language::JavaScript],
             egress: EgressPolicy::public(),
@@ -87,10 +87,10 @@ impl PoolConfig {
         }
     }
 
-    pub(super) fn filler_rules(&self) -> FillerRules {
-        FillerRules {
-            min: self.min_size,
-            boots: self.max_concurrent_boots,
+    pub(super) fn filler_rules(&self) -> SparePoolConfig {
+        SparePoolConfig {
+            target: self.min_size,
+            concurrency: self.max_concurrent_boots,
             interval: self.fill_interval,
             backoff: self.backoff,
             max_age: None,

@@ -1,5 +1,5 @@
-//! Random schedules: callers of several owners come, wait, are cancelled, run and leave, bars go down and up, time passes.
-//! After every step the gate must keep its bounds, its order and its sums; in the end everything is over.
+//! Random schedules: callers of several owners come, wait, are cancelled, run and leave, owners are blocked and unblocked, time passes.
+//! After every step the gate must keep its bounds, its order and its sums; in the end no request is left.
 
 use std::collections::VecDeque;
 
@@ -15,11 +15,11 @@ enum Step {
     TryEnter(usize),
     Cancel(usize),
     Leave(usize),
-    Bar(usize),
-    Unbar(usize),
+    Block(usize),
+    Unblock(usize),
     Pass(u64),
-    /// Permits are sent, but not looked at, before the next step.
-    LeaveUnseen(usize),
+    /// Permits are sent, but callers are not polled, before the next step.
+    LeaveUnpolled(usize),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -28,9 +28,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => (0..OWNERS).prop_map(Step::TryEnter),
         3 => any::<usize>().prop_map(Step::Cancel),
         5 => any::<usize>().prop_map(Step::Leave),
-        2 => any::<usize>().prop_map(Step::LeaveUnseen),
-        1 => (0..OWNERS).prop_map(Step::Bar),
-        1 => (0..OWNERS).prop_map(Step::Unbar),
+        2 => any::<usize>().prop_map(Step::LeaveUnpolled),
+        1 => (0..OWNERS).prop_map(Step::Block),
+        1 => (0..OWNERS).prop_map(Step::Unblock),
         2 => (0..3000u64).prop_map(Step::Pass),
     ];
     prop::collection::vec(step, 1..120)
@@ -38,30 +38,30 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 fn bounds() -> impl Strategy<Value = GateLimits> {
     (prop::option::of(1usize..5), prop::option::of(1usize..10))
-        .prop_map(|(running, total)| GateLimits { running, total })
+        .prop_map(|(max_running, max_total)| GateLimits { max_running, max_total })
 }
 
 struct World {
     limits: GateLimits,
     gate: Gate,
-    owners: Vec<(OwnerGate, OwnerLimits)>,
+    owners: Vec<(OwnerQueue, OwnerLimits)>,
     /// Callers by owner, in the order in which they came.
-    lines: Vec<VecDeque<Held<Result<Permit, Refused>>>>,
-    running: Vec<(usize, Permit)>,
-    bars: Vec<Vec<Bar>>,
+    queues: Vec<VecDeque<Polled<Result<OwnedPermit, AdmissionError>>>>,
+    running: Vec<(usize, OwnedPermit)>,
+    blocks: Vec<Vec<OwnerBlock>>,
 }
 
 impl World {
     fn new(limits: GateLimits) -> Self {
         let gate = Gate::new(limits);
         let owner = |number: usize| {
-            let limits = OwnerLimits { running: number + 1, queued: 4, weight: number as u32 + 1, ..LIMITS };
-            (gate.owner(limits), limits)
+            let limits = OwnerLimits { max_running: number + 1, max_queued: 4, weight: number as u32 + 1, ..LIMITS };
+            (gate.add_owner(limits), limits)
         };
         let owners = (0..OWNERS).map(owner).collect();
-        let lines = (0..OWNERS).map(|_| VecDeque::new()).collect();
-        let bars = (0..OWNERS).map(|_| Vec::new()).collect();
-        Self { limits, gate, owners, lines, running: Vec::new(), bars }
+        let queues = (0..OWNERS).map(|_| VecDeque::new()).collect();
+        let blocks = (0..OWNERS).map(|_| Vec::new()).collect();
+        Self { limits, gate, owners, queues, running: Vec::new(), blocks }
     }
 
     async fn step(&mut self, step: Step) {
@@ -71,49 +71,52 @@ impl World {
                 match caller.poll() {
                     Some(Ok(permit)) => self.running.push((owner, permit)),
                     Some(Err(_)) => {}
-                    None => self.lines[owner].push_back(caller),
+                    None => self.queues[owner].push_back(caller),
                 }
             }
             Step::TryEnter(owner) => {
-                // Who has its permit, but has not looked yet, is not in line any more.
+                // A caller that was sent its permit, but was not polled yet, is not queued any more.
                 let ahead = self.owners[owner].0.stats().queued;
-                let permit = self.owners[owner].0.try_enter();
-                assert!(permit.is_none() || ahead == 0, "it overtook somebody");
+                let permit = self.owners[owner].0.try_enter_owned();
+                assert!(permit.is_none() || ahead == 0, "it overtook a queued request");
                 self.running.extend(permit.map(|permit| (owner, permit)));
             }
             Step::Cancel(which) => {
-                let line = &mut self.lines[which % OWNERS];
-                if !line.is_empty() {
-                    drop(line.remove(which / OWNERS % line.len()));
+                let queue = &mut self.queues[which % OWNERS];
+                if !queue.is_empty() {
+                    drop(queue.remove(which / OWNERS % queue.len()));
                 }
             }
-            Step::Leave(which) | Step::LeaveUnseen(which) if !self.running.is_empty() => {
+            Step::Leave(which) | Step::LeaveUnpolled(which) if !self.running.is_empty() => {
                 drop(self.running.swap_remove(which % self.running.len()));
             }
-            Step::Leave(_) | Step::LeaveUnseen(_) => {}
-            Step::Bar(owner) => self.bars[owner].push(self.owners[owner].0.bar()),
-            Step::Unbar(owner) => drop(self.bars[owner].pop()),
+            Step::Leave(_) | Step::LeaveUnpolled(_) => {}
+            Step::Block(owner) => self.blocks[owner].push(self.owners[owner].0.block()),
+            Step::Unblock(owner) => drop(self.blocks[owner].pop()),
             Step::Pass(millis) => tokio::time::advance(Duration::from_millis(millis)).await,
         }
     }
 
-    /// Everybody looks whether it has an answer.
-    fn look(&mut self) {
-        for (owner, line) in self.lines.iter_mut().enumerate() {
+    /// Polls all callers.
+    fn poll_callers(&mut self) {
+        for (owner, queue) in self.queues.iter_mut().enumerate() {
             let mut still_waiting = VecDeque::new();
-            for mut caller in line.drain(..) {
+            for mut caller in queue.drain(..) {
                 match caller.poll() {
                     Some(Ok(permit)) => {
-                        assert!(still_waiting.is_empty(), "it overtook somebody");
+                        assert!(still_waiting.is_empty(), "it overtook a queued request");
                         self.running.push((owner, permit));
                     }
-                    Some(Err(refused)) => {
-                        assert!(!matches!(refused, Refused::Full { .. } | Refused::Overloaded { .. }), "it was in line")
+                    Some(Err(error)) => {
+                        assert!(
+                            !matches!(error, AdmissionError::QueueFull { .. } | AdmissionError::Overloaded { .. }),
+                            "it was queued"
+                        )
                     }
                     None => still_waiting.push_back(caller),
                 }
             }
-            *line = still_waiting;
+            *queue = still_waiting;
         }
     }
 
@@ -121,24 +124,27 @@ impl World {
         let all = self.gate.stats();
         assert!(all.adds_up());
         assert_eq!(all.running, self.running.len());
-        let full = self.limits.running.is_some_and(|places| all.running >= places);
-        assert!(self.limits.running.is_none_or(|places| all.running <= places));
-        assert!(self.limits.total.is_none_or(|total| all.running + all.queued <= total));
+        let full = self.limits.max_running.is_some_and(|places| all.running >= places);
+        assert!(self.limits.max_running.is_none_or(|places| all.running <= places));
+        assert!(self.limits.max_total.is_none_or(|total| all.running + all.queued <= total));
         for (number, (owner, limits)) in self.owners.iter().enumerate() {
             let stats = owner.stats();
             assert!(stats.adds_up());
             assert_eq!(stats.running, self.running.iter().filter(|(owner, _)| *owner == number).count());
-            assert_eq!(stats.queued, self.lines[number].len());
-            assert!(stats.running <= limits.running && stats.queued <= limits.queued);
-            assert!(stats.queued == 0 || full || stats.running == limits.running, "a free place is left unused");
-            assert!(stats.queued == 0 || self.bars[number].is_empty(), "somebody waits behind a bar");
+            assert_eq!(stats.queued, self.queues[number].len());
+            assert!(stats.running <= limits.max_running && stats.queued <= limits.max_queued);
+            assert!(stats.queued == 0 || full || stats.running == limits.max_running, "a slot is left free");
+            assert!(
+                stats.queued == 0 || self.blocks[number].is_empty(),
+                "a request waits although its owner is blocked"
+            );
         }
     }
 
     async fn finish(mut self) {
         self.gate.drain();
         for _ in 0..1000 {
-            self.look();
+            self.poll_callers();
             self.running.pop();
         }
         self.gate.drained().await;
@@ -157,10 +163,10 @@ proptest! {
         runtime.block_on(async {
             let mut world = World::new(limits);
             for step in steps {
-                let unseen = matches!(step, Step::LeaveUnseen(_));
+                let unpolled = matches!(step, Step::LeaveUnpolled(_));
                 world.step(step).await;
-                if !unseen {
-                    world.look();
+                if !unpolled {
+                    world.poll_callers();
                     world.check();
                 }
             }

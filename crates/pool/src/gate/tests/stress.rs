@@ -1,14 +1,14 @@
-//! Real threads: what the paused clock cannot show. Sums at the end, nothing in between.
+//! Real threads: what the paused clock cannot show. Only the sums at the end are checked.
 
 use super::*;
 
 const TASKS: usize = 16;
 const ROUNDS: usize = 400;
 
-async fn crowd(owner: OwnerGate, seed: usize) {
+async fn crowd(owner: OwnerQueue, seed: usize) {
     for round in 0..ROUNDS {
         match (seed + round) % 5 {
-            0 => drop(owner.try_enter()),
+            0 => drop(owner.try_enter_owned()),
             // Gives up at about the time its turn comes.
             1 => drop(tokio::time::timeout(Duration::from_micros(50), owner.enter()).await),
             2 => {
@@ -16,7 +16,7 @@ async fn crowd(owner: OwnerGate, seed: usize) {
                 tokio::task::yield_now().await;
                 drop(permit);
             }
-            3 if round % 50 == 0 => drop(owner.bar()),
+            3 if round % 50 == 0 => drop(owner.block()),
             _ => drop(owner.enter().await),
         }
     }
@@ -27,13 +27,14 @@ fn stress(limits: GateLimits) {
     runtime.block_on(async {
         let gate = Gate::new(limits);
         let owners: Vec<_> = (0..3)
-            .map(|number| gate.owner(OwnerLimits { running: 2, queued: 8, weight: number + 1, ..LIMITS }))
+            .map(|number| gate.add_owner(OwnerLimits { max_running: 2, max_queued: 8, weight: number + 1, ..LIMITS }))
             .collect();
         let tasks: Vec<_> = (0..TASKS).map(|task| tokio::spawn(crowd(owners[task % 3].clone(), task))).collect();
         for task in tasks {
             task.await.unwrap();
         }
-        let all: Vec<_> = owners.iter().map(|owner| owner.try_enter().expect("all places are free again")).collect();
+        let all: Vec<_> =
+            owners.iter().map(|owner| owner.try_enter_owned().expect("all slots are free again")).collect();
         drop((all, owners));
         gate.drain();
         gate.drained().await;
@@ -45,11 +46,11 @@ fn stress(limits: GateLimits) {
 }
 
 #[test]
-fn no_place_is_lost_or_given_twice_between_threads() {
+fn no_slot_is_lost_or_granted_twice_between_threads() {
     stress(GateLimits::default());
 }
 
 #[test]
-fn no_shared_place_is_lost_or_given_twice_between_threads() {
-    stress(GateLimits { running: Some(3), total: Some(20) });
+fn no_shared_slot_is_lost_or_granted_twice_between_threads() {
+    stress(GateLimits { max_running: Some(3), max_total: Some(20) });
 }

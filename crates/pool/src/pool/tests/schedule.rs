@@ -1,14 +1,14 @@
-//! Random schedules: callers come, wait, are cancelled, get leases, condemn them and give them back; things change their
-//! health, load and weight; creations are slow, fail and panic; shelves are retired; sweeps run; time passes. After every
-//! step the bounds and the sums must hold; in the end everybody has an answer and nothing is left.
+//! Random schedules: callers come, wait, are cancelled, get leases, condemn and release them; items change their
+//! health, load and weight; creations are slow, fail and panic; keys are retired; sweeps run; time passes. After every
+//! step the bounds and the sums must hold; in the end every caller has a result and nothing is left.
 
 use proptest::prelude::*;
 
 use super::*;
 
-const SHELVES: usize = 3;
-const LIMITS: PoolLimits = PoolLimits { things: 4, weight: 6 * BLANK, per_group: None };
-/// Shelves 0 and 2 are of one group, 1 is of another.
+const KEYS: usize = 3;
+const LIMITS: PoolLimits = PoolLimits { max_items: 4, max_weight: 6 * ITEM_WEIGHT, max_per_group: None };
+/// Keys 0 and 2 are of one group, 1 is of another.
 const PER_GROUP: usize = 2;
 
 #[derive(Clone, Debug)]
@@ -16,16 +16,16 @@ enum Step {
     Acquire(usize),
     TryAcquire(usize),
     Cancel(usize),
-    GiveBack(usize),
+    Release(usize),
     Condemn(usize),
-    Health(usize, usize),
+    ItemHealth(usize, usize),
     Load(usize, usize),
     Weight(usize, u64),
     Pass(u64),
     Sweep,
     Retire(usize),
-    /// Leases are sent, but not looked at, before the next step.
-    GiveBackUnseen(usize),
+    /// Leases are sent, but callers are not polled, before the next step.
+    ReleaseUnpolled(usize),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -34,12 +34,12 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         8 => which().prop_map(Step::Acquire),
         3 => which().prop_map(Step::TryAcquire),
         3 => which().prop_map(Step::Cancel),
-        6 => which().prop_map(Step::GiveBack),
-        2 => which().prop_map(Step::GiveBackUnseen),
+        6 => which().prop_map(Step::Release),
+        2 => which().prop_map(Step::ReleaseUnpolled),
         1 => which().prop_map(Step::Condemn),
-        1 => (which(), which()).prop_map(|(thing, health)| Step::Health(thing, health)),
-        3 => (which(), which()).prop_map(|(thing, load)| Step::Load(thing, load)),
-        1 => (which(), 0..3 * BLANK).prop_map(|(thing, weight)| Step::Weight(thing, weight)),
+        1 => (which(), which()).prop_map(|(item, health)| Step::ItemHealth(item, health)),
+        3 => (which(), which()).prop_map(|(item, load)| Step::Load(item, load)),
+        1 => (which(), 0..3 * ITEM_WEIGHT).prop_map(|(item, weight)| Step::Weight(item, weight)),
         6 => (0..20u64).prop_map(Step::Pass),
         1 => Just(Step::Sweep),
         1 => which().prop_map(Step::Retire),
@@ -49,107 +49,107 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 fn plans() -> impl Strategy<Value = Vec<Plan>> {
     let plan = prop_oneof![
-        6 => (0..30u64).prop_map(|millis| Plan::Make(Duration::from_millis(millis))),
+        6 => (0..30u64).prop_map(|millis| Plan::Create(Duration::from_millis(millis))),
         2 => (0..30u64).prop_map(|millis| Plan::Fail(Duration::from_millis(millis))),
         1 => Just(Plan::Panic),
     ];
     prop::collection::vec(plan, 0..60)
 }
 
-fn rules(number: usize) -> ShelfRules {
+fn rules(number: usize) -> KeyLimits {
     let millis = Duration::from_millis;
-    let life = match number {
+    let lifetime = match number {
         0 => FOREVER,
-        1 => Life { uses: Some(3), ttl: None, idle: Some(millis(40)) },
-        _ => Life { uses: None, ttl: Some(millis(60)), idle: None },
+        1 => ItemLifetime { uses: Some(3), ttl: None, idle: Some(millis(40)) },
+        _ => ItemLifetime { uses: None, ttl: Some(millis(60)), idle: None },
     };
-    ShelfRules { most: number + 1, concurrency: (2 - number) as u32, life }
+    KeyLimits { max_items: number + 1, concurrency: (2 - number) as u32, lifetime }
 }
 
 struct World {
     limits: PoolLimits,
-    pool: Pool<Shop>,
-    shop: Shop,
-    shelves: Vec<Shelf<Shop>>,
+    pool: Pool<TestManager>,
+    manager: TestManager,
+    keyed_pools: Vec<KeyedPool<TestManager>>,
     callers: Vec<(usize, Caller)>,
-    leases: Vec<Lease<Shop>>,
+    leases: Vec<OwnedLease<TestManager>>,
     handed_out: u64,
 }
 
 impl World {
     fn new(limits: PoolLimits, plans: Vec<Plan>) -> Self {
-        let (pool, shop) = pool(limits);
-        shop.plan(plans);
-        let shelves = (0..SHELVES).map(|number| pool.shelf(number as Key, rules(number))).collect();
-        Self { limits, pool, shop, shelves, callers: Vec::new(), leases: Vec::new(), handed_out: 0 }
+        let (pool, manager) = pool(limits);
+        manager.plan(plans);
+        let keyed_pools = (0..KEYS).map(|number| pool.keyed(number as Key, rules(number))).collect();
+        Self { limits, pool, manager, keyed_pools, callers: Vec::new(), leases: Vec::new(), handed_out: 0 }
     }
 
-    fn got(&mut self, lease: Lease<Shop>) {
+    fn record_lease(&mut self, lease: OwnedLease<TestManager>) {
         lease.held.fetch_add(1, Ordering::SeqCst);
-        assert_eq!(*lease.fate.lock().unwrap(), None, "it is destroyed");
+        assert_eq!(*lease.destroyed_for.lock().unwrap(), None, "the item is destroyed");
         self.handed_out += 1;
         self.leases.push(lease);
     }
 
-    fn give_back(&mut self, which: usize) {
+    fn release(&mut self, which: usize) {
         if !self.leases.is_empty() {
             let lease = self.leases.swap_remove(which % self.leases.len());
             lease.held.fetch_sub(1, Ordering::SeqCst);
         }
     }
 
-    fn thing(&self, which: usize) -> Option<Arc<Part>> {
-        let things = self.shop.things();
-        let living: Vec<_> = things.iter().filter(|part| part.fate.lock().unwrap().is_none()).collect();
-        living.get(which.checked_rem(living.len())?).map(|part| (*part).clone())
+    fn item(&self, which: usize) -> Option<Arc<TestItem>> {
+        let items = self.manager.items();
+        let living: Vec<_> = items.iter().filter(|item| item.destroyed_for.lock().unwrap().is_none()).collect();
+        living.get(which.checked_rem(living.len())?).map(|item| (*item).clone())
     }
 
     async fn step(&mut self, step: Step) {
         match step {
             Step::Acquire(which) => {
-                let shelf = which % SHELVES;
-                let caller = calling(&self.shelves[shelf]);
-                self.callers.push((shelf, caller));
+                let keyed = which % KEYS;
+                let caller = calling(&self.keyed_pools[keyed]);
+                self.callers.push((keyed, caller));
             }
             Step::TryAcquire(which) => {
-                if let Some(lease) = self.shelves[which % SHELVES].try_acquire() {
-                    self.got(lease);
+                if let Some(lease) = self.keyed_pools[which % KEYS].try_acquire_owned() {
+                    self.record_lease(lease);
                 }
             }
             Step::Cancel(which) if !self.callers.is_empty() => {
                 drop(self.callers.remove(which % self.callers.len()));
             }
             Step::Cancel(_) => {}
-            Step::GiveBack(which) | Step::GiveBackUnseen(which) => self.give_back(which),
+            Step::Release(which) | Step::ReleaseUnpolled(which) => self.release(which),
             Step::Condemn(which) if !self.leases.is_empty() => self.leases[which % self.leases.len()].condemn(),
             Step::Condemn(_) => {}
-            Step::Health(thing, health) => {
-                if let Some(part) = self.thing(thing) {
-                    part.set_health([Health::Retiring, Health::Gone][health % 2]);
+            Step::ItemHealth(item, health) => {
+                if let Some(item) = self.item(item) {
+                    item.set_health([ItemHealth::Retiring, ItemHealth::Gone][health % 2]);
                 }
             }
-            Step::Load(thing, load) => {
-                if let Some(part) = self.thing(thing) {
-                    part.set_load([Load::Idle, Load::Working, Load::Busy][load % 3]);
+            Step::Load(item, load) => {
+                if let Some(item) = self.item(item) {
+                    item.set_load([Load::Idle, Load::Working, Load::Busy][load % 3]);
                 }
             }
-            Step::Weight(thing, weight) => {
-                if let Some(part) = self.thing(thing) {
-                    part.weight.store(weight, Ordering::Relaxed);
+            Step::Weight(item, weight) => {
+                if let Some(item) = self.item(item) {
+                    item.weight.store(weight, Ordering::Relaxed);
                 }
             }
-            Step::Pass(millis) => pass(Duration::from_millis(millis)).await,
+            Step::Pass(millis) => advance(Duration::from_millis(millis)).await,
             Step::Sweep => self.pool.sweep(),
             Step::Retire(which) => {
-                let number = which % SHELVES;
-                self.shelves[number].retire();
-                self.shelves[number] = self.pool.shelf(number as Key, rules(number));
+                let number = which % KEYS;
+                self.keyed_pools[number].retire();
+                self.keyed_pools[number] = self.pool.keyed(number as Key, rules(number));
             }
         }
     }
 
-    /// Everybody looks whether it has an answer, twice: what a caller makes when it first looks may be for one who came before.
-    fn look(&mut self) {
+    /// Polls all callers, twice: a creation that a caller runs at its first poll may be for an earlier caller.
+    fn poll_callers(&mut self) {
         let mut answered = Vec::new();
         for _ in 0..2 {
             self.callers.retain_mut(|(_, caller)| match caller.poll() {
@@ -160,67 +160,67 @@ impl World {
                 None => true,
             });
         }
-        answered.into_iter().for_each(|lease| self.got(lease));
+        answered.into_iter().for_each(|lease| self.record_lease(lease));
     }
 
-    /// Things of the group that are there or being made, those of retired shelves included.
+    /// Items of the group that exist or are being made, those of retired keys included.
     fn held_by_group(&self, group: Key) -> usize {
-        let own = self.pool.shelves().into_iter().filter(|(key, _)| key % 2 == group);
-        own.map(|(_, shelf)| shelf.cached + shelf.cold).sum()
+        let own = self.pool.key_stats().into_iter().filter(|(key, _)| key % 2 == group);
+        own.map(|(_, keyed)| keyed.cached + keyed.creating).sum()
     }
 
     fn check(&self) {
         let stats = self.pool.stats();
         assert!(stats.adds_up(), "{stats:?}");
-        assert!(stats.cached + stats.cold <= self.limits.things, "{stats:?}");
+        assert!(stats.cached + stats.creating <= self.limits.max_items, "{stats:?}");
         assert_eq!(stats.leased, self.leases.len());
         assert_eq!(stats.waiting, self.callers.len());
         assert!(stats.hits + stats.misses >= self.handed_out, "{stats:?}");
-        let living = self.shop.fates().iter().filter(|fate| fate.is_none()).count();
+        let living = self.manager.destroy_reasons().iter().filter(|destroyed_for| destroyed_for.is_none()).count();
         assert_eq!(stats.cached, living);
-        let room = stats.capacity() > 0 && stats.weight + BLANK <= LIMITS.weight;
-        for (number, shelf) in self.shelves.iter().enumerate() {
+        let room = stats.capacity() > 0 && stats.weight + ITEM_WEIGHT <= LIMITS.max_weight;
+        for (number, keyed) in self.keyed_pools.iter().enumerate() {
             let group = self.held_by_group(number as Key % 2);
-            let most_of_group = self.limits.per_group.unwrap_or(usize::MAX);
+            let most_of_group = self.limits.max_per_group.unwrap_or(usize::MAX);
             assert!(group <= most_of_group, "{stats:?}");
             let room = room && group < most_of_group;
-            let (shelf, most) = (shelf.stats(), rules(number).most);
-            assert!(shelf.adds_up());
-            assert!(shelf.cold <= most);
-            let needlessly = shelf.waiting > 0 && shelf.cold == 0 && shelf.cached < most && room;
-            assert!(!needlessly, "somebody waits, and there is room: {shelf:?} {stats:?}");
+            let (keyed, most) = (keyed.stats(), rules(number).max_items);
+            assert!(keyed.adds_up());
+            assert!(keyed.creating <= most);
+            let needlessly = keyed.waiting > 0 && keyed.creating == 0 && keyed.cached < most && room;
+            assert!(!needlessly, "a caller waits although there is capacity: {keyed:?} {stats:?}");
         }
-        for part in self.shop.things() {
-            let concurrency = rules(part.key as usize).concurrency;
-            assert!(concurrency == 0 || part.held.load(Ordering::SeqCst) <= concurrency);
+        for item in self.manager.items() {
+            let concurrency = rules(item.key as usize).concurrency;
+            assert!(concurrency == 0 || item.held.load(Ordering::SeqCst) <= concurrency);
         }
     }
 
-    /// With everything given back and idle, and creations that succeed, everybody who waits is served.
+    /// When all leases are released, all items are idle and creations succeed, every waiting caller is served.
     async fn finish(mut self) {
-        self.shop.0.plans.lock().unwrap().clear();
-        // What changes without a lease is found by a sweep; from then on leases that come back must be enough.
-        self.leases.iter().for_each(|lease| lease.weight.store(BLANK, Ordering::Relaxed));
-        self.shop.things().iter().for_each(|part| part.set_load(Load::Idle));
+        self.manager.0.plans.lock().unwrap().clear();
+        // Changes without a release are found by a sweep; from then on releases of leases must be enough.
+        self.leases.iter().for_each(|lease| lease.weight.store(ITEM_WEIGHT, Ordering::Relaxed));
+        self.manager.items().iter().for_each(|item| item.set_load(Load::Idle));
         self.pool.sweep();
         for _ in 0..1000 {
             if self.callers.is_empty() && self.leases.is_empty() {
                 break;
             }
-            self.give_back(0);
-            pass(Duration::from_millis(30)).await;
-            self.look();
+            self.release(0);
+            advance(Duration::from_millis(30)).await;
+            self.poll_callers();
             self.check();
         }
-        assert!(self.callers.is_empty(), "{} wait for ever: {:?}", self.callers.len(), self.pool.stats());
+        assert!(self.callers.is_empty(), "{} callers wait without end: {:?}", self.callers.len(), self.pool.stats());
         self.pool.close().await;
         let stats = self.pool.stats();
         assert!(stats.adds_up());
-        assert_eq!((stats.cached, stats.cold, stats.leased, stats.waiting, stats.weight), (0, 0, 0, 0, 0));
-        assert!(self.shop.fates().iter().all(Option::is_some), "nothing is left");
-        let shop = self.shop.clone();
+        assert_eq!((stats.cached, stats.creating, stats.leased, stats.waiting, stats.weight), (0, 0, 0, 0, 0));
+        assert!(self.manager.destroy_reasons().iter().all(Option::is_some), "nothing is left");
+        let manager = self.manager.clone();
         drop(self);
-        assert_eq!(Arc::strong_count(&shop.0), 1, "nothing is left of the pool");
+        assert_eq!(Arc::strong_count(&manager.0), 1, "nothing is left of the pool");
     }
 }
 
@@ -228,20 +228,20 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_pool_keeps_its_bounds_and_its_sums_and_serves_everybody(
+    fn the_pool_keeps_its_bounds_and_its_sums_and_serves_every_caller(
         plans in plans(),
         steps in steps(),
         grouped in any::<bool>(),
     ) {
-        let limits = PoolLimits { per_group: grouped.then_some(PER_GROUP), ..LIMITS };
+        let limits = PoolLimits { max_per_group: grouped.then_some(PER_GROUP), ..LIMITS };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(async {
             let mut world = World::new(limits, plans);
             for step in steps {
-                let unseen = matches!(step, Step::GiveBackUnseen(_));
+                let unpolled = matches!(step, Step::ReleaseUnpolled(_));
                 world.step(step).await;
-                if !unseen {
-                    world.look();
+                if !unpolled {
+                    world.poll_callers();
                     world.check();
                 }
             }
