@@ -162,6 +162,6 @@ fn a_cell_that_hangs_does_not_keep_the_server_from_ending() {
     server.signal("-TERM");
     let (status, log) = server.wait();
     assert_eq!(status.code(), Some(0), "{log}");
-    assert!(log.contains("The cell is stopped and does not come to its end"), "{log}");
+    assert!(log.contains("cell killed: it is stopped and does not drain"), "{log}");
     eventually(&server, "the cell is gone", || !runs(cell));
 }

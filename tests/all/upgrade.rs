@@ -54,7 +54,7 @@ fn an_upgrade_under_load_loses_no_request() {
         }
         wait_times(&server, "Listening on http://", round + 1);
         visitors.await_more(&server, 20);
-        wait_times(&server, "A cell of the program before has ended", round);
+        wait_times(&server, "inherited cell exited", round);
     }
     let rest = String::from_utf8(stream.rest()).unwrap();
     assert!(rest.contains("19 "), "the stream came whole: {rest:?}");

@@ -50,7 +50,7 @@ fn who_was_stuck_once_has_no_second_accident_after_an_upgrade() {
         client
     };
     let first = ask();
-    assert!(server.wait_log("The cell is replaced").contains("reason=stuck"));
+    assert!(server.wait_log("cell replaced").contains("reason=stuck"));
     assert!(cordons(&server).is_empty(), "once is an accident");
     upgrade(&server);
     assert!(cordons(&server).is_empty(), "and stays one");

@@ -29,7 +29,6 @@ use tokio::sync::{Notify, watch};
 
 use crate::action::{Action, Follow};
 use crate::catalogue::{Catalogue, ReadError};
-use crate::cells::{AskError, Cells};
 use crate::configuration::{Configuration, ConfigurationError, ConfigurationSource};
 use crate::event::Events;
 use crate::install::Installer;
@@ -38,6 +37,7 @@ use crate::metrics::{Family, Overview, Own, Pace, families, prometheus};
 use crate::otel::Spans;
 use crate::reach::Reach;
 use crate::sandboxes::{self, SandboxHost, SandboxHostError, SandboxPlan};
+use hearth_supervisor::{Cells, QueryError};
 
 mod cordons;
 mod crashes;
@@ -127,7 +127,7 @@ pub enum ActionError {
     #[error("it cannot be served: {0}")]
     Unserved(String),
     #[error(transparent)]
-    Cell(#[from] AskError),
+    Cell(#[from] QueryError),
     #[error(transparent)]
     OtherOwner(StoreError),
     #[error(transparent)]
@@ -258,13 +258,13 @@ impl Control {
         let shared = &self.shared;
         let catalogue = shared.catalogue.borrow().clone();
         Ok(match action {
-            Action::Pool => match shared.cells.ask(Query::Pool).await? {
+            Action::Pool => match shared.cells.query(Query::Pool).await? {
                 QueryReply::Pool(report) => Answer::Json(report),
-                _ => return Err(AskError::Lost.into()),
+                _ => return Err(QueryError::Lost.into()),
             },
-            Action::Workers => match shared.cells.ask(Query::Workers).await? {
+            Action::Workers => match shared.cells.query(Query::Workers).await? {
                 QueryReply::Workers(workers) => Answer::Json(Value::Array(workers)),
-                _ => return Err(AskError::Lost.into()),
+                _ => return Err(QueryError::Lost.into()),
             },
             Action::Metrics => {
                 let stats = shared.cells.fresh_stats().await;
@@ -469,7 +469,9 @@ impl Control {
             attempt: 1,
             time,
         };
-        let QueryReply::Event(outcome) = self.shared.cells.ask(ask).await? else { return Err(AskError::Lost.into()) };
+        let QueryReply::Event(outcome) = self.shared.cells.query(ask).await? else {
+            return Err(QueryError::Lost.into());
+        };
         Ok(match outcome {
             EventOutcome::Succeeded { data } => {
                 let data = data.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(Value::Null);

@@ -78,7 +78,7 @@ async fn send(control: &Control, due: &Due, at: i64) {
     let Due { app, version, cron } = due.clone();
     let time = u64::try_from(at).unwrap_or_default() * 1_000;
     let ask = Query::Scheduled { app, version, time, cron };
-    let message = match control.shared.cells.ask(ask).await {
+    let message = match control.shared.cells.query(ask).await {
         Ok(QueryReply::Event(EventOutcome::Succeeded { .. })) => {
             tracing::debug!(app = due.app.as_str(), cron = due.cron, "A cron ran");
             return;

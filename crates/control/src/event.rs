@@ -8,7 +8,7 @@ use hearth_ipc::CellEvent;
 use serde::Serialize;
 use tokio::sync::broadcast;
 
-use crate::cells::{Cause, Culprit, Reason, Why};
+use hearth_supervisor::{CordonReason, CrashCause, Culprit, ReplaceReason};
 
 /// Events that are kept.
 const KEPT: usize = 200;
@@ -64,7 +64,7 @@ pub enum What {
     Cell(CellEvent),
     CellLost {
         cell: u32,
-        cause: Cause,
+        cause: CrashCause,
         status: String,
         last_words: Vec<String>,
         /// Who did it, where that is known.
@@ -74,12 +74,12 @@ pub enum What {
     /// Another takes its place, and requests go on.
     CellReplaced {
         cell: u32,
-        reason: Reason,
+        reason: ReplaceReason,
     },
     /// The owner has a cell of its own from now on.
     Cordoned {
         owner: String,
-        why: Why,
+        why: CordonReason,
     },
     /// The owner is served by the same cells as everybody again.
     Released {

@@ -16,7 +16,6 @@
 pub mod action;
 pub mod admin;
 mod catalogue;
-mod cells;
 mod configuration;
 pub mod control;
 mod crons;

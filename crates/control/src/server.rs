@@ -17,7 +17,6 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::admin::{Admin, LARGEST_UPLOAD};
-use crate::cells::{Adopted, CellRules, Cells, CellsConfig, Crash, HandedOver, News, Observer};
 use crate::configuration::{Configuration, ConfigurationSource, check_certificates};
 use crate::control::{ActionError, Beginning, Control, CordonRecord, Crashes, Ending, Known, Remembered, Successor};
 use crate::crons;
@@ -26,6 +25,7 @@ use crate::journal::Journal;
 use crate::otel::{self, Spans};
 use crate::reach::Reach;
 use crate::sandboxes::{SandboxHostError, SandboxPlan};
+use hearth_supervisor::{CellChange, CellRules, Cells, CellsConfig, Crash, HandedOver, InheritedCell, Observer};
 
 /// Before the next look after one that failed.
 const ANOTHER_LOOK: Duration = Duration::from_secs(1);
@@ -135,8 +135,8 @@ pub async fn serve(
         rules,
         listeners,
         data: store.data().to_owned(),
-        adopted: inherited.cells.into_iter().map(|(pid, socket)| Adopted { pid, socket }).collect(),
-        counted: inherited.counted,
+        inherited: inherited.cells.into_iter().map(|(pid, socket)| InheritedCell { pid, socket }).collect(),
+        counters: inherited.counted,
         cordons: cordoned,
         stuck: inherited.remembered.stuck,
     };
@@ -349,11 +349,11 @@ impl Observer for Ears {
         self.events.tell(What::Cell(event));
     }
 
-    fn news(&self, news: News) {
-        self.events.tell(match news {
-            News::Replaced { cell, reason } => What::CellReplaced { cell, reason },
-            News::Cordoned { owner, why } => What::Cordoned { owner: owner.to_string(), why },
-            News::Released { owner } => What::Released { owner: owner.to_string() },
+    fn change(&self, change: CellChange) {
+        self.events.tell(match change {
+            CellChange::Replaced { cell, reason } => What::CellReplaced { cell, reason },
+            CellChange::Cordoned { owner, why } => What::Cordoned { owner: owner.to_string(), why },
+            CellChange::Released { owner } => What::Released { owner: owner.to_string() },
         });
     }
 

@@ -44,7 +44,7 @@ fn a_server_whose_cells_are_all_stopped_ends() {
     server.signal("-TERM");
     let (status, log) = server.wait();
     assert!(status.success(), "{status}; the log:\n{log}");
-    assert!(log.contains("is stopped and does not come to its end"), "{log}");
+    assert!(log.contains("it is stopped and does not drain"), "{log}");
 }
 
 /// Before it listens to its socket: control may be gone, and the cell hang.

@@ -76,7 +76,7 @@ impl Scene {
             let (log, named) = (server.log(), format!("app={app} "));
             let of_app = crashes(server).iter().filter(|one| one["app"] == *app && one["owner"] == *app).count();
             let stuck = lines(&log, ["A turn is stuck", &named]);
-            (of_app, stuck, lines(&log, ["The cell is replaced", "reason=stuck"]))
+            (of_app, stuck, lines(&log, ["cell replaced", "reason=stuck"]))
         };
         let (lost, before) = (visitors.lost(), seen());
         let answer = ask(server, &format!("/{app}/do"));

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{ActionError, Control, blocking};
-use crate::cells::{CordonView, Release, Why};
+use hearth_supervisor::{CordonReason, CordonView, Release};
 
 /// Has the record written, in the order in which it changes. Clones are the same.
 #[derive(Clone)]
@@ -85,7 +85,7 @@ impl Control {
         if !self.catalogue().versions.iter().any(|version| version.spec.owner.as_str() == owner) {
             return Err(CordonError::NoOwner(owner).into());
         }
-        self.shared.cells.shut_away(Owner::new(owner.as_str())).await?;
+        self.shared.cells.cordon(Owner::new(owner.as_str())).await?;
         self.shared.cordons.settle().await;
         Ok(json!({ "owner": owner, "cordoned": true }))
     }
@@ -96,9 +96,9 @@ impl Control {
         self.shared.cordons.settle().await;
         match released {
             Release::Released => Ok(json!({ "owner": owner, "cordoned": false })),
-            Release::NotShutAway => Err(CordonError::NotShutAway(owner).into()),
-            Release::Meant(Why::Configuration) => Err(CordonError::Configuration(owner).into()),
-            Release::Meant(_) => Err(CordonError::Manifest(owner).into()),
+            Release::NotCordoned => Err(CordonError::NotShutAway(owner).into()),
+            Release::Configured(CordonReason::Configuration) => Err(CordonError::Configuration(owner).into()),
+            Release::Configured(_) => Err(CordonError::Manifest(owner).into()),
         }
     }
 }

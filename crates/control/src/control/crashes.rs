@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use hearth_core::Owner;
 
 use super::Remembered;
-use crate::cells::Crash;
+use hearth_supervisor::Crash;
 
 /// Crashes that are kept.
 const CRASHES: usize = 100;

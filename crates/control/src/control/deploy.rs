@@ -182,7 +182,7 @@ impl Control {
 
     /// Why a version cannot answer requests, where that shows when it is loaded.
     async fn failing(&self, app: AppName, version: VersionName) -> Option<String> {
-        match self.shared.cells.ask(Query::Load { app, version }).await {
+        match self.shared.cells.query(Query::Load { app, version }).await {
             Ok(QueryReply::Event(EventOutcome::Failed { message })) => Some(message),
             // A cell that went in this moment says nothing about the version.
             Ok(_) | Err(_) => None,

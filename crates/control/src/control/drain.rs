@@ -10,7 +10,7 @@ use hearth_ipc::Admission;
 use tokio::sync::watch;
 
 use super::{ActionError, Control, Ending};
-use crate::cells::AskError;
+use hearth_supervisor::QueryError;
 
 /// Between two questions to cells of which one was lost.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
@@ -98,10 +98,10 @@ impl Control {
             match self.shared.cells.quiet().await {
                 Ok(()) => return,
                 // Its requests are gone with it; those of others may go on.
-                Err(AskError::Lost | AskError::TimedOut | AskError::NotReplaced) => {
+                Err(QueryError::Lost | QueryError::TimedOut | QueryError::NotReplaced) => {
                     tokio::time::sleep(ASK_AGAIN).await;
                 }
-                Err(AskError::Stopped) => return,
+                Err(QueryError::Stopped) => return,
             }
         }
     }

@@ -12,9 +12,9 @@ use hearth_ipc::{LoadError, VersionSpec};
 
 use super::{ActionError, Control, Shared, blocking};
 use crate::catalogue::{Catalogue, Conflicts, Sources, State, Version, assemble};
-use crate::cells::CellRules;
 use crate::event::What;
 use crate::reach::Growth;
+use hearth_supervisor::CellRules;
 
 /// What the log calls this: who follows a server's log waits for its lines.
 const TARGET: &str = "hearth::catalogue";

@@ -11,9 +11,9 @@ use hearth_ipc::CertificatePlan;
 use serde_json::{Value, json};
 
 use super::{ActionError, Control, blocking};
-use crate::cells::CellRules;
 use crate::configuration::{AT_START, Configuration, ConfigurationError, check_certificates};
 use crate::event::What;
+use hearth_supervisor::CellRules;
 
 /// How often the files of certificates are looked at.
 const LOOK: Duration = Duration::from_secs(2);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use hearth_core::Owner;
 use serde::{Deserialize, Serialize};
 
-use crate::cells::Crash;
+use hearth_supervisor::Crash;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hearth_ipc::{AppStats, CellStats, HistogramCounts};
 
-use crate::cells::CellCounts;
+use hearth_supervisor::CellCounts;
 
 /// One thing that is counted, however often: by app, by status.
 #[derive(Clone, Debug)]

@@ -17,8 +17,8 @@ use tokio::sync::Mutex;
 use super::action::{Reach, SandboxAction};
 use super::isolate::CellIsolates;
 use super::numbers;
-use crate::cells::Cells;
 use crate::control::{ActionError, Answer};
+use hearth_supervisor::Cells;
 
 /// In the note to the next program.
 const SANDBOXES: &str = "sandboxes";

@@ -7,7 +7,7 @@ use hearth_ipc::{EvalOutcome, EvalRequest, Query, QueryReply};
 use hearth_sandbox::driver::BoxFuture;
 use hearth_sandbox::{ExecEnd, ExecResult, IsolateRun, IsolateRunner, OUTPUT_LIMIT, SandboxError};
 
-use crate::cells::{AskError, Cells};
+use hearth_supervisor::{Cells, QueryError};
 
 const LOST: &str = "the process that ran the code ended before it answered: the code, or other code that ran beside it, \
                     made V8 give up; what it had printed is lost\n";
@@ -31,8 +31,8 @@ impl CellIsolates {
             output_limit: OUTPUT_LIMIT.bytes(),
         };
         let began = Instant::now();
-        match self.cells.ask(Query::Eval(Box::new(request))).await {
-            Err(AskError::Lost) => Ok(lost(began.elapsed())),
+        match self.cells.query(Query::Eval(Box::new(request))).await {
+            Err(QueryError::Lost) => Ok(lost(began.elapsed())),
             Err(error) => Err(none(error.to_string())),
             Ok(reply) => outcome(reply),
         }

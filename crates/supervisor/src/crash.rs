@@ -1,4 +1,4 @@
-//! How a cell ended that should not have, and who did it.
+//! Why a cell was lost, and which app caused it.
 
 use hearth_jail::breadcrumbs::{AttributionRecord, CrashTrail, Crashed, Running};
 use serde::{Deserialize, Serialize};
@@ -8,44 +8,44 @@ pub struct Crash {
     /// Milliseconds since 1970.
     pub time: u64,
     pub cell: u32,
-    pub cause: Cause,
+    pub cause: CrashCause,
     /// `signal 9`, `exit status 1`
     pub status: String,
-    /// The last it wrote to standard error: V8's own words, where it aborted.
+    /// The last lines on stderr: V8's message, if it aborted.
     pub last_words: Vec<String>,
-    /// Who did it, where that is known.
+    /// The app that caused it, if known.
     #[serde(flatten)]
     pub culprit: Option<Culprit>,
 }
 
-/// Why a cell is lost.
+/// How a cell was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cause {
-    /// It went by itself, or somebody ended it.
+pub enum CrashCause {
+    /// The process exited, or was killed from outside.
     Crashed,
-    /// It did not answer any more, and was ended.
+    /// The cell did not answer heartbeats, and was killed.
     Frozen,
-    /// It went before it could serve anything.
+    /// The process ended before it could serve.
     NotStarted,
 }
 
-/// Whose code ran on the thread that crashed; or who held so much that nothing was left for whoever asked next.
+/// The app whose code ran on the thread that crashed, or, when the shared V8 heap cage was full, the app that held most of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Culprit {
     pub app: String,
     pub version: String,
     pub owner: String,
-    /// The cell's own count. None where no request was being handled.
+    /// Number of the request in the cell; `None` if no request was being handled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<u64>,
-    /// As the client knows it.
+    /// The request id that the client was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// `handling`, `loading`, `streaming`, `wait_until`, `outside`; `holding` where that was all that it did
+    /// `handling`, `loading`, `streaming`, `wait_until`, `outside`; `holding` if the app only held the memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// What its owner held of the memory that all heaps share, when that was full.
+    /// Bytes that the owner held of the heap cage when that was full.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_bytes: Option<u64>,
 }
@@ -53,12 +53,12 @@ pub struct Culprit {
 const HOLDING: &str = "holding";
 
 impl Culprit {
-    /// The thread that crashed tells, unless what it asked for was held by another. Where it ran nobody's code (a collection,
-    /// say, is done by V8's own threads), it was for the only one who ran anything; of several, nobody is named.
-    pub(super) fn of(trail: &CrashTrail) -> Option<Self> {
+    /// Attributes a crash. The thread that crashed names the app, unless the cage was full of another app's memory. A thread
+    /// of V8's own (garbage collection, say) is attributed to the only app that ran; if several ran, to none.
+    pub(super) fn from_trail(trail: &CrashTrail) -> Option<Self> {
         trail.crashed?;
         match &trail.attribution {
-            AttributionRecord::Runner => Self::who_ran(trail),
+            AttributionRecord::Runner => Self::running_app(trail),
             AttributionRecord::Holder { app, version, owner, bytes } => Some(Self {
                 app: app.clone(),
                 version: version.clone(),
@@ -72,7 +72,7 @@ impl Culprit {
         }
     }
 
-    fn who_ran(trail: &CrashTrail) -> Option<Self> {
+    fn running_app(trail: &CrashTrail) -> Option<Self> {
         let marked = trail.running.iter().find(|one| one.crashed == Crashed::Yes);
         let one = match (marked, trail.running.as_slice()) {
             (Some(marked), _) => marked,
@@ -112,31 +112,35 @@ mod tests {
     }
 
     fn named(running: Vec<Running>, crashed: Option<u64>) -> Option<String> {
-        Culprit::of(&CrashTrail { running, crashed, attribution: AttributionRecord::Runner }).map(|culprit| culprit.app)
+        Culprit::from_trail(&CrashTrail { running, crashed, attribution: AttributionRecord::Runner })
+            .map(|culprit| culprit.app)
     }
 
     #[test]
-    fn the_thread_that_crashed_is_named_and_nobody_else() {
+    fn the_app_on_the_crashed_thread_is_named_and_no_other() {
         let two = || vec![running("a", Crashed::No), running("b", Crashed::No)];
         let marked = vec![running("a", Crashed::No), running("b", Crashed::Yes)];
         assert_eq!(named(marked, Some(7)).as_deref(), Some("b"));
-        assert_eq!(named(two(), Some(7)), None, "a thread of V8's, and two it may have worked for");
+        assert_eq!(named(two(), Some(7)), None, "a thread of V8, and two apps that it may have worked for");
         assert_eq!(named(vec![running("a", Crashed::No)], Some(7)).as_deref(), Some("a"));
-        assert_eq!(named(vec![running("a", Crashed::No)], None), None, "ended from without");
+        assert_eq!(named(vec![running("a", Crashed::No)], None), None, "killed from outside");
         let attribution = AttributionRecord::Runner;
-        let culprit =
-            Culprit::of(&CrashTrail { running: vec![running("a", Crashed::Yes)], crashed: Some(1), attribution });
+        let culprit = Culprit::from_trail(&CrashTrail {
+            running: vec![running("a", Crashed::Yes)],
+            crashed: Some(1),
+            attribution,
+        });
         assert_eq!(culprit.map(|one| (one.request, one.phase)), Some((None, Some("loading".to_owned()))));
     }
 
     #[test]
-    fn a_full_cage_is_the_doing_of_who_holds_the_most() {
+    fn a_full_cage_is_attributed_to_its_largest_holder() {
         let trail =
             |attribution| CrashTrail { running: vec![running("asks", Crashed::Yes)], crashed: Some(7), attribution };
         let [app, version, owner] = ["holds", "2.0.0", "bob"].map(str::to_owned);
-        let culprit = Culprit::of(&trail(AttributionRecord::Holder { app, version, owner, bytes: 3 << 30 }));
+        let culprit = Culprit::from_trail(&trail(AttributionRecord::Holder { app, version, owner, bytes: 3 << 30 }));
         let culprit = culprit.map(|one| (one.app, one.owner, one.phase, one.held_bytes));
         assert_eq!(culprit, Some(("holds".to_owned(), "bob".to_owned(), Some("holding".to_owned()), Some(3 << 30))));
-        assert_eq!(Culprit::of(&trail(AttributionRecord::NoApp)), None, "an isolate could not be made");
+        assert_eq!(Culprit::from_trail(&trail(AttributionRecord::NoApp)), None, "an isolate could not be created");
     }
 }

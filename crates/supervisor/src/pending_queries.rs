@@ -1,5 +1,5 @@
-//! Questions that are under way. Each is answered once: by all cells that were asked and are still there, with one answer,
-//! or with `Lost` when none of them is.
+//! Queries without a reply yet. Each completes once: with the merged replies of all cells that received it, or with `Lost`
+//! when all of these have ended without a reply.
 
 use std::collections::HashMap;
 
@@ -7,71 +7,71 @@ use hearth_ipc::{QueryId, QueryReply};
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
-use super::AskError;
+use super::QueryError;
 use super::process::CellId;
 
-pub(super) type Asker = oneshot::Sender<Result<QueryReply, AskError>>;
+pub(super) type ReplySender = oneshot::Sender<Result<QueryReply, QueryError>>;
 
 #[derive(Default)]
-pub(super) struct Calls {
+pub(super) struct PendingQueries {
     next: u64,
-    open: HashMap<QueryId, Call>,
+    pending: HashMap<QueryId, PendingQuery>,
 }
 
-struct Call {
-    asker: Asker,
+struct PendingQuery {
+    reply_to: ReplySender,
     asked: Vec<CellId>,
     answer: Option<QueryReply>,
 }
 
-impl Calls {
-    /// A question to these cells, of which there is at least one.
-    pub(super) fn open(&mut self, asker: Asker, asked: Vec<CellId>) -> QueryId {
+impl PendingQueries {
+    /// Registers a query to these cells, of which there is at least one.
+    pub(super) fn insert(&mut self, reply_to: ReplySender, asked: Vec<CellId>) -> QueryId {
         let call = QueryId(self.next);
         self.next += 1;
-        self.open.insert(call, Call { asker, asked, answer: None });
+        self.pending.insert(call, PendingQuery { reply_to, asked, answer: None });
         call
     }
 
     pub(super) fn answer(&mut self, call: QueryId, cell: CellId, reply: QueryReply) {
-        let Some(open) = self.open.get_mut(&call) else { return };
+        let Some(open) = self.pending.get_mut(&call) else { return };
         open.asked.retain(|asked| *asked != cell);
         open.answer = Some(match open.answer.take() {
             Some(before) => join(before, reply),
             None => reply,
         });
-        self.settle();
+        self.complete();
     }
 
-    /// Nobody waits for a cell that is gone.
-    pub(super) fn lose(&mut self, cell: CellId) {
-        for call in self.open.values_mut() {
+    /// Stops waiting for replies of a cell that has ended.
+    pub(super) fn remove_cell(&mut self, cell: CellId) {
+        for call in self.pending.values_mut() {
             call.asked.retain(|asked| *asked != cell);
         }
-        self.settle();
+        self.complete();
     }
 
-    fn settle(&mut self) {
+    fn complete(&mut self) {
         let done: Vec<QueryId> =
-            self.open.iter().filter(|(_, call)| call.asked.is_empty()).map(|(id, _)| *id).collect();
-        for call in done.into_iter().filter_map(|id| self.open.remove(&id)) {
-            // Who does not wait any more need not be told.
-            let _ = call.asker.send(call.answer.ok_or(AskError::Lost));
+            self.pending.iter().filter(|(_, call)| call.asked.is_empty()).map(|(id, _)| *id).collect();
+        for call in done.into_iter().filter_map(|id| self.pending.remove(&id)) {
+            // The caller may have given up.
+            let _ = call.reply_to.send(call.answer.ok_or(QueryError::Lost));
         }
     }
 }
 
-/// Two cells' answers to the same question, as one.
+/// Merges the replies of two cells to one query.
 fn join(one: QueryReply, other: QueryReply) -> QueryReply {
     match (one, other) {
         (QueryReply::Workers(one), QueryReply::Workers(other)) => QueryReply::Workers([one, other].concat()),
         (QueryReply::Pool(one), QueryReply::Pool(other)) => QueryReply::Pool(with_rate(add(one, other))),
-        // What was counted is added up where it comes in; and an event has one cell.
+        // Stats are added up by `CellTotals`, and events go to one cell only.
         (one, _) => one,
     }
 }
 
-/// A part of a whole is no sum of parts: it follows from what was added up.
+/// Ratios do not add up: the hit rate is computed again from the sums.
 fn with_rate(mut pool: Value) -> Value {
     let count = |key: &str| pool.get(key).and_then(Value::as_u64);
     if let (Some(hits), Some(misses)) = (count("hits"), count("misses")) {
@@ -83,7 +83,7 @@ fn with_rate(mut pool: Value) -> Value {
     pool
 }
 
-/// Numbers are added up, lists follow each other; of anything else, the first counts.
+/// Adds numbers and concatenates lists; of other values the first is kept.
 fn add(one: Value, other: Value) -> Value {
     match (one, other) {
         (Value::Object(mut one), Value::Object(other)) => {
@@ -118,34 +118,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_is_that_of_all_together() {
+    fn the_hit_rate_is_computed_from_the_sums() {
         let pool = |hits: u64, misses: u64, rate: f64| json!({ "hits": hits, "misses": misses, "hit_rate": rate });
         assert_eq!(with_rate(add(pool(9, 1, 0.9), pool(0, 0, 0.0))), pool(9, 1, 0.9));
         assert_eq!(with_rate(add(pool(9, 1, 0.9), pool(90, 0, 1.0))), pool(99, 1, 0.99));
         assert_eq!(with_rate(add(pool(9_999, 0, 1.0), pool(0, 1, 0.0))), pool(9_999, 1, 0.9999));
         assert_eq!(with_rate(add(pool(0, 0, 0.0), pool(0, 0, 0.0))), pool(0, 0, 0.0));
-        assert_eq!(with_rate(json!({})), json!({}), "where there is none, none is made");
+        assert_eq!(with_rate(json!({})), json!({}), "a missing rate is not added");
     }
 
     #[test]
-    fn the_answers_of_all_are_one_and_who_is_gone_is_not_waited_for() {
+    fn replies_are_merged_and_lost_cells_are_not_waited_for() {
         let (one, other, gone) = (CellId(1), CellId(2), CellId(3));
-        let mut calls = Calls::default();
-        let (asker, mut answered) = oneshot::channel();
-        let call = calls.open(asker, vec![one, other, gone]);
-        calls.answer(call, one, QueryReply::Pool(json!({ "hits": 2, "modes": { "a": 1 }, "name": "x", "list": [1] })));
-        calls.lose(gone);
+        let mut queries = PendingQueries::default();
+        let (reply_to, mut answered) = oneshot::channel();
+        let call = queries.insert(reply_to, vec![one, other, gone]);
+        queries.answer(
+            call,
+            one,
+            QueryReply::Pool(json!({ "hits": 2, "modes": { "a": 1 }, "name": "x", "list": [1] })),
+        );
+        queries.remove_cell(gone);
         assert!(answered.try_recv().is_err());
-        calls.answer(
+        queries.answer(
             call,
             other,
             QueryReply::Pool(json!({ "hits": 3, "modes": { "b": 1.5 }, "name": "y", "list": [2] })),
         );
         let Ok(Ok(QueryReply::Pool(sum))) = answered.try_recv() else { panic!("an answer") };
         assert_eq!(sum, json!({ "hits": 5, "modes": { "a": 1, "b": 1.5 }, "name": "x", "list": [1, 2] }));
-        let (asker, mut answered) = oneshot::channel();
-        calls.open(asker, vec![one]);
-        calls.lose(one);
-        assert!(matches!(answered.try_recv(), Ok(Err(AskError::Lost))));
+        let (reply_to, mut answered) = oneshot::channel();
+        queries.insert(reply_to, vec![one]);
+        queries.remove_cell(one);
+        assert!(matches!(answered.try_recv(), Ok(Err(QueryError::Lost))));
     }
 }
