@@ -29,7 +29,7 @@ use std::pin::Pin;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use hearth_runtime::{Platform, Threads};
+use hearth_runtime::{JsThreads, Platform};
 
 use crate::stage::Stage;
 
@@ -76,10 +76,10 @@ fn main() -> ExitCode {
 
 fn perform(section: &Section) {
     let platform = Platform::init().unwrap();
-    let threads = Threads::start(section.threads).unwrap();
-    let stage = Stage::new(platform, threads.lane(), section.threads);
+    let threads = JsThreads::start(section.threads).unwrap();
+    let stage = Stage::new(platform, threads.turn_pools(), section.threads);
     // Not on this thread but on one that serves requests.
     let section = threads.handle().spawn((section.run)(stage));
     threads.block_on(section).unwrap();
-    threads.shut_down(Duration::from_secs(1));
+    threads.shutdown(Duration::from_secs(1));
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use hearth_core::ByteSize;
 use hearth_ipc::Admission;
 use hearth_pool::{KeyLimits, OwnerLimits, Pool, PoolLimits};
-use hearth_runtime::{App, BudgetRules, Lane, Locking, Platform, Snapshot, StuckTurn, set_budget};
+use hearth_runtime::{App, Locking, MemoryBudget, Platform, Snapshot, StuckTurn, TurnPools};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
@@ -67,7 +67,7 @@ struct Inner {
 
 impl Cell {
     /// Must be called on the runtime whose threads serve requests.
-    pub fn start(platform: Platform, snapshot: &Snapshot, lane: Lane, config: CellConfig) -> Self {
+    pub fn start(platform: Platform, snapshot: &Snapshot, lane: TurnPools, config: CellConfig) -> Self {
         let blanks = Blanks::start(platform, snapshot, lane.clone(), config.spares);
         let pinned = PinnedThreads::new(config.threads);
         let limits = PoolLimits {
@@ -82,7 +82,7 @@ impl Cell {
             IsolateKeeper { platform, snapshot: snapshot.clone(), lane: lane.clone(), roster: roster.clone() };
         let isolates = Pool::new(isolate_keeper, limits);
         let pressure = Arc::new(Notify::new());
-        set_budget(BudgetRules {
+        Platform::set_memory_budget(MemoryBudget {
             heaps: config.budget.heaps,
             total: config.budget.total,
             on_pressure: Arc::new({

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hearth_core::module::ModuleLoader;
-use hearth_core::{AppName, ByteSize, Limits, Owner, Pace, VersionName};
+use hearth_core::{AppName, ByteSize, Limits, Owner, VersionName};
 use hearth_egress::{Egress, EgressPolicy};
-use hearth_runtime::{App, CodeCache, Meters};
+use hearth_runtime::{App, CodeCache, LatencyProfile, Meters};
 
 /// Compiled code that is kept in memory.
 const CODE_CACHE: ByteSize = ByteSize::mb(64);
@@ -51,7 +51,7 @@ impl Commons {
             egress: Arc::new(self.egress.client(egress)),
             code_cache: self.code_cache.clone(),
             operations: None,
-            pace: Pace::new(Instant::now()),
+            latency: LatencyProfile::new(Instant::now()),
         })
     }
 }

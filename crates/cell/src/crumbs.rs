@@ -28,7 +28,7 @@ pub fn keep_breadcrumbs(file: &Path) -> Result<(), CrumbsError> {
     // There may be none.
     let _ = std::fs::rename(file, before);
     let file = File::options().read(true).write(true).create(true).truncate(true).open(file)?;
-    hearth_runtime::set_breadcrumbs(Breadcrumbs::in_file(THREADS, &file)?);
+    hearth_runtime::Platform::set_breadcrumbs(Breadcrumbs::in_file(THREADS, &file)?);
     Ok(())
 }
 
@@ -36,7 +36,8 @@ pub fn keep_breadcrumbs(file: &Path) -> Result<(), CrumbsError> {
 /// end of `alarm` is told at that moment.
 pub(crate) fn share_breadcrumbs(page: OwnedFd, alarm: OwnedFd) -> Result<(), CrumbsError> {
     let page = Breadcrumbs::in_file(THREADS, &File::from(page))?;
-    hearth_runtime::set_breadcrumbs(page.clone());
-    let hooks = CrashHooks { write_request_id: hearth_runtime::running_request, attribute: hearth_runtime::blame };
+    hearth_runtime::Platform::set_breadcrumbs(page.clone());
+    let hooks =
+        CrashHooks { write_request_id: hearth_runtime::running_request, attribute: hearth_runtime::attribute_oom };
     Ok(crash_handler::install(page, alarm, hooks)?)
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use hearth_core::{Dispatch, DispatchResult, Failure, MaybeReady, Request, Response};
 use hearth_pool::{AdmissionError, ItemLifetime, KeyedPool, OwnedLease, OwnedPermit};
-use hearth_runtime::{EventResult, Handled, ResponseFuture, Scheduled, Task, Worker};
+use hearth_runtime::{EventResult, ResponseFuture, Scheduled, Task, TimedReply, Worker};
 
 use crate::execution::Execution;
 use crate::keeper::{Keeper, Version};
@@ -184,20 +184,20 @@ pub(crate) struct Coming {
 
 impl AppHost {
     /// Gives a request to a worker, if it can have one `now`. Waits for nothing.
-    pub(crate) fn handle(&self, request: Request, now: Instant) -> Handled<Rest> {
-        let Mode::Warm(shelf) = &self.mode else { return Handled::Coming(Rest::All(request)) };
-        let Some(permit) = self.share.gate.try_enter() else { return Handled::Coming(Rest::All(request)) };
-        let Some(lease) = shelf.try_acquire() else { return Handled::Coming(Rest::All(request)) };
+    pub(crate) fn handle(&self, request: Request, now: Instant) -> MaybeReady<TimedReply, Rest> {
+        let Mode::Warm(shelf) = &self.mode else { return MaybeReady::Pending(Rest::All(request)) };
+        let Some(permit) = self.share.gate.try_enter() else { return MaybeReady::Pending(Rest::All(request)) };
+        let Some(lease) = shelf.try_acquire() else { return MaybeReady::Pending(Rest::All(request)) };
         self.log_warmth(Warmth::Warm);
         match lease.handle(request, now) {
-            Handled::Answered(Ok(response), now) if warm::goes_on(&response) => {
-                Handled::Answered(Ok(warm::hold(response, lease.into_owned(), permit.into_owned())), now)
+            MaybeReady::Ready((Ok(response), now)) if warm::goes_on(&response) => {
+                MaybeReady::Ready((Ok(warm::hold(response, lease.into_owned(), permit.into_owned())), now))
             }
-            Handled::Answered(answer, now) => {
+            MaybeReady::Ready((answer, now)) => {
                 lease.release_at(now.into());
-                Handled::Answered(answer, now)
+                MaybeReady::Ready((answer, now))
             }
-            Handled::Coming(response) => Handled::Coming(Rest::Coming(Coming {
+            MaybeReady::Pending(response) => MaybeReady::Pending(Rest::Coming(Coming {
                 response,
                 lease: lease.into_owned(),
                 permit: permit.into_owned(),
@@ -216,8 +216,8 @@ impl Coming {
 impl Dispatch for AppHost {
     fn dispatch(&self, request: Request) -> MaybeReady<DispatchResult, impl Future<Output = DispatchResult> + Send> {
         match self.handle(request, Instant::now()) {
-            Handled::Answered(answer, _) => MaybeReady::Ready(answer),
-            Handled::Coming(rest) => MaybeReady::Pending(async move {
+            MaybeReady::Ready((answer, _)) => MaybeReady::Ready(answer),
+            MaybeReady::Pending(rest) => MaybeReady::Pending(async move {
                 match rest {
                     Rest::Coming(coming) => coming.response().await,
                     Rest::All(request) => self.fetch(request, || {}).await,

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use hearth_core::{Failure, Owner};
 use hearth_pool::{Affinity, DestroyReason, ItemHealth, Load, Manager};
-use hearth_runtime::{App, BLANK, Lane, Locking, Place, Worker};
+use hearth_runtime::{App, EMPTY_ISOLATE_SIZE, Locking, ThreadPolicy, TurnPools, Worker};
 
 use crate::endings::Endings;
 use crate::modes::warm::Warmth;
@@ -45,7 +45,7 @@ pub(crate) struct Kept {
 
 pub(crate) struct Keeper {
     pub(crate) blanks: Arc<Blanks>,
-    pub(crate) lane: Lane,
+    pub(crate) lane: TurnPools,
     pub(crate) pinned: PinnedThreads,
     pub(crate) endings: Endings,
 }
@@ -142,7 +142,7 @@ impl Manager for Keeper {
             Home::Pinned => self.start_pinned(app).await?,
             Home::Anywhere(locking) => {
                 let blank = self.blanks.take(app.limits.heap).with_locking(locking);
-                let worker = Worker::start_from(blank, app, Place::InlineOrLane(self.lane.clone())).await?;
+                let worker = Worker::start_from(blank, app, ThreadPolicy::ByLatency(self.lane.clone())).await?;
                 Kept { worker, _pinned: None }
             }
         };
@@ -176,7 +176,7 @@ impl Manager for Keeper {
     }
 
     fn affinity(&self, kept: &Kept) -> Affinity {
-        if kept.is_at_home() { Affinity::Here } else { Affinity::Elsewhere }
+        if kept.last_ran_here() { Affinity::Here } else { Affinity::Elsewhere }
     }
 
     fn weight(&self, kept: &Kept) -> u64 {
@@ -184,7 +184,7 @@ impl Manager for Keeper {
     }
 
     fn estimated_weight(&self) -> u64 {
-        BLANK.bytes()
+        EMPTY_ISOLATE_SIZE.bytes()
     }
 
     fn on_idle(&self, kept: &Kept) {
@@ -192,7 +192,7 @@ impl Manager for Keeper {
     }
 
     fn on_draining(&self, kept: &Kept) {
-        kept.leave();
+        kept.start_draining();
     }
 
     fn destroy(&self, kept: Kept, why: DestroyReason) {

@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hearth_runtime::{Desk, Lane, Place, THREAD_STACK};
+use hearth_runtime::{Mailbox, THREAD_STACK, ThreadPolicy, TurnPools};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{OnceCell, watch};
 
@@ -20,7 +20,7 @@ pub(crate) struct PinnedThreads {
 
 pub(crate) struct PinnedThread {
     handle: Handle,
-    desk: Arc<Desk>,
+    desk: Arc<Mailbox>,
     workers: AtomicUsize,
 }
 
@@ -38,7 +38,7 @@ impl PinnedThreads {
         let mut threads = Vec::with_capacity(self.count);
         for index in 0..self.count {
             let runtime = Builder::new_current_thread().enable_all().build()?;
-            let (handle, desk) = (runtime.handle().clone(), Desk::new());
+            let (handle, desk) = (runtime.handle().clone(), Mailbox::new());
             threads.push(Arc::new(PinnedThread { handle, desk: desk.clone(), workers: AtomicUsize::new(0) }));
             let mut alive = self.life.subscribe();
             std::thread::Builder::new().name(format!("hearth-pinned-{index}")).stack_size(THREAD_STACK).spawn(
@@ -77,8 +77,8 @@ impl Pinned {
         &self.thread.handle
     }
 
-    pub(crate) fn place(&self, lane: Lane) -> Place {
-        Place::Pinned(self.thread.desk.clone(), lane)
+    pub(crate) fn place(&self, lane: TurnPools) -> ThreadPolicy {
+        ThreadPolicy::Pinned(self.thread.desk.clone(), lane)
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use hearth_pool::{GateStats, KeyStats, Pool, RejectionCounts, SpareStats};
-use hearth_runtime::holdings;
+use hearth_runtime::memory_totals;
 use serde::Serialize;
 
 use crate::cell::CellConfig;
@@ -117,7 +117,7 @@ impl Report {
         owners: &Owners,
     ) -> Self {
         let (warm, guests) = (pool.stats(), isolates.stats());
-        let holdings = holdings();
+        let holdings = memory_totals();
         let (gates, fresh_gates) = owners.stats();
         let mut by_owner: BTreeMap<String, OwnerReport> = BTreeMap::new();
         for (owner, gate, fresh) in owners.by_owner() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hearth_core::{ByteSize, Limits};
 use hearth_pool::{BackoffConfig, SpareFactory, SparePool, SparePoolConfig};
-use hearth_runtime::{App, Blank, Lane, Platform, Snapshot, Worker};
+use hearth_runtime::{App, Platform, Snapshot, SpareIsolate, TurnPools, Worker};
 
 /// Who has just taken a spare starts an app with it: that comes first.
 const REFILL_DELAY: Duration = Duration::from_millis(2);
@@ -16,13 +16,13 @@ pub(crate) struct Blanks {
     filler: SparePool<Maker>,
     platform: Platform,
     snapshot: Snapshot,
-    lane: Lane,
+    lane: TurnPools,
 }
 
 pub(crate) struct Maker {
     platform: Platform,
     snapshot: Snapshot,
-    lane: Lane,
+    lane: TurnPools,
 }
 
 /// The lane was shut down, or making one panicked.
@@ -31,7 +31,7 @@ pub(crate) struct Maker {
 pub(crate) struct NotMade;
 
 impl Blanks {
-    pub(crate) fn start(platform: Platform, snapshot: &Snapshot, lane: Lane, spares: usize) -> Arc<Self> {
+    pub(crate) fn start(platform: Platform, snapshot: &Snapshot, lane: TurnPools, spares: usize) -> Arc<Self> {
         let rules = SparePoolConfig {
             target: spares,
             concurrency: 1,
@@ -44,10 +44,10 @@ impl Blanks {
     }
 
     /// A blank for an app with that memory limit.
-    pub(crate) fn take(&self, heap: ByteSize) -> Blank {
+    pub(crate) fn take(&self, heap: ByteSize) -> SpareIsolate {
         match self.filler.take() {
             Some(spare) if spare.has_room_for(heap) => spare,
-            _ => Blank::new(self.platform, &self.snapshot, heap),
+            _ => SpareIsolate::new(self.platform, &self.snapshot, heap),
         }
     }
 
@@ -57,11 +57,11 @@ impl Blanks {
         let (platform, snapshot) = (self.platform, self.snapshot.clone());
         let compile = move || {
             if !Worker::is_compiled(&app) {
-                Worker::compile(Blank::new(platform, &snapshot, app.limits.heap), &app);
+                Worker::compile(SpareIsolate::new(platform, &snapshot, app.limits.heap), &app);
             }
         };
         // Whatever came of it, the first worker will do what is left to do.
-        let _ = self.lane.make(compile).await;
+        let _ = self.lane.spawn_blocking(compile).await;
     }
 
     pub(crate) fn filler(&self) -> &SparePool<Maker> {
@@ -70,20 +70,20 @@ impl Blanks {
 }
 
 impl SpareFactory for Maker {
-    type Spare = Blank;
+    type Spare = SpareIsolate;
     type Error = NotMade;
 
-    async fn create(&self) -> Result<Blank, NotMade> {
+    async fn create(&self) -> Result<SpareIsolate, NotMade> {
         let (platform, snapshot) = (self.platform, self.snapshot.clone());
         let make = move || {
-            let mut blank = Blank::new(platform, &snapshot, Limits::default().heap);
-            blank.rehearse();
+            let mut blank = SpareIsolate::new(platform, &snapshot, Limits::default().heap);
+            blank.warm_up();
             blank
         };
-        self.lane.make(make).await.ok_or(NotMade)
+        self.lane.spawn_blocking(make).await.ok_or(NotMade)
     }
 
-    fn is_usable(&self, _: &Blank) -> bool {
+    fn is_usable(&self, _: &SpareIsolate) -> bool {
         true
     }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use hearth_cell::{AppHost, AppRules, Budget, Cell, CellConfig, Execution, ItemLifetime};
 use hearth_core::ByteSize;
-use hearth_runtime::{CodeCache, Platform, Scheduled, Task, Threads};
+use hearth_runtime::{CodeCache, JsThreads, Platform, Scheduled, Task};
 use one_module::{named, no_egress, request};
 
 const CODE: &str = "export default {
@@ -28,8 +28,8 @@ enum Event {
 
 fn main() {
     let platform = Platform::init().unwrap();
-    let threads = Threads::start(2).unwrap();
-    let lane = threads.lane();
+    let threads = JsThreads::start(2).unwrap();
+    let lane = threads.turn_pools();
     threads.block_on(async {
         let config = CellConfig {
             threads: 2,

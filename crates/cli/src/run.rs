@@ -10,7 +10,7 @@ use hearth_cell::{AppHost, Cell, Commons, keep_breadcrumbs};
 use hearth_config::{OperatorConfig, Settings};
 use hearth_core::ADMIN_COOKIE;
 use hearth_gateway::{Config, ErrorDetail, Listener, Server, Summary};
-use hearth_runtime::{App, Platform, Stuck, Threads};
+use hearth_runtime::{App, JsThreads, Platform, Stuck};
 use tokio::net::TcpListener;
 
 use crate::arguments::{RunOptions, ServerOptions};
@@ -32,18 +32,18 @@ pub fn run(options: RunOptions) -> anyhow::Result<()> {
     if let Some(path) = &server.breadcrumbs {
         keep_breadcrumbs(path).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let threads = Threads::start(pool.terms.threads).context("cannot start the threads")?;
+    let threads = JsThreads::start(pool.terms.threads).context("cannot start the threads")?;
     threads.block_on(async {
         let address = server.listen;
         let listener = TcpListener::bind(address).await.map_err(|error| BindError::new(address, "--listen", error))?;
-        let cell = Cell::start(platform, &hearth_snapshot::snapshot(), threads.lane(), pool.cell());
+        let cell = Cell::start(platform, &hearth_snapshot::snapshot(), threads.turn_pools(), pool.cell());
         cell.log_configuration(pool.initial_heap);
         watch_for_stuck_turns(&cell);
         let host = cell.host(app, &pool.terms.rules(&settings, Arc::default()));
         answer(listener, config(&server, &settings), cell, host).await
     })?;
     // Whatever still runs has had its time.
-    threads.shut_down(Duration::from_secs(1));
+    threads.shutdown(Duration::from_secs(1));
     Ok(())
 }
 
@@ -113,7 +113,7 @@ async fn answer(listener: TcpListener, config: Config, cell: Cell, host: AppHost
 
 fn watch_for_stuck_turns(cell: &Cell) {
     let cell = cell.clone();
-    hearth_runtime::set_stuck_observer(Arc::new(move |turn| {
+    Platform::set_stuck_observer(Arc::new(move |turn| {
         cell.note_stuck(&turn);
         let (app, request) = (turn.app.as_str(), turn.request.raw());
         match turn.state {

@@ -153,7 +153,7 @@ pub(crate) async fn exec(engine: &Engine, worker: &hearth_runtime::Worker, event
 
 pub(crate) async fn drain(engine: &Engine, worker: &hearth_runtime::Worker) -> Result<(), Error> {
     let worker = worker.clone();
-    engine.run(async move { worker.at_rest().await }).await
+    engine.run(async move { worker.wait_until_idle().await }).await
 }
 
 pub(crate) fn judge(worker: &hearth_runtime::Worker) -> Result<(), Error> {

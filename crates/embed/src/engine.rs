@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use hearth_cell::{Budget, Cell, CellConfig, Commons};
 use hearth_core::ByteSize;
-use hearth_runtime::{Blank, Lane, Platform, Snapshot, Threads};
+use hearth_runtime::{JsThreads, Platform, Snapshot, SpareIsolate, TurnPools};
 use tokio::task::JoinHandle;
 
 use crate::error::Error;
@@ -15,7 +15,7 @@ use crate::error::Error;
 pub(crate) struct Engine {
     platform: Platform,
     snapshot: Snapshot,
-    threads: Threads,
+    threads: JsThreads,
     pub(crate) count: usize,
     commons: Commons,
 }
@@ -43,7 +43,7 @@ impl Engine {
         let platform = Platform::init()?;
         let commons = Commons::new()?;
         let count = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = Threads::start(count).map_err(Error::Threads)?;
+        let threads = JsThreads::start(count).map_err(Error::Threads)?;
         let snapshot = hearth_snapshot::snapshot();
         Ok(ENGINE.get_or_init(|| Self { platform, snapshot, threads, count, commons }))
     }
@@ -52,13 +52,13 @@ impl Engine {
         &ENGINE.get().expect("whoever makes an app has started the engine").commons
     }
 
-    pub(crate) fn lane(&self) -> Lane {
-        self.threads.lane()
+    pub(crate) fn lane(&self) -> TurnPools {
+        self.threads.turn_pools()
     }
 
     /// A new isolate with its context.
-    pub(crate) fn blank(&self, heap: ByteSize) -> Blank {
-        Blank::new(self.platform, &self.snapshot, heap)
+    pub(crate) fn blank(&self, heap: ByteSize) -> SpareIsolate {
+        SpareIsolate::new(self.platform, &self.snapshot, heap)
     }
 
     pub(crate) fn isolate(&self, heap: ByteSize) -> hearth_runtime::Isolate {

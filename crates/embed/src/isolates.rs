@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hearth_core::{ByteSize, Failure};
 use hearth_pool::{AcquireError, Affinity, DestroyReason, ItemHealth, Load, Manager, OwnedLease};
-use hearth_runtime::{BLANK, LockedIsolate};
+use hearth_runtime::{EMPTY_ISOLATE_SIZE, LockedIsolate};
 
 use crate::context::SharedIsolate;
 use crate::engine::Engine;
@@ -110,7 +110,7 @@ impl Manager for Keeper {
     }
 
     fn estimated_weight(&self) -> u64 {
-        BLANK.bytes()
+        EMPTY_ISOLATE_SIZE.bytes()
     }
 
     fn destroy(&self, isolate: SharedIsolate, _: DestroyReason) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hearth_core::{ByteSize, Limits};
-use hearth_runtime::{DefaultOperations, Operations, Place};
+use hearth_runtime::{DefaultOperations, Operations, ThreadPolicy};
 
 use crate::context::{drain, exec, judge};
 use crate::engine::Engine;
@@ -46,7 +46,7 @@ impl Worker {
         let names = Names { owner: "worker", worker: "worker", version: "1" };
         let app = app(&names, &script.into(), &limits, operations);
         let started = engine.run(async move {
-            let (blank, place) = (engine.blank(limits.heap), Place::InlineOrLane(engine.lane()));
+            let (blank, place) = (engine.blank(limits.heap), ThreadPolicy::ByLatency(engine.lane()));
             hearth_runtime::Worker::start_from(blank, app, place).await
         });
         Ok(Self { engine, worker: started.await?? })

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hearth_core::{ByteSize, Failure, Footprint};
-use hearth_runtime::{App, Blank, Isolate, Locking, Place, Platform, SharedIsolate, Snapshot, Worker};
+use hearth_runtime::{App, Isolate, Locking, Platform, SharedIsolate, Snapshot, SpareIsolate, ThreadPolicy, Worker};
 use one_module::{app, request};
 
 const HELLO: &str = "export default { fetch() { return new Response('Hello, World!'); } };";
@@ -151,8 +151,8 @@ async fn start_worker(
     app: Arc<App>,
     locking: Locking,
 ) -> Result<Worker, Failure> {
-    let blank = Blank::new(platform, snapshot, HEAP).with_locking(locking);
-    Worker::start_from(blank, app, Place::Inline).await
+    let blank = SpareIsolate::new(platform, snapshot, HEAP).with_locking(locking);
+    Worker::start_from(blank, app, ThreadPolicy::Inline).await
 }
 
 async fn warm(platform: Platform, snapshot: &Snapshot) {
@@ -193,11 +193,11 @@ async fn steps(platform: Platform, snapshot: &Snapshot) {
         let app = app(&SMALL.replace("NUMBER", &number.to_string()), ByteSize::mb(8));
         let lap = || (cpu(), faults());
         let mut laps = vec![lap()];
-        let mut blank = Blank::new(platform, snapshot, HEAP).with_locking(Locking::NoLocker);
+        let mut blank = SpareIsolate::new(platform, snapshot, HEAP).with_locking(Locking::NoLocker);
         laps.push(lap());
-        blank.rehearse();
+        blank.warm_up();
         laps.push(lap());
-        let worker = Worker::start_from(blank, app, Place::Inline).await.unwrap();
+        let worker = Worker::start_from(blank, app, ThreadPolicy::Inline).await.unwrap();
         laps.push(lap());
         worker.fetch(request(b"")).await.unwrap();
         laps.push(lap());

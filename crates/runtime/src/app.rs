@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use hearth_core::module::ModuleLoader;
 use hearth_core::rate::{Admitted, RateLimit};
-use hearth_core::{AppName, Limits, MemoryAccount, Owner, Pace, VersionName};
+use hearth_core::{AppName, Limits, MemoryAccount, Owner, VersionName};
 
 use crate::code_cache::CodeCache;
 use crate::operations::Operations;
+use crate::scheduler::LatencyProfile;
 
 pub struct App {
     pub name: AppName,
@@ -24,14 +25,14 @@ pub struct App {
     pub code_cache: Arc<CodeCache>,
     /// What an embedding program puts in the place of Hearth's own.
     pub operations: Option<Arc<dyn Operations>>,
-    pub pace: Pace,
+    pub latency: LatencyProfile,
     /// Counted for all its workers together.
     pub meters: Arc<Meters>,
 }
 
 /// Log lines of an app that may come at once, and how many a second come back.
-const BURST: u32 = 500;
-const PER_SECOND: u32 = 200;
+const LOG_BURST: u32 = 500;
+const LOG_LINES_PER_SECOND: u32 = 200;
 
 /// What a version of an app may cause outside of its isolates: whichever of its workers does it, in whatever way they run and
 /// however often they are made anew.
@@ -44,7 +45,7 @@ pub struct Meters {
 
 impl Meters {
     pub fn new(limits: &Limits) -> Arc<Self> {
-        let log = Mutex::new(RateLimit::new(BURST, PER_SECOND));
+        let log = Mutex::new(RateLimit::new(LOG_BURST, LOG_LINES_PER_SECOND));
         Arc::new(Self { log, memory: MemoryAccount::new(limits.heap) })
     }
 
@@ -57,7 +58,7 @@ impl Meters {
 
 impl App {
     /// The same app with a pace of its own: what is done for it that is not its doing makes it neither quick nor slow.
-    pub(crate) fn twin(&self) -> Self {
+    pub(crate) fn with_own_latency(&self) -> Self {
         Self {
             name: self.name.clone(),
             version: self.version.clone(),
@@ -68,7 +69,7 @@ impl App {
             egress: self.egress.clone(),
             code_cache: self.code_cache.clone(),
             operations: self.operations.clone(),
-            pace: Pace::new(Instant::now()),
+            latency: LatencyProfile::new(Instant::now()),
             meters: self.meters.clone(),
         }
     }

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 
 use v8::script_compiler::{CachedData, CompileOptions, NoCacheReason, Source, compile_function};
 
-use crate::entry::Entry;
-use crate::globals;
+use crate::js_entry_points::JsEntryPoints;
+use crate::lazy_code;
+use crate::lazy_globals;
+use crate::op_injection;
 use crate::ops::natives;
-use crate::rare;
 use crate::snapshot::ENTRY;
-use crate::supply;
 
 /// A built-in file: the name that `require` knows, and its text, which must be ASCII. V8 needs the texts for functions that it
 /// has not compiled yet; they lie outside of its heaps, in this program, so that no isolate has a copy of them.
@@ -150,7 +150,7 @@ pub enum BootstrapError {
 pub(crate) fn external_references() -> Cow<'static, [v8::ExternalReference]> {
     let natives = natives().iter().map(|native| v8::ExternalReference { function: native.callback });
     let text = |file: &File| v8::ExternalReference { pointer: std::ptr::from_ref(file.text).cast_mut().cast() };
-    let own = [globals::reference(), rare::reference(), supply::reference()];
+    let own = [lazy_globals::reference(), lazy_code::reference(), op_injection::reference()];
     Cow::Owned(natives.chain(FILES.iter().map(text)).chain(own).collect())
 }
 
@@ -160,7 +160,7 @@ pub(crate) fn run<'s>(
     context: v8::Local<'s, v8::Context>,
 ) -> Result<v8::Local<'s, v8::Array>, BootstrapError> {
     v8::tc_scope!(let scope, scope);
-    let [compile, supply] = [rare::callback(), supply::callback()]
+    let [compile, supply] = [lazy_code::callback(), op_injection::callback()]
         .map(|native| native_function(scope, native).expect("a function can be made in a fresh context"));
     let extras = context.get_extras_binding_object(scope);
     let undefined = v8::undefined(scope).into();
@@ -187,13 +187,13 @@ pub(crate) fn run<'s>(
         last = Some(exports);
     }
     let main = last.and_then(|exports| exports.to_object(scope)).ok_or_else(|| thrown(scope, "main"))?;
-    let globals = globals::list(scope).into();
+    let globals = lazy_globals::list(scope).into();
     if finish.call(scope, undefined, &[globals]).is_none() {
         return Err(thrown(scope, "loader"));
     }
-    globals::install(scope);
-    globals::hide_shared_memory(scope);
-    Ok(Entry::list(scope, main))
+    lazy_globals::install(scope);
+    lazy_globals::hide_shared_memory(scope);
+    Ok(JsEntryPoints::list(scope, main))
 }
 
 /// Makes all files run that have not yet.
@@ -233,7 +233,7 @@ pub(crate) fn rehearse<'s>(
     list: v8::Local<'s, v8::Array>,
 ) -> Result<(), BootstrapError> {
     v8::tc_scope!(let scope, scope);
-    let main = Entry::named(scope, list);
+    let main = JsEntryPoints::named(scope, list);
     let (rehearse, undefined) = (method(scope, main, "rehearse"), v8::undefined(scope).into());
     if rehearse.call(scope, undefined, &[]).is_none() { Err(thrown(scope, "main")) } else { Ok(()) }
 }
@@ -242,7 +242,7 @@ pub(crate) fn rehearse<'s>(
 pub(crate) fn warm_up(scope: &mut v8::PinScope<'_, '_>) -> Result<(), BootstrapError> {
     v8::tc_scope!(let scope, scope);
     let list = entry(scope);
-    let main = Entry::named(scope, list).into();
+    let main = JsEntryPoints::named(scope, list).into();
     let undefined = v8::undefined(scope).into();
     let code = text(scope, WARM_UP);
     let done = function(scope, "warm_up", code, &["main"]).and_then(|run| run.call(scope, undefined, &[main]));

@@ -4,8 +4,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::context_state::ContextState;
 use crate::modules;
-use crate::state::State;
 
 pub(crate) fn install(isolate: &mut v8::Isolate) {
     isolate.set_promise_reject_callback(on_rejection);
@@ -16,7 +16,7 @@ pub(crate) fn install(isolate: &mut v8::Isolate) {
 
 /// Runs `answer`, an answer to V8 for the worker. One that panics leaves something half-done: the worker is condemned, and V8 gets
 /// the default.
-pub(crate) fn guarded<R: Default>(state: &State, answer: impl FnOnce() -> R) -> R {
+pub(crate) fn guarded<R: Default>(state: &ContextState, answer: impl FnOnce() -> R) -> R {
     catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|_| {
         state.poison();
         R::default()
@@ -25,11 +25,11 @@ pub(crate) fn guarded<R: Default>(state: &State, answer: impl FnOnce() -> R) -> 
 
 unsafe extern "C" fn on_rejection(message: v8::PromiseRejectMessage<'_>) {
     v8::callback_scope!(unsafe scope, &message);
-    let Some(state) = State::try_current(scope) else { return };
-    guarded(&state, || note_rejection(scope, &state, &message));
+    let Some(state) = ContextState::try_current(scope) else { return };
+    guarded(&state, || record_rejection(scope, &state, &message));
 }
 
-fn note_rejection(scope: &mut v8::PinScope<'_, '_>, state: &State, message: &v8::PromiseRejectMessage<'_>) {
+fn record_rejection(scope: &mut v8::PinScope<'_, '_>, state: &ContextState, message: &v8::PromiseRejectMessage<'_>) {
     let promise = v8::Global::new(scope, message.get_promise());
     match message.get_event() {
         v8::PromiseRejectEvent::PromiseRejectWithNoHandler => {
@@ -50,8 +50,8 @@ fn prepare_stack_trace<'s>(
 ) -> v8::Local<'s, v8::Value> {
     let fallback = v8::undefined(scope).into();
     // While the snapshot is made there is no state, and nobody to read the trace.
-    let Some(state) = State::try_current(scope) else { return fallback };
-    let prepare = v8::Local::new(scope, &state.entry().prepare_stack_trace);
+    let Some(state) = ContextState::try_current(scope) else { return fallback };
+    let prepare = v8::Local::new(scope, &state.entry_points().prepare_stack_trace);
     let undefined = v8::undefined(scope).into();
     guarded(&state, || prepare.call(scope, undefined, &[error, sites.into()])).unwrap_or(fallback)
 }

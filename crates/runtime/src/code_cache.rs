@@ -21,7 +21,7 @@ pub(crate) struct CacheKey([u8; 32]);
 
 /// How a source is compiled: the same text gives different code.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Shape {
+pub(crate) enum SourceKind {
     Module,
     Script,
     Function,
@@ -42,20 +42,20 @@ struct Entries {
 }
 
 struct Entry {
-    kept: Kept,
+    code: CachedCode,
     used: u64,
 }
 
 /// Code as it is kept.
 #[derive(Clone)]
-pub(crate) struct Kept {
+pub(crate) struct CachedCode {
     packed: Arc<[u8]>,
-    pub(crate) tried: Tried,
+    pub(crate) exercised: Exercised,
 }
 
 /// Whether kept code has served a request. V8 compiles most functions when they are first called, so what has not lacks some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tried {
+pub(crate) enum Exercised {
     No,
     Yes,
 }
@@ -84,9 +84,9 @@ pub enum UnpackError {
 }
 
 impl CacheKey {
-    pub(crate) fn new(shape: Shape, source: &str) -> Self {
+    pub(crate) fn new(kind: SourceKind, source: &str) -> Self {
         let mut hash = Sha256::new();
-        hash.update([shape as u8]);
+        hash.update([kind as u8]);
         hash.update(source.as_bytes());
         Self(hash.finalize().into())
     }
@@ -103,7 +103,7 @@ impl CodeCache {
         self.lock().table.contains_key(&key)
     }
 
-    pub(crate) fn get(&self, key: CacheKey) -> Option<Kept> {
+    pub(crate) fn get(&self, key: CacheKey) -> Option<CachedCode> {
         let mut entries = self.lock();
         let found = entries.touch(key);
         match &found {
@@ -113,7 +113,7 @@ impl CodeCache {
         found
     }
 
-    pub(crate) fn put(&self, key: CacheKey, code: &[u8], tried: Tried) {
+    pub(crate) fn put(&self, key: CacheKey, code: &[u8], exercised: Exercised) {
         let packed: Arc<[u8]> = pack(code).into();
         let size = packed.len() as u64;
         if size > self.capacity {
@@ -126,7 +126,7 @@ impl CodeCache {
             entries.remove(oldest);
             entries.statistics.evicted += 1;
         }
-        entries.insert(key, Kept { packed, tried });
+        entries.insert(key, CachedCode { packed, exercised });
     }
 
     /// V8 would not have it.
@@ -150,33 +150,33 @@ impl CodeCache {
 // === impl Entries ===
 
 impl Entries {
-    fn touch(&mut self, key: CacheKey) -> Option<Kept> {
+    fn touch(&mut self, key: CacheKey) -> Option<CachedCode> {
         let entry = self.table.get_mut(&key)?;
         self.by_age.remove(&entry.used);
         self.clock += 1;
         entry.used = self.clock;
         self.by_age.insert(self.clock, key);
-        Some(entry.kept.clone())
+        Some(entry.code.clone())
     }
 
-    fn insert(&mut self, key: CacheKey, kept: Kept) {
+    fn insert(&mut self, key: CacheKey, code: CachedCode) {
         self.clock += 1;
-        self.bytes += kept.packed.len() as u64;
+        self.bytes += code.packed.len() as u64;
         self.by_age.insert(self.clock, key);
-        self.table.insert(key, Entry { kept, used: self.clock });
+        self.table.insert(key, Entry { code, used: self.clock });
     }
 
     fn remove(&mut self, key: CacheKey) {
         if let Some(entry) = self.table.remove(&key) {
             self.by_age.remove(&entry.used);
-            self.bytes -= entry.kept.packed.len() as u64;
+            self.bytes -= entry.code.packed.len() as u64;
         }
     }
 }
 
 // === impl Kept ===
 
-impl Kept {
+impl CachedCode {
     /// What V8 is given, unless it was damaged.
     pub(crate) fn code(&self) -> Option<&[u8]> {
         unpack(&self.packed).ok()
@@ -245,15 +245,15 @@ mod tests {
     #[test]
     fn the_least_recently_used_code_goes_first() {
         let cache = CodeCache::new(ByteSize(400));
-        let key = |n: u32| CacheKey::new(Shape::Module, &n.to_string());
+        let key = |n: u32| CacheKey::new(SourceKind::Module, &n.to_string());
         for n in 0..3 {
-            cache.put(key(n), &[0; 100], Tried::Yes);
+            cache.put(key(n), &[0; 100], Exercised::Yes);
         }
         assert!(cache.get(key(0)).is_some());
-        cache.put(key(3), &[0; 100], Tried::Yes);
+        cache.put(key(3), &[0; 100], Exercised::Yes);
         assert!(cache.get(key(1)).is_none());
         assert!(cache.get(key(0)).is_some());
-        cache.put(key(4), &[0; 1000], Tried::Yes);
+        cache.put(key(4), &[0; 1000], Exercised::Yes);
         let statistics = cache.statistics();
         assert_eq!((statistics.entries, statistics.evicted), (3, 1));
         assert!(statistics.bytes <= 400);
@@ -261,6 +261,6 @@ mod tests {
 
     #[test]
     fn the_same_text_compiled_another_way_has_another_name() {
-        assert!(CacheKey::new(Shape::Module, "x") != CacheKey::new(Shape::Script, "x"));
+        assert!(CacheKey::new(SourceKind::Module, "x") != CacheKey::new(SourceKind::Script, "x"));
     }
 }

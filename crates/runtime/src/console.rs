@@ -10,7 +10,7 @@ use hearth_core::rate::Admitted;
 use crate::app::App;
 
 /// The longest line, in bytes: logs keep thousands of them.
-const LONGEST: usize = 16 * 1024;
+const MAX_LINE_BYTES: usize = 16 * 1024;
 
 pub(crate) struct Console {
     app: Arc<App>,
@@ -71,10 +71,10 @@ impl Console {
 
 /// The beginning of a line that is too long, and how much is missing.
 fn cut(message: &str) -> Cow<'_, str> {
-    if message.len() <= LONGEST {
+    if message.len() <= MAX_LINE_BYTES {
         return Cow::Borrowed(message);
     }
-    let end = (0..=LONGEST).rev().find(|at| message.is_char_boundary(*at)).unwrap_or(0);
+    let end = (0..=MAX_LINE_BYTES).rev().find(|at| message.is_char_boundary(*at)).unwrap_or(0);
     Cow::Owned(format!("{}… ({} bytes more)", &message[..end], message.len() - end))
 }
 
@@ -85,8 +85,8 @@ mod tests {
     #[test]
     fn long_lines_are_cut_between_characters() {
         assert_eq!(cut("short"), "short");
-        let long = format!("{}é", "x".repeat(LONGEST - 1));
-        assert_eq!(cut(&long), format!("{}… (2 bytes more)", "x".repeat(LONGEST - 1)));
-        assert_eq!(cut(&long[..LONGEST - 1]).len(), LONGEST - 1);
+        let long = format!("{}é", "x".repeat(MAX_LINE_BYTES - 1));
+        assert_eq!(cut(&long), format!("{}… (2 bytes more)", "x".repeat(MAX_LINE_BYTES - 1)));
+        assert_eq!(cut(&long[..MAX_LINE_BYTES - 1]).len(), MAX_LINE_BYTES - 1);
     }
 }

@@ -16,7 +16,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 /// As much as a client takes at once; little enough to hold for each that reads slowly.
-const PIECE: u64 = 64 << 10;
+const CHUNK_BYTES: u64 = 64 << 10;
 
 struct FileBody {
     file: Arc<File>,
@@ -38,7 +38,7 @@ pub(crate) fn file_body(opened: OpenedFile, start: u64, end: u64, runtime: Handl
 
 impl FileBody {
     fn read(&self) -> JoinHandle<io::Result<Bytes>> {
-        let (file, at, length) = (self.file.clone(), self.at, self.left.min(PIECE));
+        let (file, at, length) = (self.file.clone(), self.at, self.left.min(CHUNK_BYTES));
         self.runtime.spawn_blocking(move || {
             let mut piece = vec![0; length as usize];
             file.read_exact_at(&mut piece, at)?;
@@ -119,8 +119,8 @@ mod tests {
             let mut body = file_body(opened(&content), 0, u64::MAX, Handle::current());
             assert_eq!(body.length(), Some(200_000));
             let first = body.next().await.unwrap().unwrap();
-            assert_eq!(first.len() as u64, PIECE);
-            assert_eq!(body.length(), Some(200_000 - PIECE));
+            assert_eq!(first.len() as u64, CHUNK_BYTES);
+            assert_eq!(body.length(), Some(200_000 - CHUNK_BYTES));
             assert_eq!([first.as_ref(), &body.collect().await.unwrap()].concat(), content);
         });
     }

@@ -11,31 +11,31 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use hearth_core::{ByteSize, LimitExceeded, LimitKind};
 
-use crate::cage;
-use crate::ledger::{Entry, Verdict};
+use crate::memory_accounting::{BudgetCheck, IsolateUsage};
 use crate::natives;
+use crate::oom_attribution;
 
 /// V8's hard limit is this many times the app's, within the bounds below.
 const HARD_FACTOR: u64 = 4;
 const HARD_MIN: u64 = 512 << 20;
 const HARD_MAX: u64 = 1 << 30;
 /// What the near-heap-limit callback grants so that termination can be seen.
-const GRANT: usize = 64 << 20;
+const TERMINATION_GRANT: usize = 64 << 20;
 /// How often. A built-in that does not heed termination but ends by itself needs several (`join` of 2^26 parts does), and where it is
 /// given none V8 ends the process, with the requests of all its apps. With these a heap has half a gigabyte more at most.
 const MAX_GRANTS: u32 = 8;
 
 /// What V8 allocates for a module of WebAssembly, or an instance of one, beside what it counts itself. There is one of its global
 /// handles for each of them, so that their number is known. Intl objects have prices of their own (`natives.rs`).
-const WASM_PRICE: u64 = 24 << 10;
+const WASM_OBJECT_SIZE: u64 = 24 << 10;
 /// Of one global handle.
 const HANDLE_SIZE: u64 = 32;
 /// Handles that are not looked at: V8 and we have some ourselves, and few objects are not worth a collection.
-const FREE_HANDLES: u64 = 1024;
+const UNCOUNTED_HANDLES: u64 = 1024;
 
 /// Array buffers that are worth a look.
-const NOTABLE: u64 = 1 << 20;
-const NEVER: u64 = u64::MAX;
+const MIN_BUFFER_GROWTH: u64 = 1 << 20;
+const NOT_CHECKED: u64 = u64::MAX;
 
 /// Watches one isolate's heap. Its address is V8's callback data: it is boxed, and lives as long as the isolate.
 pub(crate) struct HeapGuard {
@@ -54,7 +54,7 @@ pub(crate) struct HeapGuard {
     wants_collection: AtomicBool,
     /// Global handles of our own.
     own_handles: AtomicU64,
-    entry: Arc<Entry>,
+    usage: Arc<IsolateUsage>,
     handle: v8::IsolateHandle,
 }
 
@@ -72,17 +72,17 @@ impl HeapGuard {
             over: AtomicU64::new(0),
             budget: AtomicU64::new(0),
             grants: AtomicU32::new(0),
-            buffers: AtomicU64::new(NEVER),
+            buffers: AtomicU64::new(NOT_CHECKED),
             collect_at: AtomicU64::new(first_collection(limit)),
             wants_collection: AtomicBool::new(false),
             own_handles: AtomicU64::new(0),
-            entry: Arc::new(Entry::open()),
+            usage: Arc::new(IsolateUsage::register()),
             handle: isolate.thread_safe_handle(),
         });
         let data = std::ptr::from_ref(&*guard).cast_mut().cast::<c_void>();
         isolate.add_gc_epilogue_callback(after_collection, data, v8::GCType::kGCTypeAll);
         isolate.add_near_heap_limit_callback(near_limit, data);
-        cage::attend(isolate);
+        oom_attribution::install_oom_handler(isolate);
         guard
     }
 
@@ -107,8 +107,8 @@ impl HeapGuard {
     }
 
     /// All garbage was collected: what is left, natives counted. The next time is when a quarter of the room is used up.
-    pub(crate) fn note_collection(&self, isolate: &mut v8::Isolate) -> ByteSize {
-        let left = self.held(isolate);
+    pub(crate) fn record_full_collection(&self, isolate: &mut v8::Isolate) -> ByteSize {
+        let left = self.used_bytes(isolate);
         let limit = self.limit().bytes();
         // Natives are judged here alone: garbage of theirs stays until V8 collects the objects, which are small.
         if limit > 0 && left > limit && self.exceeded.load(Ordering::Relaxed) == 0 {
@@ -120,19 +120,19 @@ impl HeapGuard {
         ByteSize(left)
     }
 
-    fn held(&self, isolate: &mut v8::Isolate) -> u64 {
+    fn used_bytes(&self, isolate: &mut v8::Isolate) -> u64 {
         let statistics = isolate.get_heap_statistics();
         (statistics.used_heap_size() + statistics.external_memory()) as u64 + self.natives(isolate, &statistics)
     }
 
     fn natives(&self, isolate: &v8::Isolate, statistics: &v8::HeapStatistics) -> u64 {
         let handles = statistics.used_global_handles_size() as u64 / HANDLE_SIZE;
-        let others = FREE_HANDLES + self.own_handles.load(Ordering::Relaxed) + natives::count(isolate);
-        handles.saturating_sub(others) * WASM_PRICE + natives::bytes(isolate)
+        let others = UNCOUNTED_HANDLES + self.own_handles.load(Ordering::Relaxed) + natives::count(isolate);
+        handles.saturating_sub(others) * WASM_OBJECT_SIZE + natives::bytes(isolate)
     }
 
-    pub(crate) fn entry(&self) -> Arc<Entry> {
-        self.entry.clone()
+    pub(crate) fn usage(&self) -> Arc<IsolateUsage> {
+        self.usage.clone()
     }
 
     /// A limit was hit: how much was in use then.
@@ -153,7 +153,7 @@ impl HeapGuard {
     pub(crate) fn check_start(&self, isolate: &mut v8::Isolate) {
         let buffers = u64::try_from(isolate.adjust_amount_of_external_allocated_memory(0)).unwrap_or(0);
         let before = self.buffers.load(Ordering::Relaxed);
-        if before == NEVER || buffers > before + NOTABLE {
+        if before == NOT_CHECKED || buffers > before + MIN_BUFFER_GROWTH {
             self.buffers.store(buffers, Ordering::Relaxed);
             self.check(isolate);
         }
@@ -174,8 +174,8 @@ impl HeapGuard {
             self.handle.terminate_execution();
         }
         // What V8 has taken for the heap counts for the cage, used or not.
-        if let Verdict::Over { used, budget } =
-            self.entry.update(statistics.total_heap_size() as u64, buffers + natives)
+        if let BudgetCheck::Over { used, budget } =
+            self.usage.update(statistics.total_heap_size() as u64, buffers + natives)
         {
             self.budget.store(budget.bytes(), Ordering::Relaxed);
             self.over.store(used.bytes(), Ordering::Relaxed);
@@ -215,7 +215,7 @@ unsafe extern "C" fn near_limit(data: *mut c_void, current: usize, _initial: usi
 /// V8's limit from now on. What goes on when it has been raised so often does not heed termination: it ends at the limit, and with it the
 /// process, before it takes the cage that all share.
 fn limit_after_grant(grants: &AtomicU32, current: usize) -> usize {
-    if grants.fetch_add(1, Ordering::Relaxed) < MAX_GRANTS { current + GRANT } else { current }
+    if grants.fetch_add(1, Ordering::Relaxed) < MAX_GRANTS { current + TERMINATION_GRANT } else { current }
 }
 
 #[cfg(test)]
@@ -226,6 +226,6 @@ mod tests {
     fn room_to_terminate_in_is_granted_so_often_and_no_more() {
         let (grants, begin) = (AtomicU32::new(0), 512 << 20);
         let raised = (0..100).fold(begin, |current, _| limit_after_grant(&grants, current));
-        assert_eq!(raised, begin + MAX_GRANTS as usize * GRANT);
+        assert_eq!(raised, begin + MAX_GRANTS as usize * TERMINATION_GRANT);
     }
 }

@@ -39,20 +39,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hearth_core::ByteSize;
 
-use crate::cage::Making;
+use crate::current_isolate::{CurrentIsolate, with_none};
 use crate::heap::{HeapGuard, hard_limit};
-use crate::ledger;
-use crate::locker::{Held, Locker, is_locked_here};
+use crate::locker::{HeldLock, Locker, is_locked_here};
+use crate::memory_accounting;
+use crate::oom_attribution::CreatingIsolate;
 use crate::platform::{Platform, V8_STACK};
-use crate::presence::{Presence, outside};
 use crate::snapshot::Snapshot;
-use crate::stack::set_stack_here;
+use crate::stack_limit::set_stack_here;
 
 pub struct Isolate {
     inner: ManuallyDrop<v8::OwnedIsolate>,
     heap: Box<HeapGuard>,
     /// The thread that was in it last.
-    home: ThreadNumber,
+    last_thread: ThreadNumber,
     access: Access,
 }
 
@@ -72,9 +72,9 @@ enum Access {
     /// Not chosen yet: the thread that made it is the only one to enter it.
     New,
     Locker,
-    HeldLocker(Held),
+    HeldLocker(HeldLock),
     /// Entered for good on its thread, which comes and goes by its presence.
-    NoLocker(Presence),
+    NoLocker(CurrentIsolate),
 }
 
 /// A thread of this process; never 0, never given to another. The standard library's own cannot be kept in an atomic,
@@ -94,22 +94,22 @@ pub(crate) fn this_thread() -> ThreadNumber {
 }
 
 /// The first isolate of a process sets V8's allocator up, which aborts when two threads do it at once.
-fn make(params: v8::CreateParams) -> v8::OwnedIsolate {
-    let _making = Making::begin();
-    static FIRST: Mutex<First> = Mutex::new(First::ToBeMade);
-    let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
-    if let First::Made = *first {
+fn create_v8_isolate(params: v8::CreateParams) -> v8::OwnedIsolate {
+    let _creating = CreatingIsolate::begin();
+    static ALLOCATOR: Mutex<AllocatorState> = Mutex::new(AllocatorState::NotInitialized);
+    let mut first = ALLOCATOR.lock().unwrap_or_else(PoisonError::into_inner);
+    if let AllocatorState::Initialized = *first {
         drop(first);
         return v8::Isolate::new(params);
     }
     let isolate = v8::Isolate::new(params);
-    *first = First::Made;
+    *first = AllocatorState::Initialized;
     isolate
 }
 
-enum First {
-    ToBeMade,
-    Made,
+enum AllocatorState {
+    NotInitialized,
+    Initialized,
 }
 
 /// The isolate as this thread's current one. Not `Send`: it is left where it was entered.
@@ -123,9 +123,9 @@ pub struct LockedIsolate<'a> {
 #[derive(Clone, Copy)]
 enum Exit {
     /// By V8's own way.
-    Entered(Presence),
+    Entered(CurrentIsolate),
     /// By its presence alone.
-    Present(Presence),
+    Present(CurrentIsolate),
 }
 
 // SAFETY: V8 demands that an isolate is used by one thread at a time, and that it learns of another: by a Locker, or as the
@@ -143,7 +143,7 @@ impl Isolate {
             .external_references(crate::bootstrap::external_references())
             .snapshot_blob(snapshot.blob());
         // Entered when it is made.
-        let mut inner = make(params);
+        let mut inner = create_v8_isolate(params);
         inner.set_microtasks_policy(v8::MicrotasksPolicy::Explicit);
         inner.set_capture_stack_trace_for_uncaught_exceptions(true, 10);
         crate::callbacks::install(&mut inner);
@@ -151,7 +151,7 @@ impl Isolate {
         let heap = HeapGuard::install(&mut inner, heap);
         // SAFETY: demands that it is this thread's current one, which `make` has made it. The thread is back where it was.
         unsafe { inner.exit() };
-        Self { inner: ManuallyDrop::new(inner), heap, home: this_thread(), access: Access::New }
+        Self { inner: ManuallyDrop::new(inner), heap, last_thread: this_thread(), access: Access::New }
     }
 
     /// Chooses how threads enter it, on the thread that will be the first to. The first choice holds.
@@ -160,8 +160,8 @@ impl Isolate {
         self.access = match locking {
             Locking::Locker => Access::Locker,
             // SAFETY: demands that the isolate lives until the lock is released: `drop` sees to that.
-            Locking::HeldLocker => Access::HeldLocker(unsafe { Held::take(&self.inner) }),
-            Locking::NoLocker => Access::NoLocker(self.enter_for_good()),
+            Locking::HeldLocker => Access::HeldLocker(unsafe { HeldLock::take(&self.inner) }),
+            Locking::NoLocker => Access::NoLocker(self.enter_permanently()),
         };
     }
 
@@ -177,12 +177,12 @@ impl Isolate {
         // Dropped, and so unlocked, after `locked` has left.
         let locker = pin!(Locker::unlocked());
         let exit = match &self.access {
-            Access::NoLocker(presence) if self.home == this_thread() => {
+            Access::NoLocker(current) if self.last_thread == this_thread() => {
                 // SAFETY: demands that it was made on this thread, where the isolate is entered: it is at home here; and that no
                 // other thread is in the isolate: `&mut self`. `locked` is dropped, and so leaves, before the borrow ends.
-                Exit::Present(unsafe { presence.begin() })
+                Exit::Present(unsafe { current.set() })
             }
-            _ => self.come_in(locker),
+            _ => self.enter_slow(locker),
         };
         let mut locked = LockedIsolate { isolate: self, exit, _not_send: PhantomData };
         f(&mut locked)
@@ -191,18 +191,18 @@ impl Isolate {
     /// Enters it where that is more than to be present.
     #[cold]
     #[inline(never)]
-    fn come_in(&mut self, locker: Pin<&mut Locker>) -> Exit {
+    fn enter_slow(&mut self, locker: Pin<&mut Locker>) -> Exit {
         let here = this_thread();
-        if let (Access::New, true) = (&self.access, self.home != here) {
+        if let (Access::New, true) = (&self.access, self.last_thread != here) {
             // A second thread, before anybody has chosen.
             self.set_locking(Locking::Locker);
         }
         let is_locked = match &self.access {
             Access::NoLocker(_) => {
-                self.move_here();
-                let Access::NoLocker(presence) = &self.access else { unreachable!("it stays what it is") };
+                self.migrate_to_this_thread();
+                let Access::NoLocker(current) = &self.access else { unreachable!("it stays what it is") };
                 // SAFETY: as in `with_lock`: it has just come to live here.
-                let before = unsafe { presence.begin() };
+                let before = unsafe { current.set() };
                 set_stack_here(&self.inner, V8_STACK);
                 return Exit::Present(before);
             }
@@ -224,49 +224,49 @@ impl Isolate {
         // SAFETY: V8 demands that this thread has the isolate's lock, or is the only one that was ever in it (`New`); and that it exits
         // what it enters: `locked` does.
         unsafe { self.inner.enter() };
-        self.home = here;
+        self.last_thread = here;
         if !is_locked && self.heap.exceeded().is_some() {
             // What was asked for between two locks is lost: it was to end, and does.
             self.inner.terminate_execution();
         }
-        Exit::Entered(Presence::arrive(&self.inner))
+        Exit::Entered(CurrentIsolate::record_entered(&self.inner))
     }
 
     /// Moves, if another thread had it last. Without a Locker.
-    fn move_here(&mut self) {
+    fn migrate_to_this_thread(&mut self) {
         let here = this_thread();
-        let Access::NoLocker(presence) = self.access else { return };
-        if self.home == here {
+        let Access::NoLocker(current) = self.access else { return };
+        if self.last_thread == here {
             return;
         }
-        self.access = Access::NoLocker(outside(|| {
+        self.access = Access::NoLocker(with_none(|| {
             // SAFETY: `begin` and `exit` demand that nobody is in the isolate (`&mut self`, and the thread before has left it),
             // that it is the current one, and an entry to take off its list: the one of where it was. What `exit` restores is what was
             // when that entry was made: nothing, since it was made outside, too.
             unsafe {
-                presence.begin();
+                current.set();
                 self.inner.exit();
                 self.inner.enter();
             }
-            Presence::of(&self.inner)
+            CurrentIsolate::on_this_thread(&self.inner)
         }));
-        self.home = here;
+        self.last_thread = here;
     }
 
     /// Enters it on this thread, until it moves.
-    fn enter_for_good(&mut self) -> Presence {
-        self.home = this_thread();
-        outside(|| {
+    fn enter_permanently(&mut self) -> CurrentIsolate {
+        self.last_thread = this_thread();
+        with_none(|| {
             // SAFETY: V8 demands that no other thread is in it: `&mut self`. It is exited by a move, or when it is destroyed.
             unsafe { self.inner.enter() };
             set_stack_here(&self.inner, V8_STACK);
-            Presence::of(&self.inner)
+            CurrentIsolate::on_this_thread(&self.inner)
         })
     }
 
     /// Its part of what the process holds.
-    pub(crate) fn memory(&self) -> Arc<ledger::Entry> {
-        self.heap.entry()
+    pub(crate) fn memory(&self) -> Arc<memory_accounting::IsolateUsage> {
+        self.heap.usage()
     }
 
     /// For an isolate that gets its app later.
@@ -290,14 +290,14 @@ impl Drop for Isolate {
                 return;
             }
         }
-        self.move_here();
+        self.migrate_to_this_thread();
         // SAFETY: the crate's drop demands that the isolate is the thread's current one, and exits it itself, which takes the
         // last entry off its list; V8 demands that no thread has it locked or is in it: no lock is held any more, and nobody else has
         // it (`&mut self`). `inner` is not used again, and the thread is back where it was, before anything else runs.
         unsafe {
             match self.access {
-                Access::NoLocker(presence) => outside(|| {
-                    presence.begin();
+                Access::NoLocker(current) => with_none(|| {
+                    current.set();
                     ManuallyDrop::drop(&mut self.inner);
                 }),
                 Access::New | Access::Locker | Access::HeldLocker(_) => {
@@ -312,8 +312,8 @@ impl Drop for Isolate {
 // === impl LockedIsolate ===
 
 impl LockedIsolate<'_> {
-    pub(crate) fn home(&self) -> ThreadNumber {
-        self.isolate.home
+    pub(crate) fn last_thread(&self) -> ThreadNumber {
+        self.isolate.last_thread
     }
 
     pub(crate) fn heap(&self) -> &HeapGuard {
@@ -332,9 +332,9 @@ impl LockedIsolate<'_> {
     }
 
     /// All garbage was collected: what is left.
-    pub(crate) fn note_collection(&mut self) -> ByteSize {
+    pub(crate) fn record_full_collection(&mut self) -> ByteSize {
         let Isolate { inner, heap, .. } = &mut *self.isolate;
-        heap.note_collection(inner)
+        heap.record_full_collection(inner)
     }
 
     /// Compares the memory in use with the limit now.
@@ -350,13 +350,13 @@ impl Drop for LockedIsolate<'_> {
             Exit::Present(before) => {
                 // SAFETY: `begin` demands that the thread may still be where it was before `with_lock`: whoever put it there holds
                 // that isolate until after this, since borrows nest.
-                unsafe { before.begin() };
+                unsafe { before.set() };
             }
             Exit::Entered(before) => {
                 // SAFETY: `exit` demands that the isolate is the current one, entered here: `come_in` did, and borrows nest. It
                 // goes back to where the thread was before, as V8 knows it.
                 unsafe { self.isolate.inner.exit() };
-                before.leave();
+                before.record_left();
             }
         }
     }

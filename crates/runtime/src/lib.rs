@@ -1,79 +1,73 @@
 //! V8 isolates that run web-standard apps.
 //!
-//! | to understand | read |
+//! | subject | files |
 //! |---|---|
-//! | how V8 is started, isolates made, entered and dropped | `platform.rs`, `isolate.rs`, `locker.rs`, `presence.rs`, `stack.rs`, `shared_isolate.rs` |
-//! | where the web APIs come from | `bootstrap.rs` (the one list), `globals.rs`, `rare.rs`, `snapshot.rs`, `ops/` (natives), `../js/` |
-//! | how a request runs | `worker/mod.rs` (inbox), `worker/core.rs` (events), `worker/turn.rs` (one entry of JavaScript) |
-//! | what belongs to a request | `state.rs`, `requests.rs`, `bodies.rs`, `sockets.rs`, `timers.rs` |
-//! | how limits hold | `watchdog.rs` (time), `heap.rs` (memory), `ledger.rs` (of all together), `cage.rs` (the end of it), `requests.rs` (budgets by phase) |
-//! | which threads | `threads.rs`, `worker/place.rs` |
+//! | V8's start; how isolates are created, entered and dropped | `platform.rs`, `isolate.rs`, `locker.rs`, `current_isolate.rs`, `stack_limit.rs`, `shared_isolate.rs` |
+//! | the web APIs | `bootstrap.rs` (the list of built-in files), `lazy_globals.rs`, `lazy_code.rs`, `op_injection.rs`, `snapshot.rs`, `ops/` (natives), `../js/` |
+//! | the path of a request | `worker/mod.rs` (inbox), `worker/inner.rs` (events), `worker/turn.rs` (one entry of JavaScript) |
+//! | what belongs to a request | `context_state.rs`, `request_table.rs`, `body_table.rs`, `socket_table.rs`, `timers.rs` |
+//! | limits | `watchdog.rs` (time), `heap.rs` (memory of an isolate), `memory_accounting.rs` (of all together), `oom_attribution.rs` (out of memory), `request_table.rs` (budgets by phase) |
+//! | threads | `scheduler/` |
 //! | what an embedding program adds | `operations.rs`, `ops/bindings.rs` |
 //! | modules | `modules/`, `code_cache.rs` |
 
 mod app;
-mod blank;
-mod bodies;
-mod bookmarks;
+mod body_table;
 mod bootstrap;
-mod cage;
 mod callbacks;
 mod code_cache;
 mod console;
-mod cover;
-mod entry;
+mod context_state;
+mod current_isolate;
+mod current_request;
 mod file_body;
-mod globals;
 mod heap;
 mod isolate;
-mod last_request;
-mod ledger;
+mod js_entry_points;
+mod lazy_code;
+mod lazy_globals;
 mod locker;
+mod memory_accounting;
 mod modules;
 mod natives;
+mod oom_attribution;
 mod op_error;
+mod op_injection;
 mod operations;
 mod ops;
+mod page_anchors;
 mod platform;
-mod presence;
-mod rare;
 mod rejections;
-mod requests;
-mod reserve;
+mod request_table;
+mod scheduler;
 mod shared_isolate;
 mod snapshot;
-mod sockets;
-mod stack;
-mod state;
-mod supply;
-mod threads;
+mod socket_table;
+mod spare_isolate;
+mod stack_limit;
 mod timers;
-mod trial;
 mod watchdog;
 mod worker;
 
 pub use app::{App, Meters};
-pub use blank::Blank;
 pub use bootstrap::BootstrapError;
-pub use cage::blame;
 pub use code_cache::{CodeCache, CodeCacheStatistics, UnpackError, pack, unpack};
+pub use current_request::running_request;
 pub use isolate::{Isolate, LockedIsolate, Locking};
-pub use last_request::running_request;
-pub use ledger::{BLANK, Holdings, Rules as BudgetRules, holders, holdings, set_budget};
+pub use memory_accounting::{EMPTY_ISOLATE_SIZE, MemoryBudget, MemoryTotals, memory_by_owner, memory_totals};
+pub use oom_attribution::attribute_oom;
 pub use operations::{
     Binding, BindingCall, DefaultOperations, Fetched, LogLevel, LogLine, Network, OperationError, OperationFuture,
     Operations,
 };
 pub use platform::{Platform, PlatformError, THREAD_STACK};
+pub use scheduler::{JsThreads, LatencyProfile, Mailbox, ThreadPolicy, TurnPools};
 pub use shared_isolate::SharedIsolate;
 pub use snapshot::Snapshot;
-pub use threads::{Lane, Threads};
-/// For those who use an isolate by V8's own API: the same version.
+pub use spare_isolate::SpareIsolate;
+/// The same version for programs that use an isolate by V8's own API.
 pub use v8;
-pub use watchdog::{
-    STUCK_GRACE, Stuck, StuckObserver, StuckTurn, set_breadcrumbs, set_stuck_grace, set_stuck_observer,
-};
+pub use watchdog::{STUCK_GRACE, Stuck, StuckObserver, StuckTurn};
 pub use worker::{
-    Desk, EventResult, Handled, Health, Hook, Place, ResponseFuture, Scheduled, Task, WeakWorker, Worker, WorkerCounts,
-    WorkerId,
+    EventResult, Health, Hook, ResponseFuture, Scheduled, Task, TimedReply, WeakWorker, Worker, WorkerCounts, WorkerId,
 };

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::isolate::{ThreadNumber, this_thread};
-use crate::stack::address;
+use crate::stack_limit::address;
 
 unsafe extern "C" {
     #[link_name = "_ZN2v86Locker10InitializeEPNS_7IsolateE"]
@@ -41,21 +41,21 @@ pub(crate) struct Locker {
 }
 
 /// What an isolate knows of a lock that a thread keeps for it.
-pub(crate) struct Held {
+pub(crate) struct HeldLock {
     isolate: usize,
     thread: ThreadNumber,
     is_held: Arc<AtomicBool>,
 }
 
 /// The lock itself, on its thread.
-struct Kept {
+struct ThreadLock {
     locker: Pin<Box<Locker>>,
     is_held: Arc<AtomicBool>,
 }
 
 thread_local! {
     /// The locks that this thread keeps, by the address of their isolates. What is left at its end is given up then.
-    static KEPT: RefCell<HashMap<usize, Kept>> = RefCell::default();
+    static HELD_LOCKS: RefCell<HashMap<usize, ThreadLock>> = RefCell::default();
 }
 
 /// Whether this thread has the isolate's lock.
@@ -100,7 +100,7 @@ impl Drop for Locker {
 
 // === impl Held ===
 
-impl Held {
+impl HeldLock {
     /// Has this thread keep the isolate's lock, until it is released.
     ///
     /// # Safety
@@ -110,7 +110,7 @@ impl Held {
         // SAFETY: demands that the isolate lives until the drop, which is the release: the caller's word.
         unsafe { locker.as_mut().lock(isolate) };
         let (isolate, is_held) = (address(isolate) as usize, Arc::new(AtomicBool::new(true)));
-        KEPT.with_borrow_mut(|kept| kept.insert(isolate, Kept { locker, is_held: is_held.clone() }));
+        HELD_LOCKS.with_borrow_mut(|kept| kept.insert(isolate, ThreadLock { locker, is_held: is_held.clone() }));
         Self { isolate, thread: this_thread(), is_held }
     }
 
@@ -127,13 +127,13 @@ impl Held {
     /// Gives the lock up, if it is this thread that keeps it.
     pub(crate) fn release(&self) {
         if self.is_held_here() {
-            let kept = KEPT.with_borrow_mut(|kept| kept.remove(&self.isolate));
+            let kept = HELD_LOCKS.with_borrow_mut(|kept| kept.remove(&self.isolate));
             drop(kept);
         }
     }
 }
 
-impl Drop for Kept {
+impl Drop for ThreadLock {
     fn drop(&mut self) {
         // In place of the one that was locked, whose drop unlocks it.
         self.locker.set(Locker::unlocked());
@@ -143,6 +143,6 @@ impl Drop for Kept {
 
 /// Gives up what this thread still keeps, before it ends.
 pub(crate) fn release_all_here() {
-    let kept = KEPT.take();
+    let kept = HELD_LOCKS.take();
     drop(kept);
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::requests::ById;
+use crate::request_table::ById;
 
 /// Kept with the isolate. The weak handles do not keep their objects alive.
 #[derive(Default)]

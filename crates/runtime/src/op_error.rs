@@ -42,8 +42,8 @@ impl OpError {
                 Some(v8::Exception::range_error(scope, message))
             }
             Self::Dom { name, message } => {
-                let state = crate::state::State::current(scope);
-                let make = v8::Local::new(scope, &state.entry().make_dom_exception);
+                let state = crate::context_state::ContextState::current(scope);
+                let make = v8::Local::new(scope, &state.entry_points().make_dom_exception);
                 let arguments = [text(scope, message).into(), text(scope, name).into()];
                 let undefined = v8::undefined(scope).into();
                 make.call(scope, undefined, &arguments)

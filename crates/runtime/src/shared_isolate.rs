@@ -1,22 +1,22 @@
-//! Where contexts live: in an isolate of their own, or in one that several of the same owner use, one at a time. Both are
-//! entered in the same way; only what is shared needs a lock for it.
+//! Which isolate a context is in: one of its own, or one that several workers of the same owner use, one
+//! at a time. Both are entered in the same way; only a shared one needs a lock.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hearth_core::ByteSize;
 
 use crate::isolate::{Isolate, LockedIsolate, Locking};
-use crate::ledger;
+use crate::memory_accounting;
 
 #[derive(Clone)]
 pub struct SharedIsolate {
     isolate: Arc<Mutex<Isolate>>,
     handle: v8::IsolateHandle,
-    memory: Arc<ledger::Entry>,
+    memory: Arc<memory_accounting::IsolateUsage>,
 }
 
-/// Where a context lives.
-pub(crate) enum House {
+/// The isolate of a context.
+pub(crate) enum IsolateOwnership {
     Own(Box<Isolate>),
     Shared(SharedIsolate),
 }
@@ -33,11 +33,11 @@ impl SharedIsolate {
 
     /// Runs `f` with the isolate locked and entered. Waits while another context of it is running.
     pub fn with_lock<R>(&self, f: impl FnOnce(&mut LockedIsolate<'_>) -> R) -> R {
-        // A panic under the lock condemns the worker whose turn it was; the isolate itself was left in order by its guards.
+        // A panic under the lock condemns the worker whose turn it was; guards have left the isolate in order.
         self.isolate.lock().unwrap_or_else(PoisonError::into_inner).with_lock(f)
     }
 
-    /// What it holds, as of the last look.
+    /// Memory that it holds, as of the last update.
     pub fn memory(&self) -> ByteSize {
         self.memory.size()
     }
@@ -45,8 +45,8 @@ impl SharedIsolate {
 
 // === impl House ===
 
-impl House {
-    /// Chooses how threads enter it. One that is shared has its way already.
+impl IsolateOwnership {
+    /// Chooses how threads enter it. For a shared one that was chosen before.
     pub(crate) fn set_locking(&mut self, locking: Locking) {
         if let Self::Own(isolate) = self {
             isolate.set_locking(locking);
@@ -68,7 +68,7 @@ impl House {
         }
     }
 
-    pub(crate) fn ledger_entry(&self) -> Arc<ledger::Entry> {
+    pub(crate) fn usage(&self) -> Arc<memory_accounting::IsolateUsage> {
         match self {
             Self::Own(isolate) => isolate.memory(),
             Self::Shared(isolate) => isolate.memory.clone(),

@@ -7,8 +7,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::bootstrap::{self, BootstrapError};
+use crate::lazy_code;
 use crate::platform::Platform;
-use crate::rare;
 
 /// V8 copies code that does not begin at such an address.
 const CODE_ALIGN: usize = 8;
@@ -60,7 +60,7 @@ impl Snapshot {
             bootstrap::rehearse(scope, entry).map(|()| entry)
         });
         let warm = Self::finish(isolate, warmed.and(result))?;
-        let codes = rare::codes(&warm)?;
+        let codes = lazy_code::codes(&warm)?;
         Self::parse(Data::Shared(assemble(warm.bytes(), &codes).into())).ok_or(BootstrapError::NoBlob)
     }
 

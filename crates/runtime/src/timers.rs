@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use hearth_core::RequestId;
 
-use crate::requests::ById;
+use crate::request_table::ById;
 
 #[derive(Default)]
 pub(crate) struct Timers {

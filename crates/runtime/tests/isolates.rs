@@ -15,10 +15,10 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use hearth_core::failure::LoadFailure;
-use hearth_core::{ByteSize, Failure};
+use hearth_core::{ByteSize, Failure, MaybeReady};
 use hearth_runtime::{
-    App, Blank, CodeCache, Desk, Handled, Health, Hook, Isolate, Locking, Place, Platform, Scheduled, SharedIsolate,
-    Snapshot, Task, Threads, Worker, WorkerCounts,
+    App, CodeCache, Health, Hook, Isolate, JsThreads, Locking, Mailbox, Platform, Scheduled, SharedIsolate, Snapshot,
+    SpareIsolate, Task, ThreadPolicy, Worker, WorkerCounts,
 };
 use one_module::{app, get, text};
 
@@ -30,7 +30,7 @@ struct Bench {
 }
 
 /// Nothing takes this long: what does, hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TEST_TIMEOUT: Duration = Duration::from_secs(120);
 const HELLO: &str = "let n = 0; export default { fetch() { return new Response(`hello ${++n}`); } };";
 
 fn main() {
@@ -104,7 +104,7 @@ impl Bench {
 
     fn start(&self, code: &str) -> Result<Worker, Failure> {
         let (blank, app) = (self.blank(), app(code, ByteSize::mb(8)));
-        self.run(async move { Worker::start_from(blank, app, Place::Inline).await })
+        self.run(async move { Worker::start_from(blank, app, ThreadPolicy::Inline).await })
     }
 
     fn isolate(&self) -> Isolate {
@@ -113,13 +113,13 @@ impl Bench {
         isolate
     }
 
-    fn blank(&self) -> Blank {
+    fn blank(&self) -> SpareIsolate {
         self.blanks()()
     }
 
-    fn blanks(&self) -> impl Fn() -> Blank + Send + Sync + use<> {
+    fn blanks(&self) -> impl Fn() -> SpareIsolate + Send + Sync + use<> {
         let (locking, platform, snapshot) = (self.locking, self.platform, self.snapshot.clone());
-        move || Blank::new(platform, &snapshot, ByteSize::mb(128)).with_locking(locking)
+        move || SpareIsolate::new(platform, &snapshot, ByteSize::mb(128)).with_locking(locking)
     }
 }
 
@@ -176,7 +176,7 @@ fn a_worker_moves_house_with_all_it_has(bench: &Bench) {
             return new Response(`${error} after ${down(1000)} ${kept[4999].i} ${/^(a|ab)*c$/.test('ab'.repeat(50) + 'c')}`);
         } };";
     let app = app(code, ByteSize::mb(64));
-    let worker = bench.runtime.block_on(Worker::start_from(bench.blank(), app, Place::Inline)).unwrap();
+    let worker = bench.runtime.block_on(Worker::start_from(bench.blank(), app, ThreadPolicy::Inline)).unwrap();
     let runtime = bench.runtime.handle();
     let ask = || runtime.block_on(async { text(worker.fetch(get("/")).await.unwrap()).await });
     for _ in 0..20 {
@@ -237,10 +237,10 @@ fn the_second_cold_start_does_not_compile_again(bench: &Bench) {
     let cache: Arc<CodeCache> = app.code_cache.clone();
     bench.run(async move {
         for _ in 0..3 {
-            let worker = Worker::start_from(blank(), app.clone(), Place::Inline).await.unwrap();
+            let worker = Worker::start_from(blank(), app.clone(), ThreadPolicy::Inline).await.unwrap();
             assert_eq!(text(worker.fetch(get("/")).await.unwrap()).await, "hello 1");
             // The code is kept after the answer.
-            worker.at_rest().await;
+            worker.wait_until_idle().await;
         }
     });
     let statistics = cache.statistics();
@@ -260,16 +260,16 @@ fn what_is_compiled_ahead_is_not_compiled_again(bench: &Bench) {
         let compiled = ahead.code_cache.statistics();
         assert_eq!((compiled.entries, compiled.misses, compiled.hits), (1, 1, 0), "{compiled:?}");
         for starts in 1..=2 {
-            let worker = Worker::start_from(blank(), ahead.clone(), Place::Inline).await.unwrap();
+            let worker = Worker::start_from(blank(), ahead.clone(), ThreadPolicy::Inline).await.unwrap();
             assert_eq!(text(worker.fetch(get("/")).await.unwrap()).await, "hello 1", "nothing had run before");
-            worker.at_rest().await;
+            worker.wait_until_idle().await;
             let kept = ahead.code_cache.statistics();
             assert_eq!((kept.entries, kept.misses, kept.hits, kept.rejected), (1, 1, starts, 0), "{kept:?}");
             assert!(kept.bytes > compiled.bytes, "what the first request compiled is kept, too");
         }
         Worker::compile(blank(), &broken);
         assert!(!Worker::is_compiled(&broken));
-        let started = Worker::start_from(blank(), broken, Place::Inline).await;
+        let started = Worker::start_from(blank(), broken, ThreadPolicy::Inline).await;
         assert!(matches!(started, Err(Failure::Load(_))), "who starts it hears of it");
     });
 }
@@ -296,13 +296,13 @@ const TRAILING: &str = "
     };";
 
 fn who_has_its_answer_finds_the_worker_free(bench: &Bench) {
-    let threads = Threads::start(1).unwrap();
-    let (blank, lane) = (bench.blanks(), threads.lane());
+    let threads = JsThreads::start(1).unwrap();
+    let (blank, lane) = (bench.blanks(), threads.turn_pools());
     bench.run(async move {
-        for place in [Place::Inline, Place::InlineOrLane(lane)] {
+        for place in [ThreadPolicy::Inline, ThreadPolicy::ByLatency(lane)] {
             let app = app(TRAILING, ByteSize(0));
             // Now it stays in the lane.
-            app.pace.note(Duration::from_secs(1));
+            app.latency.record(Duration::from_secs(1));
             let worker = Worker::start_from(blank(), app, place).await.unwrap();
             assert!(!worker.is_busy(), "who may use the worker finds it free");
             for path in ["/plain", "/await", "/timer", "/wait", "/throw"].repeat(8) {
@@ -315,31 +315,31 @@ fn who_has_its_answer_finds_the_worker_free(bench: &Bench) {
             }
         }
     });
-    threads.shut_down(Duration::ZERO);
+    threads.shutdown(Duration::ZERO);
 }
 
 fn the_first_turns_of_an_app_run_apart(bench: &Bench) {
-    let threads = Threads::start(1).unwrap();
-    let (blank, lane) = (bench.blanks(), threads.lane());
+    let threads = JsThreads::start(1).unwrap();
+    let (blank, lane) = (bench.blanks(), threads.turn_pools());
     bench.run(async move {
         let app = app(HELLO, ByteSize::mb(8));
-        let worker = Worker::start_from(blank(), app.clone(), Place::InlineOrLane(lane)).await.unwrap();
+        let worker = Worker::start_from(blank(), app.clone(), ThreadPolicy::ByLatency(lane)).await.unwrap();
         let inline = |worker: &Worker| match worker.handle(get("/"), Instant::now()) {
-            Handled::Answered(answer, _) => Ok(answer.unwrap()),
-            Handled::Coming(response) => Err(response),
+            MaybeReady::Ready((answer, _)) => Ok(answer.unwrap()),
+            MaybeReady::Pending(response) => Err(response),
         };
         let (mut requests, began) = (0, Instant::now());
         // How many it takes is up to how long they take, on a machine that may have much else to do.
         while let Err(response) = inline(&worker) {
             requests += 1;
             assert_eq!(text(response.await.unwrap()).await, format!("hello {requests}"));
-            worker.at_rest().await;
+            worker.wait_until_idle().await;
             assert_eq!(app.code_cache.statistics().entries, 1, "the first one's code is kept all the same");
-            assert!(began.elapsed() < PATIENCE, "short turns make it known: {:?}", app.pace);
+            assert!(began.elapsed() < TEST_TIMEOUT, "short turns make it fast: {:?}", app.latency);
         }
         assert!(requests > 0, "nobody is known at first");
     });
-    threads.shut_down(Duration::ZERO);
+    threads.shutdown(Duration::ZERO);
 }
 
 fn scheduled_and_task_events_come_to_their_results(bench: &Bench) {
@@ -385,9 +385,9 @@ fn hooks_run_and_are_cut_off(bench: &Bench) {
     assert!(worker.has_hook(Hook::Idle) && worker.has_hook(Hook::Terminate));
     bench.run(async move {
         worker.on_idle().await;
-        worker.at_rest().await;
+        worker.wait_until_idle().await;
         worker.on_idle().await;
-        worker.at_rest().await;
+        worker.wait_until_idle().await;
         worker.on_terminate().await;
         assert_eq!(worker.active(), 0, "what did not end was cut off");
         assert_eq!(worker.health(), Health::Ready, "which is no fault");
@@ -453,22 +453,22 @@ fn a_killed_worker_is_gone_and_says_why(bench: &Bench) {
 
 /// While the lane has no thread to spare, heaps stay as they are: so no thread that serves others destroys them.
 fn what_a_worker_leaves_behind_is_cleared_away_in_the_lane(bench: &Bench) {
-    let threads = Threads::start(1).unwrap();
-    let (blank, lane) = (bench.blanks(), threads.lane());
+    let threads = JsThreads::start(1).unwrap();
+    let (blank, lane) = (bench.blanks(), threads.turn_pools());
     let (release, held) = mpsc::channel::<()>();
     let held = Arc::new(Mutex::new(held));
     bench.run(async move {
         let mut app = app("export default { fetch() { for (;;); } };", ByteSize(0));
         Arc::get_mut(&mut app).unwrap().limits.cpu = Duration::from_millis(50);
         let start =
-            || async { Worker::start_from(blank(), app.clone(), Place::InlineOrLane(lane.clone())).await.unwrap() };
+            || async { Worker::start_from(blank(), app.clone(), ThreadPolicy::ByLatency(lane.clone())).await.unwrap() };
         let (stopped, dropped) = (start().await, start().await);
         // More than it has threads.
         let mut full: Vec<_> = (0..200)
             .map(|_| {
                 let held = held.clone();
                 // An error is the other end's drop, which is what it waits for.
-                Box::pin(lane.make(move || drop(held.lock().map(|held| held.recv()))))
+                Box::pin(lane.spawn_blocking(move || drop(held.lock().map(|held| held.recv()))))
             })
             .collect();
         poll_fn(|cx| {
@@ -479,7 +479,7 @@ fn what_a_worker_leaves_behind_is_cleared_away_in_the_lane(bench: &Bench) {
 
         assert!(matches!(stopped.fetch(get("/")).await, Err(Failure::Limit(_))), "the answer does not wait");
         assert_eq!(stopped.health(), Health::Gone);
-        let mut rest = Box::pin(stopped.at_rest());
+        let mut rest = Box::pin(stopped.wait_until_idle());
         poll_fn(|cx| {
             assert!(rest.as_mut().poll(cx).is_pending(), "its heap is still there");
             Poll::Ready(())
@@ -489,15 +489,15 @@ fn what_a_worker_leaves_behind_is_cleared_away_in_the_lane(bench: &Bench) {
         assert!(Arc::strong_count(&app) > 2, "so is that of one that was let go: {}", Arc::strong_count(&app));
 
         drop(release);
-        tokio::time::timeout(PATIENCE, rest).await.unwrap();
+        tokio::time::timeout(TEST_TIMEOUT, rest).await.unwrap();
         let began = Instant::now();
         // What is left are ours and the stopped worker's.
         while Arc::strong_count(&app) > 2 {
-            assert!(began.elapsed() < PATIENCE, "{}", Arc::strong_count(&app));
+            assert!(began.elapsed() < TEST_TIMEOUT, "{}", Arc::strong_count(&app));
             tokio::task::yield_now().await;
         }
     });
-    threads.shut_down(Duration::ZERO);
+    threads.shutdown(Duration::ZERO);
 }
 
 /// While a module is looked for, and while V8 has it evaluated.
@@ -554,8 +554,8 @@ fn a_lock_is_kept_until_its_thread_ends(bench: &Bench) {
 }
 
 fn a_pinned_workers_lock_is_given_up_when_it_goes(bench: &Bench) {
-    let threads = Threads::start(1).unwrap();
-    let desk = Desk::new();
+    let threads = JsThreads::start(1).unwrap();
+    let desk = Mailbox::new();
     let (ready, runtime) = mpsc::channel();
     let stop = Arc::new(tokio::sync::Notify::new());
     let thread = std::thread::Builder::new().stack_size(hearth_runtime::THREAD_STACK).spawn({
@@ -569,20 +569,20 @@ fn a_pinned_workers_lock_is_given_up_when_it_goes(bench: &Bench) {
             desk.close();
         }
     });
-    let (there, blank, lane) = (runtime.recv().unwrap(), bench.blanks(), threads.lane());
+    let (there, blank, lane) = (runtime.recv().unwrap(), bench.blanks(), threads.turn_pools());
     let code = "let n = 0; export default { fetch(request) { for (; request.url.endsWith('/stop');); return new Response(`${++n}`) } };";
     let mut stopped = app(code, ByteSize(0));
     Arc::get_mut(&mut stopped).unwrap().limits.cpu = Duration::from_millis(50);
     let apps = [stopped, app(code, ByteSize(0)), app(code, ByteSize(0))];
     let start = |app: &Arc<App>| {
-        let (blank, app, place) = (blank(), app.clone(), Place::Pinned(desk.clone(), lane.clone()));
+        let (blank, app, place) = (blank(), app.clone(), ThreadPolicy::Pinned(desk.clone(), lane.clone()));
         let worker = there.spawn(async move { Worker::start_from(blank, app, place).await.unwrap() });
         bench.run(async move { worker.await.unwrap() })
     };
     let gone = |app: &Arc<App>| {
         let began = Instant::now();
         while Arc::strong_count(app) > 1 {
-            assert!(began.elapsed() < PATIENCE, "its isolate is destroyed: {}", Arc::strong_count(app));
+            assert!(began.elapsed() < TEST_TIMEOUT, "its isolate is destroyed: {}", Arc::strong_count(app));
             std::thread::yield_now();
         }
     };
@@ -590,7 +590,7 @@ fn a_pinned_workers_lock_is_given_up_when_it_goes(bench: &Bench) {
     let worker = killed.clone();
     bench.run(async move {
         assert!(matches!(worker.fetch(get("/stop")).await, Err(Failure::Limit(_))));
-        worker.at_rest().await;
+        worker.wait_until_idle().await;
     });
     drop(killed);
     gone(&apps[0]);
@@ -606,7 +606,7 @@ fn a_pinned_workers_lock_is_given_up_when_it_goes(bench: &Bench) {
     thread.unwrap().join().unwrap();
     drop(last);
     gone(&apps[2]);
-    threads.shut_down(Duration::ZERO);
+    threads.shutdown(Duration::ZERO);
 }
 
 /// What a worker leaves unfinished is handles of an isolate that another is using at that moment.
@@ -668,7 +668,7 @@ fn a_spare_settles_on_the_thread_that_uses_it(bench: &Bench) {
             std::thread::Builder::new().stack_size(hearth_runtime::THREAD_STACK).spawn(blank).unwrap().join().unwrap();
         let app = app(code, ByteSize(0));
         bench.run(async move {
-            let worker = Worker::start_from(blank, app, Place::Inline).await.unwrap();
+            let worker = Worker::start_from(blank, app, ThreadPolicy::Inline).await.unwrap();
             for _ in 0..3 {
                 let response = worker.fetch(get("/")).await.unwrap();
                 assert_eq!(text(response).await, "RangeError after 1000");
@@ -684,11 +684,11 @@ fn a_rehearsal_leaves_nothing_behind(bench: &Bench) {
     let answers = [false, true].map(|rehearsed| {
         let mut blank = bench.blank();
         if rehearsed {
-            (0..3).for_each(|_| blank.rehearse());
+            (0..3).for_each(|_| blank.warm_up());
         }
         let app = app(code, ByteSize(0));
         bench.run(async move {
-            let worker = Worker::start_from(blank, app, Place::Inline).await.unwrap();
+            let worker = Worker::start_from(blank, app, ThreadPolicy::Inline).await.unwrap();
             text(worker.fetch(get("/")).await.unwrap()).await
         })
     });

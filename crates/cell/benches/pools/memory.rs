@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use hearth_cell::{AppHost, Cell, Execution};
-use hearth_runtime::holdings;
+use hearth_runtime::memory_totals;
 
 use crate::stage::{HELLO, SPARES, Stage, checked, once, rules};
 use crate::table::{fact_row, facts, resident, time_row, times};
@@ -73,7 +73,7 @@ pub async fn run(stage: Stage) {
 /// What a process keeps is no leak as long as it is used again: these stay the same from round to round.
 async fn left(empty: f64) -> String {
     tokio::time::sleep(REST).await;
-    let held = holdings();
+    let held = memory_totals();
     format!("{:.0} KiB, {} of {}", resident() - empty, held.isolates, held.created)
 }
 

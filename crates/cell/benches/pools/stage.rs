@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use hearth_cell::{AppHost, AppRules, Budget, Cell, CellConfig, Execution, ItemLifetime};
 use hearth_core::ByteSize;
 use hearth_egress::Client;
-use hearth_runtime::{App, CodeCache, CodeCacheStatistics, Lane, Platform, Snapshot};
+use hearth_runtime::{App, CodeCache, CodeCacheStatistics, Platform, Snapshot, TurnPools};
 
 use crate::one_module::{named, no_egress, request, text};
 
@@ -22,14 +22,14 @@ const SETTLED: usize = 20_000;
 pub struct Stage {
     platform: Platform,
     snapshot: Snapshot,
-    lane: Lane,
+    lane: TurnPools,
     threads: usize,
     egress: Arc<Client>,
     code_cache: Arc<CodeCache>,
 }
 
 impl Stage {
-    pub fn new(platform: Platform, lane: Lane, threads: usize) -> Self {
+    pub fn new(platform: Platform, lane: TurnPools, threads: usize) -> Self {
         let (snapshot, egress) = (hearth_snapshot::snapshot(), no_egress());
         Self { platform, snapshot, lane, threads, egress, code_cache: Arc::new(CodeCache::new(ByteSize::mb(64))) }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hearth_core::Failure;
 use hearth_pool::{OwnedPermit, Pool};
-use hearth_runtime::{App, BLANK, Lane, Place, Worker, holdings};
+use hearth_runtime::{App, EMPTY_ISOLATE_SIZE, ThreadPolicy, TurnPools, Worker, memory_totals};
 
 use crate::budget::Budget;
 use crate::keeper::Keeper;
@@ -17,7 +17,7 @@ use crate::spares::Blanks;
 /// Starts one-time workers.
 pub(crate) struct Oneshots {
     blanks: Arc<Blanks>,
-    lane: Lane,
+    lane: TurnPools,
     roster: Roster,
     relief: Relief,
 }
@@ -36,13 +36,15 @@ impl Relief {
 
     /// Room for one isolate more, at the expense of idle workers where memory is short.
     fn make_room(&self) -> Result<(), Failure> {
-        let holdings = holdings();
-        let held = holdings.heaps.bytes().saturating_add(holdings.buffers.bytes()).saturating_add(BLANK.bytes());
+        let holdings = memory_totals();
+        let held =
+            holdings.heaps.bytes().saturating_add(holdings.buffers.bytes()).saturating_add(EMPTY_ISOLATE_SIZE.bytes());
         if held <= self.budget.for_idle_workers() {
             return Ok(());
         }
-        let freed = self.pool.evict_weight(BLANK.bytes());
-        if freed > 0 || self.isolates.evict_weight(BLANK.bytes()) > 0 || held <= self.budget.total.bytes() {
+        let freed = self.pool.evict_weight(EMPTY_ISOLATE_SIZE.bytes());
+        if freed > 0 || self.isolates.evict_weight(EMPTY_ISOLATE_SIZE.bytes()) > 0 || held <= self.budget.total.bytes()
+        {
             return Ok(());
         }
         Err(Failure::Capacity { reason: "there is no memory for another isolate" })
@@ -50,7 +52,7 @@ impl Relief {
 }
 
 impl Oneshots {
-    pub(crate) fn new(blanks: Arc<Blanks>, lane: Lane, roster: Roster, relief: Relief) -> Arc<Self> {
+    pub(crate) fn new(blanks: Arc<Blanks>, lane: TurnPools, roster: Roster, relief: Relief) -> Arc<Self> {
         Arc::new(Self { blanks, lane, roster, relief })
     }
 
@@ -62,7 +64,7 @@ impl Oneshots {
     ) -> Result<Oneshot, Failure> {
         self.relief.make_room()?;
         let blank = self.blanks.take(app.limits.heap);
-        let place = Place::InlineOrLane(self.lane.clone());
+        let place = ThreadPolicy::ByLatency(self.lane.clone());
         match Worker::start_from(blank, app, place).await {
             Ok(worker) => Ok(Oneshot {
                 listed: Some(self.roster.list(&worker)),
@@ -85,7 +87,7 @@ pub(crate) struct Oneshot {
     listed: Option<Listed>,
     live: Option<Live>,
     permit: Option<OwnedPermit>,
-    lane: Lane,
+    lane: TurnPools,
 }
 
 impl Oneshot {
@@ -109,7 +111,7 @@ impl Drop for Oneshot {
         match (worker, tokio::runtime::Handle::try_current()) {
             (Some(worker), Ok(runtime)) => {
                 runtime.spawn(async move {
-                    worker.at_rest().await;
+                    worker.wait_until_idle().await;
                     worker.on_terminate().await;
                     bury(Some(worker));
                 });

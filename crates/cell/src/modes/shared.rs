@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hearth_core::{ByteSize, Failure, Owner};
 use hearth_pool::{Affinity, DestroyReason, ItemHealth, KeyLimits, KeyedPool, Load, Manager, OwnedLease, OwnedPermit};
-use hearth_runtime::{App, BLANK, Isolate, Lane, Platform, SharedIsolate, Snapshot, Worker};
+use hearth_runtime::{App, EMPTY_ISOLATE_SIZE, Isolate, Platform, SharedIsolate, Snapshot, TurnPools, Worker};
 
 use crate::modes::roster::{Listed, Roster};
 use crate::modes::tally::{AppTally, Live};
@@ -15,7 +15,7 @@ use crate::modes::tally::{AppTally, Live};
 pub(crate) struct IsolateKeeper {
     pub(crate) platform: Platform,
     pub(crate) snapshot: Snapshot,
-    pub(crate) lane: Lane,
+    pub(crate) lane: TurnPools,
     pub(crate) roster: Roster,
 }
 
@@ -105,7 +105,7 @@ impl Drop for Guest {
         match tokio::runtime::Handle::try_current() {
             Ok(runtime) => {
                 runtime.spawn(async move {
-                    worker.at_rest().await;
+                    worker.wait_until_idle().await;
                     worker.on_terminate().await;
                     leave(worker);
                 });
@@ -147,7 +147,7 @@ impl Manager for IsolateKeeper {
     }
 
     fn estimated_weight(&self) -> u64 {
-        BLANK.bytes()
+        EMPTY_ISOLATE_SIZE.bytes()
     }
 
     fn destroy(&self, item: OwnerIsolate, why: DestroyReason) {

@@ -30,7 +30,7 @@ use hearth_gateway::{Listener, Server};
 use hearth_ipc::{
     CellEvent, CellMessage, CellPlan, ControlMessage, FrameError, LoadError, PassError, VersionSpec, fd_passing, frame,
 };
-use hearth_runtime::{Platform, PlatformError, Snapshot, Stuck, Threads};
+use hearth_runtime::{JsThreads, Platform, PlatformError, Snapshot, Stuck};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
@@ -112,18 +112,18 @@ pub fn run(snapshot: &Snapshot) -> Result<(), ProcessError> {
     std::thread::spawn(move || listen(from, &messages));
     starting.release_parent()?;
     let platform = Platform::init()?;
-    let threads = Threads::start(plan.threads).map_err(ProcessError::Threads)?;
+    let threads = JsThreads::start(plan.threads).map_err(ProcessError::Threads)?;
     threads.block_on(async {
         leave_signals_to_control().map_err(ProcessError::Signals)?;
-        let cell = Cell::start(platform, snapshot, threads.lane(), cell_config(&plan));
+        let cell = Cell::start(platform, snapshot, threads.turn_pools(), cell_config(&plan));
         observe_stuck_turns(&cell, &outbox);
         if let Some(grace) = plan.stuck_grace {
-            hearth_runtime::set_stuck_grace(grace);
+            Platform::set_stuck_grace(grace);
         }
         serve(cell, *plan, listeners, inbox, outbox, starting).await
     })?;
     // Whatever still runs has had its time.
-    threads.shut_down(Duration::from_secs(1));
+    threads.shutdown(Duration::from_secs(1));
     Ok(())
 }
 
@@ -301,7 +301,7 @@ fn cell_config(plan: &CellPlan) -> CellConfig {
 
 fn observe_stuck_turns(cell: &Cell, outbox: &Outbox) {
     let (cell, outbox) = (cell.clone(), outbox.clone());
-    hearth_runtime::set_stuck_observer(Arc::new(move |turn| {
+    Platform::set_stuck_observer(Arc::new(move |turn| {
         cell.note_stuck(&turn);
         let (app, owner, request) = (turn.app.clone(), turn.owner.clone(), turn.request.raw());
         outbox.offer(CellMessage::Event(match turn.state {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hearth_gateway::Stats as GatewayStats;
 use hearth_ipc::{CellStats, MemoryHolder, PoolStats};
-use hearth_runtime::holders;
+use hearth_runtime::memory_by_owner;
 
 use crate::cell::Cell;
 use crate::serving::Registry;
@@ -57,7 +57,7 @@ impl Source {
             rejected: front.rejected,
             recent: self.registry.recent(),
             resident_memory: resident_memory(),
-            holders: holders(HOLDERS)
+            holders: memory_by_owner(HOLDERS)
                 .into_iter()
                 .map(|(owner, held)| MemoryHolder { owner, bytes: held.bytes() })
                 .collect(),

@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 use hearth_core::{ByteSize, Dispatch, DispatchResult, Failure, MaybeReady, Request, Response};
 use hearth_gateway::status_and_code;
 use hearth_ipc::VersionSpec;
-use hearth_runtime::Handled;
 use hearth_static::{FileRequest, Site, inject_base};
 
 use super::address::Address;
@@ -71,14 +70,14 @@ impl Served {
         let inject = self.base_to_inject(&request);
         let rest = match &*self.content {
             Content::Worker { host, assets: None } => match host.handle(request, began) {
-                Handled::Answered(mut answer, now) => {
+                MaybeReady::Ready((mut answer, now)) => {
                     if let Ok(response) = &mut answer {
                         base.confine(response);
                     }
                     self.count(&answer, now - began);
                     return Progress::Ready(with_base(answer, inject.as_deref()));
                 }
-                Handled::Coming(rest) => rest,
+                MaybeReady::Pending(rest) => rest,
             },
             Content::Worker { .. } | Content::Site(_) | Content::Elsewhere(_) => Rest::All(request),
         };

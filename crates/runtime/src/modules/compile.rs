@@ -9,10 +9,10 @@ use v8::script_compiler::{CachedData, CompileOptions, NoCacheReason, Source};
 
 use super::{Known, Uncached, synthetic};
 use crate::app::App;
-use crate::code_cache::{CacheKey, Kept, Shape, Tried};
+use crate::code_cache::{CacheKey, CachedCode, Exercised, SourceKind};
+use crate::context_state::ContextState;
 use crate::op_error::OpError;
 use crate::ops::text_value;
-use crate::state::State;
 
 /// Sources of so many bytes are compiled whole. V8 would pass over functions and come back for each when it is called, which
 /// pays where most are not.
@@ -60,12 +60,12 @@ pub(crate) struct Started<'s> {
 /// Loads, links and starts the app's entry. Nothing means that the exception is pending.
 pub(crate) fn start_entry<'s>(
     scope: &mut v8::PinScope<'s, '_>,
-    state: &State,
+    state: &ContextState,
 ) -> Result<Option<Started<'s>>, LoadFailure> {
     let entry = state.app.loader.entry();
     let source = state.app.loader.load(&entry, ImportType::Default)?;
     if let ModuleCode::Script(text) = &source.code {
-        state.modules.borrow_mut().note_source(&source);
+        state.modules.borrow_mut().add_source(&source);
         let value = compile_script(scope, state, &source, text).and_then(|script| script.run(scope));
         return Ok(value.map(|value| Started { value, module: None }));
     }
@@ -81,7 +81,7 @@ pub(crate) fn start_entry<'s>(
 }
 
 /// Compiles the app's entry and all that it imports, and runs nothing. What does not compile is met again by whoever starts it.
-pub(crate) fn compile_entry(scope: &mut v8::PinScope<'_, '_>, state: &State) {
+pub(crate) fn compile_entry(scope: &mut v8::PinScope<'_, '_>, state: &ContextState) {
     let entry = state.app.loader.entry();
     let Ok(source) = state.app.loader.load(&entry, ImportType::Default) else { return };
     v8::tc_scope!(let scope, scope);
@@ -95,8 +95,8 @@ pub(crate) fn compile_entry(scope: &mut v8::PinScope<'_, '_>, state: &State) {
 pub(crate) fn is_compiled(app: &App) -> bool {
     let Ok(source) = app.loader.load(&app.loader.entry(), ImportType::Default) else { return false };
     match &source.code {
-        ModuleCode::Script(text) => app.code_cache.has(CacheKey::new(Shape::Script, text)),
-        ModuleCode::Module(text) => app.code_cache.has(CacheKey::new(Shape::Module, text)),
+        ModuleCode::Script(text) => app.code_cache.has(CacheKey::new(SourceKind::Script, text)),
+        ModuleCode::Module(text) => app.code_cache.has(CacheKey::new(SourceKind::Module, text)),
         // Not compiled at all.
         _ => true,
     }
@@ -105,7 +105,7 @@ pub(crate) fn is_compiled(app: &App) -> bool {
 /// Compiles a module and everything it imports, each once. Iterative: the depth of a graph is the app's choice.
 pub(super) fn load_graph<'s>(
     scope: &mut v8::PinScope<'s, '_>,
-    state: &State,
+    state: &ContextState,
     root: &ModuleId,
     kind: ImportType,
 ) -> Result<v8::Local<'s, v8::Module>, CompileError> {
@@ -177,12 +177,12 @@ pub(super) fn import_type(
 
 fn compile<'s>(
     scope: &mut v8::PinScope<'s, '_>,
-    state: &State,
+    state: &ContextState,
     id: &ModuleId,
     kind: ImportType,
 ) -> Result<v8::Local<'s, v8::Module>, CompileError> {
     let source = state.app.loader.load(id, kind)?;
-    state.modules.borrow_mut().note_source(&source);
+    state.modules.borrow_mut().add_source(&source);
     match &source.code {
         ModuleCode::Module(text) => compile_module(scope, state, id, text).ok_or(CompileError::Pending),
         // Only the entry may be a script, and it is not imported by anyone but itself.
@@ -193,50 +193,50 @@ fn compile<'s>(
 
 fn compile_module<'s>(
     scope: &mut v8::PinScope<'s, '_>,
-    state: &State,
+    state: &ContextState,
     id: &ModuleId,
     text: &Arc<str>,
 ) -> Option<v8::Local<'s, v8::Module>> {
-    let key = CacheKey::new(Shape::Module, text);
+    let key = CacheKey::new(SourceKind::Module, text);
     let cached = state.app.code_cache.get(key);
-    let (mut source, options) = source(scope, id, text, cached.as_ref(), Shape::Module)?;
+    let (mut source, options) = source(scope, id, text, cached.as_ref(), SourceKind::Module)?;
     let module = v8::script_compiler::compile_module2(scope, &mut source, options, NoCacheReason::NoReason)?;
-    note_compiled(state, key, &source, cached.as_ref(), || Uncached::Module(key, v8::Global::new(scope, module)));
+    update_cache(state, key, &source, cached.as_ref(), || Uncached::Module(key, v8::Global::new(scope, module)));
     Some(module)
 }
 
 fn compile_script<'s>(
     scope: &mut v8::PinScope<'s, '_>,
-    state: &State,
+    state: &ContextState,
     about: &ModuleSource,
     text: &Arc<str>,
 ) -> Option<v8::Local<'s, v8::Script>> {
-    let key = CacheKey::new(Shape::Script, text);
+    let key = CacheKey::new(SourceKind::Script, text);
     let cached = state.app.code_cache.get(key);
-    let (mut source, options) = source(scope, &about.id, text, cached.as_ref(), Shape::Script)?;
+    let (mut source, options) = source(scope, &about.id, text, cached.as_ref(), SourceKind::Script)?;
     let script = v8::script_compiler::compile_unbound_script(scope, &mut source, options, NoCacheReason::NoReason)?;
-    note_compiled(state, key, &source, cached.as_ref(), || Uncached::Script(key, v8::Global::new(scope, script)));
+    update_cache(state, key, &source, cached.as_ref(), || Uncached::Script(key, v8::Global::new(scope, script)));
     Some(script.bind_to_current_context(scope))
 }
 
 /// A CommonJS module's body as a function of `parameters`.
 pub(crate) fn compile_function<'s>(
     scope: &mut v8::PinScope<'s, '_>,
-    state: &State,
+    state: &ContextState,
     id: &ModuleId,
     text: &Arc<str>,
     parameters: &[&str],
 ) -> Option<v8::Local<'s, v8::Function>> {
-    let key = CacheKey::new(Shape::Function, text);
+    let key = CacheKey::new(SourceKind::Function, text);
     let cached = state.app.code_cache.get(key);
-    let (mut source, options) = source(scope, id, text, cached.as_ref(), Shape::Function)?;
+    let (mut source, options) = source(scope, id, text, cached.as_ref(), SourceKind::Function)?;
     let mut names = Vec::with_capacity(parameters.len());
     for parameter in parameters {
         names.push(text_value(scope, parameter).ok()?);
     }
     let function =
         v8::script_compiler::compile_function(scope, &mut source, &names, &[], options, NoCacheReason::NoReason)?;
-    note_compiled(state, key, &source, cached.as_ref(), || Uncached::Function(key, v8::Global::new(scope, function)));
+    update_cache(state, key, &source, cached.as_ref(), || Uncached::Function(key, v8::Global::new(scope, function)));
     Some(function)
 }
 
@@ -244,14 +244,14 @@ fn source<'s>(
     scope: &mut v8::PinScope<'s, '_>,
     id: &ModuleId,
     text: &str,
-    cached: Option<&Kept>,
-    shape: Shape,
+    cached: Option<&CachedCode>,
+    source_kind: SourceKind,
 ) -> Option<(Source, CompileOptions)> {
     let name = text_value(scope, &format!("file://{id}")).ok()?;
-    let is_module = matches!(shape, Shape::Module);
+    let is_module = matches!(source_kind, SourceKind::Module);
     let origin = v8::ScriptOrigin::new(scope, name.into(), 0, 0, false, -1, None, false, false, is_module, None);
     let code = text_value(scope, text).ok()?;
-    Some(match cached.and_then(Kept::code) {
+    Some(match cached.and_then(CachedCode::code) {
         Some(data) => {
             (Source::new_with_cached_data(code, Some(&origin), CachedData::new(data)), CompileOptions::ConsumeCodeCache)
         }
@@ -262,17 +262,17 @@ fn source<'s>(
 
 /// Code that V8 did not take from the cache, or that had not served a request, is to be put there; what it was offered and would
 /// not have goes.
-fn note_compiled(
-    state: &State,
+fn update_cache(
+    state: &ContextState,
     key: CacheKey,
     source: &Source,
-    cached: Option<&Kept>,
+    cached: Option<&CachedCode>,
     code: impl FnOnce() -> Uncached,
 ) {
     match (cached, source.get_cached_data().is_some_and(|data| !data.rejected())) {
-        (Some(Kept { tried: Tried::Yes, .. }), true) => return,
+        (Some(CachedCode { exercised: Exercised::Yes, .. }), true) => return,
         (Some(_), false) => state.app.code_cache.reject(key),
         (Some(_), true) | (None, _) => {}
     }
-    state.modules.borrow_mut().note_uncached(code());
+    state.modules.borrow_mut().add_uncached(code());
 }

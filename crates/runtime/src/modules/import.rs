@@ -6,8 +6,8 @@ use hearth_core::module::{ImportStyle, ImportType, ModuleId};
 
 use super::compile::{import_type, load_graph};
 use crate::callbacks::guarded;
+use crate::context_state::ContextState;
 use crate::ops::text_value;
-use crate::state::State;
 
 /// V8's resolve callback: all imports were resolved and compiled by `load_graph`.
 pub(super) fn resolve_import<'s>(
@@ -17,7 +17,7 @@ pub(super) fn resolve_import<'s>(
     referrer: v8::Local<'s, v8::Module>,
 ) -> Option<v8::Local<'s, v8::Module>> {
     v8::callback_scope!(unsafe scope, context);
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let found = guarded(&state, || find_import(scope, &state, specifier, attributes, referrer));
     match found {
         Some(module) => Some(module),
@@ -32,7 +32,7 @@ pub(super) fn resolve_import<'s>(
 
 fn find_import<'s>(
     scope: &mut v8::PinScope<'s, '_>,
-    state: &State,
+    state: &ContextState,
     specifier: v8::Local<'s, v8::String>,
     attributes: v8::Local<'s, v8::FixedArray>,
     referrer: v8::Local<'s, v8::Module>,
@@ -63,7 +63,7 @@ pub(crate) fn import_dynamically<'s>(
     // V8's frames are below: no panic may pass them. What one leaves half-done belongs to a worker that is condemned.
     let imported = catch_unwind(AssertUnwindSafe(|| import(scope, resource, specifier, attributes)));
     let imported = imported.unwrap_or_else(|_| {
-        State::current(scope).poison();
+        ContextState::current(scope).poison();
         None
     });
     match imported {
@@ -89,7 +89,7 @@ fn import<'s>(
     specifier: v8::Local<'s, v8::String>,
     attributes: v8::Local<'s, v8::FixedArray>,
 ) -> Option<v8::Local<'s, v8::Value>> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let resource = resource.to_rust_string_lossy(scope);
     let from = ModuleId::new(resource.strip_prefix("file://").unwrap_or("/"));
     let specifier = specifier.to_rust_string_lossy(scope);
@@ -129,13 +129,13 @@ pub(crate) unsafe extern "C" fn initialize_import_meta(
     meta: v8::Local<v8::Object>,
 ) {
     v8::callback_scope!(unsafe scope, context);
-    let Some(state) = State::try_current(scope) else { return };
+    let Some(state) = ContextState::try_current(scope) else { return };
     guarded(&state, || fill_import_meta(scope, &state, module, meta));
 }
 
 fn fill_import_meta<'s>(
     scope: &mut v8::PinScope<'s, '_>,
-    state: &State,
+    state: &ContextState,
     module: v8::Local<'s, v8::Module>,
     meta: v8::Local<'s, v8::Object>,
 ) {

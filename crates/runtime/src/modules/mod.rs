@@ -69,7 +69,7 @@ impl ModuleMap {
         }
     }
 
-    fn note_source(&mut self, source: &Arc<ModuleSource>) {
+    fn add_source(&mut self, source: &Arc<ModuleSource>) {
         self.sources.insert(source.id.to_string(), source.clone());
     }
 
@@ -86,7 +86,7 @@ impl ModuleMap {
         self.by_name.len() + self.by_hash.values().map(Vec::len).sum::<usize>() + self.uncached.len()
     }
 
-    pub(crate) fn note_uncached(&mut self, code: Uncached) {
+    pub(crate) fn add_uncached(&mut self, code: Uncached) {
         self.uncached.push(code);
     }
 

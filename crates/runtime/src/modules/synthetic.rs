@@ -7,16 +7,16 @@ use hearth_core::module::{ImportStyle, ImportType, ModuleCode, ModuleError, Modu
 
 use super::compile::{CompileError, load_graph};
 use crate::callbacks::guarded;
+use crate::context_state::ContextState;
 use crate::op_error::OpError;
 use crate::ops::{bytes_value, text_value};
-use crate::state::State;
 
 /// CommonJS modules that export each other's names: deeper than this is a cycle.
 const REEXPORT_DEPTH: usize = 16;
 
 pub(super) fn create<'s>(
     scope: &mut v8::PinScope<'s, '_>,
-    state: &State,
+    state: &ContextState,
     source: &Arc<ModuleSource>,
 ) -> Result<v8::Local<'s, v8::Module>, CompileError> {
     let mut names = vec!["default".to_owned()];
@@ -33,7 +33,7 @@ pub(super) fn create<'s>(
     Ok(v8::Module::create_synthetic_module(scope, name, &exports, evaluate))
 }
 
-fn commonjs_names(state: &State, source: &ModuleSource, names: &mut Vec<String>, depth: usize) {
+fn commonjs_names(state: &ContextState, source: &ModuleSource, names: &mut Vec<String>, depth: usize) {
     let ModuleCode::CommonJs { exports, reexports, .. } = &source.code else { return };
     for name in exports {
         if !names.contains(name) {
@@ -53,7 +53,7 @@ fn commonjs_names(state: &State, source: &ModuleSource, names: &mut Vec<String>,
 
 fn builtin_names(
     scope: &mut v8::PinScope<'_, '_>,
-    state: &State,
+    state: &ContextState,
     id: &ModuleId,
     names: &mut Vec<String>,
 ) -> Result<(), CompileError> {
@@ -70,10 +70,10 @@ fn builtin_names(
 /// The exports of a module of the runtime's own, as `main.js` has them.
 fn builtin<'s>(
     scope: &mut v8::PinScope<'s, '_>,
-    state: &State,
+    state: &ContextState,
     id: &ModuleId,
 ) -> Result<v8::Local<'s, v8::Object>, CompileError> {
-    let function = v8::Local::new(scope, &state.entry().builtin_module);
+    let function = v8::Local::new(scope, &state.entry_points().builtin_module);
     let undefined = v8::undefined(scope).into();
     let name = text_value(scope, id.as_str())?;
     let exports = function.call(scope, undefined, &[name.into()]).ok_or(CompileError::Pending)?;
@@ -92,7 +92,7 @@ fn evaluate<'s>(
     module: v8::Local<'s, v8::Module>,
 ) -> Option<v8::Local<'s, v8::Value>> {
     v8::callback_scope!(unsafe scope, context);
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     match guarded(&state, || Some(evaluate_in(scope, &state, module))) {
         Some(Ok(promise)) => Some(promise),
         Some(Err(error)) => {
@@ -108,7 +108,7 @@ fn evaluate<'s>(
 
 fn evaluate_in<'s>(
     scope: &mut v8::PinScope<'s, '_>,
-    state: &State,
+    state: &ContextState,
     module: v8::Local<'s, v8::Module>,
 ) -> Result<v8::Local<'s, v8::Value>, CompileError> {
     let (id, kind) = {
@@ -128,7 +128,7 @@ fn evaluate_in<'s>(
 
 fn set_exports<'s>(
     scope: &mut v8::PinScope<'s, '_>,
-    state: &State,
+    state: &ContextState,
     module: v8::Local<'s, v8::Module>,
     source: &Arc<ModuleSource>,
 ) -> Result<(), CompileError> {
@@ -171,8 +171,12 @@ fn set_exports<'s>(
     Ok(())
 }
 
-fn require<'s>(scope: &mut v8::PinScope<'s, '_>, state: &State, id: &ModuleId) -> Option<v8::Local<'s, v8::Value>> {
-    let function = v8::Local::new(scope, &state.entry().require_commonjs);
+fn require<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    state: &ContextState,
+    id: &ModuleId,
+) -> Option<v8::Local<'s, v8::Value>> {
+    let function = v8::Local::new(scope, &state.entry_points().require_commonjs);
     let undefined = v8::undefined(scope).into();
     let name = text_value(scope, id.as_str()).ok()?;
     function.call(scope, undefined, &[name.into()])
@@ -181,7 +185,7 @@ fn require<'s>(scope: &mut v8::PinScope<'s, '_>, state: &State, id: &ModuleId) -
 /// `require()` of something that is not CommonJS: its namespace, evaluated now. Nothing means that an exception is pending.
 pub(crate) fn evaluate_for_require<'s>(
     scope: &mut v8::PinScope<'s, '_>,
-    state: &State,
+    state: &ContextState,
     id: &ModuleId,
 ) -> Option<v8::Local<'s, v8::Value>> {
     let module = match load_graph(scope, state, id, ImportType::Default) {

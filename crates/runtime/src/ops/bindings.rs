@@ -5,16 +5,16 @@ use hearth_core::RequestId;
 use super::convert::{id_of, string_of};
 use super::fetch::{count, gate, pass};
 use super::{Arguments, Return};
+use crate::context_state::{ContextState, OpValue};
 use crate::op_error::OpError;
 use crate::operations::BindingCall;
-use crate::state::{OpValue, State};
 
 pub(super) fn op_binding_call<'s>(
     scope: &mut v8::PinScope<'s, '_>,
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let request = RequestId::from_raw(id_of(args.get(0))?);
     let Some(operations) = state.app.operations.clone() else {
         return Err(OpError::type_error("internal: an app without operations has no bindings"));

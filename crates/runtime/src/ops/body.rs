@@ -10,9 +10,9 @@ use hearth_core::{Body, BodyError, ByteSize, LimitExceeded, LimitKind, RequestId
 
 use super::convert::{bytes_of, bytes_value, id_of, string_bytes, string_of, text_of};
 use super::{Arguments, Return};
-use crate::bodies::BodyId;
+use crate::body_table::BodyId;
+use crate::context_state::{ContextState, OpOutcome, OpValue};
 use crate::op_error::OpError;
-use crate::state::{OpOutcome, OpValue, State};
 
 type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
 
@@ -36,7 +36,7 @@ pub(super) fn op_body_read<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let id = id_of(args.get(0))?;
     let mut body = state.bodies.borrow_mut().take_to_read(id).ok_or_else(gone)?;
     match body.poll_next(&mut Context::from_waker(Waker::noop())) {
@@ -74,13 +74,13 @@ pub(super) fn op_body_read<'s>(
 /// Waits for more of a body. Reads of the request's own are known to it: they fail when its client goes away.
 fn start_read<'s>(
     scope: &mut v8::PinScope<'s, '_>,
-    state: &State,
+    state: &ContextState,
     id: BodyId,
     work: impl Future<Output = OpOutcome> + Send + 'static,
 ) -> Result<v8::Local<'s, v8::Promise>, OpError> {
     let request = state.bodies.borrow().request(id);
     let (op, promise) = state.start_op(scope, request, work)?;
-    state.requests.borrow_mut().note_read(request, id, op);
+    state.requests.borrow_mut().set_read(request, id, op);
     Ok(promise)
 }
 
@@ -93,10 +93,10 @@ pub(super) enum Everything {
 
 /// All of the body: at once where it has all arrived and is not large. What is decoded on the way may be far larger than what
 /// came, so that beyond a bounded piece it is collected outside of the turn, under the app's limit.
-pub(super) fn take_all(state: &State, id: BodyId) -> Result<Everything, OpError> {
+pub(super) fn take_all(state: &ContextState, id: BodyId) -> Result<Everything, OpError> {
     let whole = state.bodies.borrow_mut().take_whole(id);
     if let Some((request, bytes)) = whole {
-        state.requests.borrow_mut().forget_read(request, id);
+        state.requests.borrow_mut().remove_body(request, id);
         return Ok(Everything::Now(request, bytes));
     }
     let mut body = state.bodies.borrow_mut().take_to_read(id).ok_or_else(gone)?;
@@ -124,7 +124,7 @@ pub(super) fn take_all(state: &State, id: BodyId) -> Result<Everything, OpError>
     }
     let request = state.bodies.borrow().request(id);
     state.bodies.borrow_mut().remove(id);
-    state.requests.borrow_mut().forget_read(request, id);
+    state.requests.borrow_mut().remove_body(request, id);
     Ok(Everything::Now(request, join(pieces)))
 }
 
@@ -174,7 +174,7 @@ fn read_all<'s>(
     rv: &mut Return<'s>,
     wrap: fn(Bytes) -> OpValue,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let id = id_of(args.get(0))?;
     match take_all(&state, id)? {
         Everything::Now(request, bytes) => {
@@ -192,7 +192,7 @@ fn read_all<'s>(
 /// The promise of the rest of a body, wrapped.
 pub(super) fn collect_later<'s>(
     scope: &mut v8::PinScope<'s, '_>,
-    state: &State,
+    state: &ContextState,
     id: BodyId,
     body: Body,
     wrap: fn(Bytes) -> OpValue,
@@ -204,7 +204,7 @@ pub(super) fn collect_later<'s>(
 /// A body that goes out, as JavaScript gives it: its kind and its value.
 pub(super) fn body_argument<'s>(
     scope: &mut v8::PinScope<'s, '_>,
-    state: &State,
+    state: &ContextState,
     request: RequestId,
     kind: v8::Local<'s, v8::Value>,
     value: v8::Local<'s, v8::Value>,
@@ -261,7 +261,7 @@ pub(super) fn op_body_cancel<'s>(
     args: &Arguments<'s>,
     _rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    State::current(scope).bodies.borrow_mut().take(id_of(args.get(0))?);
+    ContextState::current(scope).bodies.borrow_mut().take(id_of(args.get(0))?);
     Ok(())
 }
 
@@ -270,7 +270,7 @@ pub(super) fn op_body_length<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let length = State::current(scope).bodies.borrow().length(id_of(args.get(0))?);
+    let length = ContextState::current(scope).bodies.borrow().length(id_of(args.get(0))?);
     rv.set_double(length.map_or(-1.0, |length| length as f64));
     Ok(())
 }
@@ -280,12 +280,12 @@ pub(super) fn op_pipe_new<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let request = RequestId::from_raw(id_of(args.get(0))?);
     let (writer, reader) = pipe::pipe(pipe::DEFAULT_CAPACITY, None);
     let id = state.next_id();
     state.bodies.borrow_mut().insert_pipe(id, request, Arc::new(writer), Body::Stream(Box::new(reader)));
-    state.requests.borrow_mut().note_body(request, id);
+    state.requests.borrow_mut().add_body(request, id);
     rv.set_double(id as f64);
     Ok(())
 }
@@ -295,7 +295,7 @@ pub(super) fn op_pipe_write<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let id = id_of(args.get(0))?;
     let chunk = args.get(1);
     let chunk = match v8::Local::<v8::String>::try_from(chunk) {
@@ -324,7 +324,7 @@ pub(super) fn op_pipe_ready<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let id = id_of(args.get(0))?;
     let writer = state.bodies.borrow().writer(id);
     let request = state.bodies.borrow().request(id);
@@ -343,7 +343,7 @@ pub(super) fn op_pipe_close<'s>(
     args: &Arguments<'s>,
     _rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    if let Some(writer) = State::current(scope).bodies.borrow_mut().finish_writer(id_of(args.get(0))?) {
+    if let Some(writer) = ContextState::current(scope).bodies.borrow_mut().finish_writer(id_of(args.get(0))?) {
         writer.close();
     }
     Ok(())
@@ -355,7 +355,7 @@ pub(super) fn op_pipe_fail<'s>(
     _rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
     let message = string_of(scope, args.get(1))?;
-    if let Some(writer) = State::current(scope).bodies.borrow_mut().finish_writer(id_of(args.get(0))?) {
+    if let Some(writer) = ContextState::current(scope).bodies.borrow_mut().finish_writer(id_of(args.get(0))?) {
         writer.fail(BodyError::Failed(message));
     }
     Ok(())

@@ -5,8 +5,8 @@ use hearth_core::RequestId;
 use super::convert::{id_of, string_of};
 use super::{Arguments, Return};
 use crate::console::Level;
+use crate::context_state::ContextState;
 use crate::op_error::OpError;
-use crate::state::State;
 
 pub(super) fn op_console<'s>(
     scope: &mut v8::PinScope<'s, '_>,
@@ -21,6 +21,6 @@ pub(super) fn op_console<'s>(
         _ => Level::Info,
     };
     let message = string_of(scope, args.get(2))?;
-    State::current(scope).log(request, level, &message);
+    ContextState::current(scope).log(request, level, &message);
     Ok(())
 }

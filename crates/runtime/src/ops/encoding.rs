@@ -4,8 +4,8 @@ use encoding_rs::{CoderResult, DecoderResult, Encoding};
 
 use super::convert::{byte_string, bytes_value, id_of, string_bytes, string_of, text_of, text_value, with_bytes};
 use super::{Arguments, Return};
+use crate::context_state::ContextState;
 use crate::op_error::OpError;
-use crate::state::State;
 
 type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
 
@@ -112,7 +112,7 @@ pub(super) fn op_text_decoder_new<'s>(
 ) -> Result<(), OpError> {
     let label = string_of(scope, args.get(0))?;
     let encoding = Encoding::for_label(label.as_bytes()).ok_or_else(|| OpError::Range("unknown encoding".into()))?;
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let id = state.next_id();
     let decoder = Decoder { decoder: new_decoder(encoding, args.get(2).is_true()), fatal: args.get(1).is_true() };
     state.decoders.borrow_mut().insert(id, decoder);
@@ -125,7 +125,7 @@ pub(super) fn op_text_decoder_decode<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let id = id_of(args.get(0))?;
     let last = args.get(2).is_true();
     let text = {
@@ -147,7 +147,7 @@ pub(super) fn op_text_decoder_free<'s>(
     args: &Arguments<'s>,
     _rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    State::current(scope).decoders.borrow_mut().remove(&id_of(args.get(0))?);
+    ContextState::current(scope).decoders.borrow_mut().remove(&id_of(args.get(0))?);
     Ok(())
 }
 

@@ -13,10 +13,10 @@ use super::body::body_argument;
 use super::convert::{header_value, id_of, string_of, strings_of, text_value};
 use super::websocket::adopt;
 use super::{Arguments, Return};
-use crate::bodies::BodyId;
+use crate::body_table::BodyId;
+use crate::context_state::{ContextState, OpValue};
 use crate::op_error::OpError;
 use crate::operations::{Fetched, Network, Operations};
-use crate::state::{OpValue, State};
 
 type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
 
@@ -45,7 +45,7 @@ pub(super) fn op_fetch_start<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let request = RequestId::from_raw(id_of(args.get(0))?);
     let method = Method::parse(&string_of(scope, args.get(1))?);
     let url = string_of(scope, args.get(2))?;
@@ -64,7 +64,7 @@ pub(super) fn op_fetch_start<'s>(
     let id = state.next_id();
     let outgoing = Box::new(Outgoing { method, url, headers, body, redirect });
     state.fetches.borrow_mut().insert(id, FetchState::Prepared { request, outgoing });
-    state.requests.borrow_mut().note_fetch(request, id);
+    state.requests.borrow_mut().add_fetch(request, id);
     rv.set_double(id as f64);
     Ok(())
 }
@@ -74,7 +74,7 @@ fn latin1(text: &str) -> Vec<u8> {
     text.chars().map(|unit| u8::try_from(u32::from(unit)).unwrap_or(b'?')).collect()
 }
 
-pub(super) fn count(state: &State, request: RequestId) -> Result<(), OpError> {
+pub(super) fn count(state: &ContextState, request: RequestId) -> Result<(), OpError> {
     let limit = state.app.limits.subrequests;
     let mut requests = state.requests.borrow_mut();
     let Some(entry) = requests.get(request) else { return Ok(()) };
@@ -92,7 +92,7 @@ pub(super) fn op_fetch_head<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let fetch = id_of(args.get(0))?;
     let taken = state.fetches.borrow_mut().remove(&fetch);
     let Some(FetchState::Prepared { request, outgoing }) = taken else {
@@ -146,7 +146,7 @@ async fn send_by(
 }
 
 /// Lets only so many through at once for each request.
-pub(super) fn gate(state: &State, request: RequestId) -> Option<Arc<Semaphore>> {
+pub(super) fn gate(state: &ContextState, request: RequestId) -> Option<Arc<Semaphore>> {
     let at_once = state.app.limits.subrequests_at_once;
     let mut requests = state.requests.borrow_mut();
     let entry = requests.get(request)?;
@@ -164,7 +164,7 @@ pub(super) fn op_fetch_abort<'s>(
     args: &Arguments<'s>,
     _rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let taken = state.fetches.borrow_mut().remove(&id_of(args.get(0))?);
     match taken {
         Some(FetchState::Sent { op }) => state.cancel_op(op),
@@ -197,7 +197,7 @@ impl Head {
     pub(crate) fn into_value<'s>(
         self,
         scope: &mut v8::PinScope<'s, '_>,
-        state: &State,
+        state: &ContextState,
         request: RequestId,
     ) -> Result<v8::Local<'s, v8::Array>, OpError> {
         let mut list: Vec<v8::Local<v8::Value>> = Vec::with_capacity(self.headers.len() * 2);
@@ -212,7 +212,7 @@ impl Head {
         } else {
             let id = state.next_id();
             state.bodies.borrow_mut().insert(id, request, self.body);
-            state.requests.borrow_mut().note_body(request, id);
+            state.requests.borrow_mut().add_body(request, id);
             state.fetches.borrow_mut().insert(self.fetch, FetchState::Answered { body: id });
             id
         };

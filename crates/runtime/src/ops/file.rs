@@ -7,9 +7,9 @@ use hearth_core::files::FileRefusal;
 
 use super::convert::{id_of, string_of};
 use super::{Arguments, Return};
+use crate::context_state::ContextState;
 use crate::file_body::file_body;
 use crate::op_error::OpError;
-use crate::state::State;
 
 type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
 
@@ -31,7 +31,7 @@ pub(super) fn op_file_look<'s>(
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
     let path = string_of(scope, args.get(0))?;
-    let files = State::current(scope).app.loader.files();
+    let files = ContextState::current(scope).app.loader.files();
     match files.map_or(Err(FileRefusal::Missing), |files| files.look(&path)) {
         Ok(facts) => {
             let since = facts.modified.and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());
@@ -51,7 +51,7 @@ pub(super) fn op_file_open<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let request = RequestId::from_raw(id_of(args.get(0))?);
     let path = string_of(scope, args.get(1))?;
     let start = id_of(args.get(2))?;
@@ -61,10 +61,10 @@ pub(super) fn op_file_open<'s>(
     };
     match state.app.loader.files().map_or(Err(FileRefusal::Missing), |files| files.open(&path)) {
         Ok(opened) => {
-            let body = file_body(opened, start, end, state.link.runtime().clone());
+            let body = file_body(opened, start, end, state.worker.runtime().clone());
             let id = state.next_id();
             state.bodies.borrow_mut().insert(id, request, body);
-            state.requests.borrow_mut().note_body(request, id);
+            state.requests.borrow_mut().add_body(request, id);
             rv.set_double(id as f64);
         }
         Err(refusal) => rv.set_int32(number(&refusal)),

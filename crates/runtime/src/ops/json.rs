@@ -6,8 +6,8 @@ use super::body::{Everything, collect_later, take_all};
 use super::convert::{id_of, string_bytes, text_of, with_bytes};
 use super::encoding::decode_text;
 use super::{Arguments, Return};
+use crate::context_state::{ContextState, OpValue};
 use crate::op_error::OpError;
-use crate::state::{OpValue, State};
 
 type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
 
@@ -18,7 +18,7 @@ pub(super) fn op_body_json<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let id = id_of(args.get(0))?;
     match take_all(&state, id)? {
         Everything::Now(_, bytes) => {
@@ -41,7 +41,7 @@ pub(super) fn op_json_text<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let text = text_of(args.get(0))?;
     let bytes = string_bytes(scope, text);
     read(scope, &state, args, rv, &bytes)?;
@@ -51,7 +51,7 @@ pub(super) fn op_json_text<'s>(
 /// Whether there is a tape.
 fn read<'s>(
     scope: Scope<'_, 's, '_>,
-    state: &State,
+    state: &ContextState,
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
     bytes: &[u8],

@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 use v8::MapFnTo;
 
+use crate::context_state::ContextState;
 use crate::op_error::OpError;
-use crate::state::State;
 
 mod bindings;
 mod body;
@@ -48,7 +48,7 @@ enum Asks {
     /// own: those of the DOM are made by a worker's code.
     Nobody,
     /// The worker.
-    State,
+    ContextState,
 }
 
 macro_rules! natives {
@@ -69,29 +69,29 @@ macro_rules! natives {
 
 natives! {
     Nobody encoding::{op_encoding_label, op_text_encode, op_text_encode_into, op_text_decode}
-    State encoding::{
+    ContextState encoding::{
         op_text_decoder_new, op_text_decoder_decode, op_text_decoder_free, op_base64_encode, op_base64_decode,
     }
     Nobody natives::{op_native_made}
     Nobody url::{op_url_parse, op_url_set, op_url_form_parse, op_url_form_serialize}
-    State crypto::{op_crypto_random, op_crypto_uuid, op_crypto_digest}
-    State timers::{op_timer_start, op_timer_cancel, op_now, op_time_origin}
-    State console::{op_console}
-    State clone::{op_structured_clone}
-    State bindings::{op_binding_call}
-    State body::{
+    ContextState crypto::{op_crypto_random, op_crypto_uuid, op_crypto_digest}
+    ContextState timers::{op_timer_start, op_timer_cancel, op_now, op_time_origin}
+    ContextState console::{op_console}
+    ContextState clone::{op_structured_clone}
+    ContextState bindings::{op_binding_call}
+    ContextState body::{
         op_body_read, op_body_bytes, op_body_text, op_body_cancel, op_body_length,
         op_pipe_new, op_pipe_write, op_pipe_ready, op_pipe_close, op_pipe_fail,
     }
-    State json::{op_body_json, op_json_text}
-    State file::{op_file_look, op_file_open}
-    State fetch::{op_fetch_start, op_fetch_head, op_fetch_abort}
-    State request::{
+    ContextState json::{op_body_json, op_json_text}
+    ContextState file::{op_file_look, op_file_open}
+    ContextState fetch::{op_fetch_start, op_fetch_head, op_fetch_abort}
+    ContextState request::{
         op_request_method, op_request_url, op_request_headers, op_request_body,
         op_respond, op_request_fail, op_event_done, op_wait_until, op_background_error,
     }
-    State modules::{op_source_position, op_commonjs_load, op_commonjs_resolve}
-    State websocket::{
+    ContextState modules::{op_source_position, op_commonjs_load, op_commonjs_resolve}
+    ContextState websocket::{
         op_websocket_pair, op_websocket_accept, op_websocket_send, op_websocket_buffered, op_websocket_close,
         op_websocket_drop, op_websocket_connect, op_websocket_cancel,
     }
@@ -104,7 +104,7 @@ fn guard<'s, 'i>(
     mut result: Return<'s>,
     op: impl FnOnce(&mut v8::PinScope<'s, 'i>, &Arguments<'s>, &mut Return<'s>) -> Result<(), OpError>,
 ) {
-    if let (Asks::State, false) = (asks, State::is_there(scope)) {
+    if let (Asks::ContextState, false) = (asks, ContextState::is_in_turn(scope)) {
         // While the snapshot is made, and in a spare, there is nobody to ask.
         return OpError::type_error("native functions are for requests").throw(scope);
     }
@@ -113,7 +113,7 @@ fn guard<'s, 'i>(
         Ok(Ok(())) => {}
         Ok(Err(error)) => error.throw(scope),
         Err(_) => {
-            if let Some(state) = State::try_current(scope) {
+            if let Some(state) = ContextState::try_current(scope) {
                 state.poison();
             }
             OpError::type_error("internal error in a native function").throw(scope);

@@ -4,9 +4,9 @@ use hearth_core::module::{ImportStyle, ImportType, ModuleCode, ModuleId};
 
 use super::convert::{string_of, text_value};
 use super::{Arguments, Return};
+use crate::context_state::ContextState;
 use crate::modules;
 use crate::op_error::OpError;
-use crate::state::State;
 
 type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
 
@@ -18,7 +18,7 @@ pub(super) fn op_source_position<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let file = string_of(scope, args.get(0))?;
     let line = args.get(1).uint32_value(scope).unwrap_or(0);
     let column = args.get(2).uint32_value(scope).unwrap_or(0);
@@ -36,7 +36,7 @@ pub(super) fn op_commonjs_resolve<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let specifier = string_of(scope, args.get(0))?;
     let from = ModuleId::new(string_of(scope, args.get(1))?);
     let id = state
@@ -56,7 +56,7 @@ pub(super) fn op_commonjs_load<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let id = ModuleId::new(string_of(scope, args.get(0))?);
     let source =
         state.app.loader.load(&id, ImportType::Default).map_err(|error| OpError::type_error(error.to_string()))?;

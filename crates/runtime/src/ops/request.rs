@@ -6,8 +6,8 @@ use super::body::body_argument;
 use super::convert::{byte_string, header_value, id_of, string_of, text_of, text_value};
 use super::websocket::hand_over;
 use super::{Arguments, Return};
+use crate::context_state::ContextState;
 use crate::op_error::OpError;
-use crate::state::State;
 use crate::worker::EventResult;
 
 type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
@@ -29,7 +29,7 @@ pub(super) fn op_request_method<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let mut requests = state.requests.borrow_mut();
     let head = requests.get(request_of(args)?).and_then(|entry| entry.head.as_ref()).ok_or_else(over)?;
     let method = text_value(scope, head.method.as_str())?;
@@ -42,7 +42,7 @@ pub(super) fn op_request_url<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let mut requests = state.requests.borrow_mut();
     let head = requests.get(request_of(args)?).and_then(|entry| entry.head.as_ref()).ok_or_else(over)?;
     let url = text_value(scope, &head.url)?;
@@ -55,7 +55,7 @@ pub(super) fn op_request_headers<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let mut requests = state.requests.borrow_mut();
     let head = requests.get(request_of(args)?).and_then(|entry| entry.head.as_ref()).ok_or_else(over)?;
     let mut list: Vec<v8::Local<v8::Value>> = Vec::with_capacity(head.headers.len() * 2);
@@ -73,7 +73,7 @@ pub(super) fn op_request_body<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let body = state.requests.borrow_mut().get(request_of(args)?).ok_or_else(over)?.body;
     rv.set_double(body.unwrap_or(0) as f64);
     Ok(())
@@ -85,7 +85,7 @@ pub(super) fn op_respond<'s>(
     args: &Arguments<'s>,
     _rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let request = request_of(args)?;
     let status = args.get(1).uint32_value(scope).unwrap_or(500);
     let reason = text_of(args.get(2))?;
@@ -140,7 +140,7 @@ pub(super) fn op_request_fail<'s>(
     args: &Arguments<'s>,
     _rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let message = string_of(scope, args.get(1))?;
     crate::worker::fail(&state, request_of(args)?, Failure::App { message });
     Ok(())
@@ -152,7 +152,7 @@ pub(super) fn op_event_done<'s>(
     args: &Arguments<'s>,
     _rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let optional = |scope: &mut v8::PinScope<'_, '_>, value: v8::Local<v8::Value>| {
         if value.is_string() { string_of(scope, value).map(Some) } else { Ok(None) }
     };
@@ -170,12 +170,12 @@ pub(super) fn op_wait_until<'s>(
     args: &Arguments<'s>,
     _rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let change = args.get(1).int32_value(scope).unwrap_or(0);
     let request = request_of(args)?;
     if let Some(entry) = state.requests.borrow_mut().get(request) {
         entry.waiting = entry.waiting.saturating_add_signed(change);
-        state.note_progress(request);
+        state.record_progress(request);
     }
     Ok(())
 }
@@ -186,8 +186,8 @@ pub(super) fn op_background_error<'s>(
     args: &Arguments<'s>,
     _rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let message = string_of(scope, args.get(1))?;
-    crate::worker::uncaught(&state, request_of(args)?, &message);
+    crate::worker::on_uncaught_error(&state, request_of(args)?, &message);
     Ok(())
 }

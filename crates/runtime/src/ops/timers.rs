@@ -6,8 +6,8 @@ use hearth_core::RequestId;
 
 use super::convert::id_of;
 use super::{Arguments, Return};
+use crate::context_state::ContextState;
 use crate::op_error::OpError;
-use crate::state::State;
 use crate::timers::Repeat;
 
 type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
@@ -17,7 +17,7 @@ pub(super) fn op_timer_start<'s>(
     args: &Arguments<'s>,
     _rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let request = RequestId::from_raw(id_of(args.get(0))?);
     let id = id_of(args.get(1))?;
     let milliseconds = args.get(2).number_value(scope).unwrap_or(0.0);
@@ -28,7 +28,7 @@ pub(super) fn op_timer_start<'s>(
         return Ok(());
     }
     state.timers.borrow_mut().start(id, request, delay, repeat);
-    state.requests.borrow_mut().note_timer(request, id);
+    state.requests.borrow_mut().add_timer(request, id);
     Ok(())
 }
 
@@ -37,12 +37,12 @@ pub(super) fn op_timer_cancel<'s>(
     args: &Arguments<'s>,
     _rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    State::current(scope).timers.borrow_mut().cancel(id_of(args.get(0))?);
+    ContextState::current(scope).timers.borrow_mut().cancel(id_of(args.get(0))?);
     Ok(())
 }
 
 pub(super) fn op_now<'s>(scope: Scope<'_, 's, '_>, _args: &Arguments<'s>, rv: &mut Return<'s>) -> Result<(), OpError> {
-    rv.set_double(State::current(scope).now());
+    rv.set_double(ContextState::current(scope).now());
     Ok(())
 }
 
@@ -51,6 +51,6 @@ pub(super) fn op_time_origin<'s>(
     _args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    rv.set_double(State::current(scope).origin());
+    rv.set_double(ContextState::current(scope).origin());
     Ok(())
 }

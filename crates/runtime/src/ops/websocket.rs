@@ -8,9 +8,9 @@ use hearth_egress::{Outgoing, RedirectMode};
 use super::convert::{buffer_value, bytes_of, id_of, string_bytes, string_of, strings_of, text_value};
 use super::fetch::{count, gate, pass};
 use super::{Arguments, Return};
+use crate::context_state::{ContextState, OpValue};
 use crate::op_error::OpError;
-use crate::sockets::{Handed, SocketId};
-use crate::state::{OpValue, State};
+use crate::socket_table::{Handed, SocketId};
 
 type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
 
@@ -35,15 +35,15 @@ pub(crate) struct Opened {
 }
 
 /// Gives an end to a request's JavaScript.
-pub(crate) fn adopt(state: &State, request: RequestId, end: Box<SocketEnd>) -> SocketId {
+pub(crate) fn adopt(state: &ContextState, request: RequestId, end: Box<SocketEnd>) -> SocketId {
     let id = state.next_id();
     state.sockets.borrow_mut().insert(id, request, end, None);
-    state.requests.borrow_mut().note_socket(request, id);
+    state.requests.borrow_mut().add_socket(request, id);
     id
 }
 
 /// Takes an end away from JavaScript.
-pub(super) fn hand_over(state: &State, id: SocketId) -> Result<Handed, OpError> {
+pub(super) fn hand_over(state: &ContextState, id: SocketId) -> Result<Handed, OpError> {
     let request = state.sockets.borrow().request(id);
     if let Some(request) = request {
         state.requests.borrow_mut().forget_socket(request, id);
@@ -61,7 +61,7 @@ pub(super) fn op_websocket_pair<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let request = RequestId::from_raw(id_of(args.get(0))?);
     let (first, second) = socket_pair(state.app.limits.stream_silence);
     let ids = [state.next_id(), state.next_id()];
@@ -69,8 +69,8 @@ pub(super) fn op_websocket_pair<'s>(
         let (mut sockets, mut requests) = (state.sockets.borrow_mut(), state.requests.borrow_mut());
         sockets.insert(ids[0], request, Box::new(first), Some(ids[1]));
         sockets.insert(ids[1], request, Box::new(second), Some(ids[0]));
-        requests.note_socket(request, ids[0]);
-        requests.note_socket(request, ids[1]);
+        requests.add_socket(request, ids[0]);
+        requests.add_socket(request, ids[1]);
     }
     let items = ids.map(|id| v8::Number::new(scope, id as f64).into());
     rv.set(v8::Array::new_with_elements(scope, &items).into());
@@ -83,13 +83,13 @@ pub(super) fn op_websocket_accept<'s>(
     args: &Arguments<'s>,
     _rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let id = id_of(args.get(0))?;
     let mut sockets = state.sockets.borrow_mut();
     if let Some(request) = sockets.request(id) {
-        state.requests.borrow_mut().note_listener(request);
+        state.requests.borrow_mut().set_listener(request);
     }
-    sockets.listen(id, state.link.clone());
+    sockets.listen(id, state.worker.clone());
     Ok(())
 }
 
@@ -99,7 +99,7 @@ pub(super) fn op_websocket_send<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let id = id_of(args.get(0))?;
     let message = match v8::Local::<v8::String>::try_from(args.get(1)) {
         Ok(text) => {
@@ -123,7 +123,7 @@ pub(super) fn op_websocket_buffered<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let waiting = State::current(scope).sockets.borrow().waiting(id_of(args.get(0))?);
+    let waiting = ContextState::current(scope).sockets.borrow().waiting(id_of(args.get(0))?);
     rv.set_double(waiting as f64);
     Ok(())
 }
@@ -136,7 +136,7 @@ pub(super) fn op_websocket_close<'s>(
 ) -> Result<(), OpError> {
     let code = args.get(1).uint32_value(scope).and_then(|code| u16::try_from(code).ok()).filter(|code| *code != 0);
     let close = Close { code, reason: string_of(scope, args.get(2))? };
-    State::current(scope).sockets.borrow().close(id_of(args.get(0))?, close);
+    ContextState::current(scope).sockets.borrow().close(id_of(args.get(0))?, close);
     Ok(())
 }
 
@@ -147,7 +147,7 @@ pub(super) fn op_websocket_drop<'s>(
     _rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
     // What is dropped without a goodbye gets one.
-    hand_over(&State::current(scope), id_of(args.get(0))?).map(drop)
+    hand_over(&ContextState::current(scope), id_of(args.get(0))?).map(drop)
 }
 
 /// (request, url, subprotocols) -> [op, promise of [socket, subprotocol]]
@@ -156,7 +156,7 @@ pub(super) fn op_websocket_connect<'s>(
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let state = State::current(scope);
+    let state = ContextState::current(scope);
     let request = RequestId::from_raw(id_of(args.get(0))?);
     let url = string_of(scope, args.get(1))?;
     let mut headers = Headers::new();
@@ -191,7 +191,7 @@ pub(super) fn op_websocket_cancel<'s>(
     args: &Arguments<'s>,
     _rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    State::current(scope).cancel_op(id_of(args.get(0))?);
+    ContextState::current(scope).cancel_op(id_of(args.get(0))?);
     Ok(())
 }
 
@@ -202,7 +202,7 @@ impl Opened {
     pub(crate) fn into_value<'s>(
         self,
         scope: &mut v8::PinScope<'s, '_>,
-        state: &State,
+        state: &ContextState,
         request: RequestId,
     ) -> Result<v8::Local<'s, v8::Array>, OpError> {
         let id = adopt(state, request, self.end);

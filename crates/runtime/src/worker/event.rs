@@ -1,16 +1,16 @@
-//! What reaches a worker from outside.
+//! The events of a worker's inbox.
 
 use std::time::Instant;
 
 use hearth_core::{Failure, LimitExceeded, Request, RequestId, Response};
 use tokio::sync::oneshot;
 
-use super::Arrival;
+use super::RequestTiming;
 use super::hooks::Hook;
-use crate::sockets::SocketId;
-use crate::state::OpOutcome;
+use crate::context_state::OpOutcome;
+use crate::socket_table::SocketId;
 
-/// A cron's event: when it was due (milliseconds since the epoch), and the expression that said so.
+/// A cron's event: when it was due (milliseconds since the epoch), and its expression.
 #[derive(Clone, Debug)]
 pub struct Scheduled {
     pub scheduled_time: f64,
@@ -36,14 +36,14 @@ pub struct EventResult {
 }
 
 pub(crate) enum Event {
-    /// The worker's first: evaluate the modules.
+    /// The first event: evaluate the modules.
     Load {
         deadline: Option<Instant>,
         reply: oneshot::Sender<Result<(), Failure>>,
     },
     Fetch {
         request: Box<Request>,
-        arrival: Arrival,
+        timing: RequestTiming,
         reply: oneshot::Sender<Result<Response, Failure>>,
     },
     Scheduled {
@@ -64,62 +64,62 @@ pub(crate) enum Event {
         deadline: Option<Instant>,
         reply: oneshot::Sender<Result<EventResult, Failure>>,
     },
-    /// A hook has had its time. `cut` is told, or dropped, when nothing of it is left.
-    HookLate {
+    /// A hook took too long. `cancelled` is sent or dropped when nothing of it is left.
+    HookTimedOut {
         id: RequestId,
         hook: Hook,
-        cut: oneshot::Sender<()>,
+        cancelled: oneshot::Sender<()>,
     },
-    /// An op's work is done.
-    Settled {
+    /// An op's work outside of the isolate is done.
+    OpDone {
         op: u64,
         outcome: OpOutcome,
     },
     TimersDue,
-    /// A request's time is up.
+    /// A request exceeded a time limit.
     Expired {
         request: RequestId,
         exceeded: LimitExceeded,
     },
-    /// The client went away before the end of the response.
+    /// The client disconnected before the end of the response.
     Disconnected {
         request: RequestId,
     },
-    /// The response's body was read to its end.
+    /// The response's body was sent to its end.
     StreamDone {
         request: RequestId,
     },
-    /// Something has come for a WebSocket.
+    /// A WebSocket has something to read.
     Socket {
         socket: SocketId,
     },
-    /// The connection that a response became is over.
+    /// The WebSocket connection that a response became has ended.
     SocketGone {
         request: RequestId,
     },
-    /// The worker is to be replaced, and should not wait for its WebSockets.
-    Leave,
+    /// The worker gets no more requests and should not wait for its WebSockets.
+    StartDraining,
 }
 
 impl Event {
-    /// Tells whoever waits that nothing will come of it.
+    /// Gives the failure to the receiver of the event's reply.
     pub(crate) fn refuse(self, failure: &Failure) {
-        // A receiver that is gone has nobody to tell.
+        // A receiver that is gone needs no failure.
         match self {
             Self::Load { reply, .. } => drop(reply.send(Err(failure.clone()))),
             Self::Fetch { reply, .. } => drop(reply.send(Err(failure.clone()))),
             Self::Scheduled { reply, .. } | Self::Task { reply, .. } | Self::Hook { reply, .. } => {
                 drop(reply.send(Err(failure.clone())));
             }
-            Self::HookLate { .. }
-            | Self::Settled { .. }
+            Self::HookTimedOut { .. }
+            | Self::OpDone { .. }
             | Self::TimersDue
             | Self::Expired { .. }
             | Self::Disconnected { .. }
             | Self::StreamDone { .. }
             | Self::Socket { .. }
             | Self::SocketGone { .. }
-            | Self::Leave => {}
+            | Self::StartDraining => {}
         }
     }
 }

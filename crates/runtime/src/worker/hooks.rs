@@ -1,6 +1,7 @@
-//! `onIdle` and `onTerminate`: what an app does when nobody has used a worker for a while, and before it is destroyed. A hook
-//! is an event with a request id of its own, under the limits of a request, and is waited for no longer than [`PATIENCE`];
-//! then what it has under way is cancelled. Whatever comes of it is logged, and changes nothing.
+//! `onIdle` and `onTerminate`: what an app does when a worker has had no request for a while, and before
+//! the worker is destroyed. A hook is an event with a request id of its own, under the limits of a
+//! request. It may take [`HOOK_TIMEOUT`]; then its pending work is cancelled. Its outcome is logged and
+//! changes nothing.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -9,14 +10,13 @@ use hearth_core::{Failure, RequestId};
 use tokio::sync::oneshot;
 
 use super::Worker;
-use super::core::{Death, Live};
 use super::event::{Event, EventResult};
+use super::inner::{LiveState, WorkerFailure};
 use crate::console::Level;
 use crate::isolate::LockedIsolate;
-use crate::requests::Reply;
+use crate::request_table::Reply;
 
-/// For a hook.
-const PATIENCE: Duration = Duration::from_secs(1);
+const HOOK_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {
@@ -42,26 +42,27 @@ impl Hook {
 }
 
 impl Worker {
-    /// Whether the app has it, and the worker is there to run it.
+    /// Whether the app has the hook and the worker can run it.
     pub fn has_hook(&self, hook: Hook) -> bool {
-        let vitals = &self.shared.vitals;
-        vitals.hooks.load(Ordering::Relaxed) & hook.bit() != 0 && !vitals.gone.load(Ordering::Relaxed)
+        let status = &self.shared.status;
+        status.hooks.load(Ordering::Relaxed) & hook.bit() != 0 && !status.gone.load(Ordering::Relaxed)
     }
 
-    /// Nobody has used the worker for a while. Ready when the app's hook is done, if it has one, or has had its time.
+    /// The worker has had no request for a while. Ready when the app's hook, if it has one, is done or has
+    /// timed out.
     pub async fn on_idle(&self) {
         self.hook(Hook::Idle).await;
     }
 
-    /// The worker will be destroyed. Ready when the app's hook is done, if it has one, and what it gave to `waitUntil` too, or
-    /// when it has had its time.
+    /// The worker will be destroyed. Ready when the app's hook, if it has one, and what it gave to
+    /// `waitUntil` are done or have timed out.
     pub async fn on_terminate(&self) {
         let began = Instant::now();
         if self.has_hook(Hook::Terminate) {
             self.hook(Hook::Terminate).await;
-            let left = PATIENCE.saturating_sub(began.elapsed());
-            // Cut off or done: it goes either way.
-            let _ = tokio::time::timeout(left, self.at_rest()).await;
+            let left = HOOK_TIMEOUT.saturating_sub(began.elapsed());
+            // The worker is destroyed in either case.
+            let _ = tokio::time::timeout(left, self.wait_until_idle()).await;
         }
     }
 
@@ -74,17 +75,17 @@ impl Worker {
         let deadline = (!limit.is_zero()).then(|| Instant::now() + limit);
         let (reply, done) = oneshot::channel();
         self.shared.post(Event::Hook { id, hook, deadline, reply });
-        // What it came to is in the log; a worker that is gone has nothing to say.
-        if tokio::time::timeout(PATIENCE, done).await.is_err() {
-            let (cut, done) = oneshot::channel();
-            self.shared.post(Event::HookLate { id, hook, cut });
-            // A worker that is busy with something else does not keep us for ever.
-            let _ = tokio::time::timeout(PATIENCE, done).await;
+        // The outcome is in the log; a worker that is gone sends none.
+        if tokio::time::timeout(HOOK_TIMEOUT, done).await.is_err() {
+            let (cancelled, done) = oneshot::channel();
+            self.shared.post(Event::HookTimedOut { id, hook, cancelled });
+            // A worker that is busy with something else is not waited for without end.
+            let _ = tokio::time::timeout(HOOK_TIMEOUT, done).await;
         }
     }
 }
 
-impl Live {
+impl LiveState {
     pub(super) fn hook(
         &mut self,
         isolate: &mut LockedIsolate<'_>,
@@ -92,34 +93,34 @@ impl Live {
         hook: Hook,
         deadline: Option<Instant>,
         reply: oneshot::Sender<Result<EventResult, Failure>>,
-    ) -> Result<(), Box<Death>> {
+    ) -> Result<(), Box<WorkerFailure>> {
         self.state.requests.borrow_mut().begin(id, Reply::Event(reply), deadline);
         self.turn(isolate, id, |scope, state| {
-            let dispatch = v8::Local::new(scope, &state.entry().dispatch_hook);
+            let dispatch = v8::Local::new(scope, &state.entry_points().dispatch_hook);
             let undefined = v8::undefined(scope).into();
             let id = v8::Number::new(scope, id.raw() as f64).into();
             let bit = v8::Integer::new_from_unsigned(scope, hook.bit()).into();
             dispatch.call(scope, undefined, &[id, bit]);
         })?;
-        self.after(isolate, id)
+        self.after_turn(isolate, id)
     }
 
-    /// Nobody waits for the hook any more.
-    pub(super) fn cut_hook(
+    /// The hook has timed out.
+    pub(super) fn cancel_hook(
         &mut self,
         isolate: &mut LockedIsolate<'_>,
         id: RequestId,
         hook: Hook,
-        cut: oneshot::Sender<()>,
-    ) -> Result<(), Box<Death>> {
+        cancelled: oneshot::Sender<()>,
+    ) -> Result<(), Box<WorkerFailure>> {
         if !self.state.requests.borrow().contains(id) {
             return Ok(());
         }
-        let message = format!("{} was not done after {} s, and was cut off", hook.name(), PATIENCE.as_secs());
+        let message = format!("{} was not done after {} s, and was cut off", hook.name(), HOOK_TIMEOUT.as_secs());
         self.state.log(id, Level::Warn, &message);
         self.end(isolate, id, None)?;
-        // Who waited for this may be gone.
-        let _ = cut.send(());
+        // The receiver may be gone.
+        let _ = cancelled.send(());
         Ok(())
     }
 }

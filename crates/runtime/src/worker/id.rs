@@ -1,19 +1,19 @@
-//! What a worker is called, and a way to look at it that does not keep it.
+//! A worker's id, and a weak handle.
 
 use std::fmt;
 use std::sync::Weak;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Shared, Worker};
+use super::{Worker, WorkerShared};
 
-/// Names a worker; never used again in this process.
+/// Unique within this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorkerId(u64);
 
-/// A worker that may be gone when somebody looks.
+/// A handle that does not keep the worker alive.
 #[derive(Clone)]
 pub struct WeakWorker {
-    shared: Weak<Shared>,
+    shared: Weak<WorkerShared>,
 }
 
 impl WorkerId {
@@ -40,7 +40,7 @@ impl Worker {
 }
 
 impl WeakWorker {
-    /// Whoever has the result keeps the worker.
+    /// The result keeps the worker alive.
     pub fn upgrade(&self) -> Option<Worker> {
         Some(Worker { shared: self.shared.upgrade()? })
     }

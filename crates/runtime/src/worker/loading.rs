@@ -1,4 +1,5 @@
-//! A worker's first event: its modules, evaluated to the end of their top-level awaits, and the handlers they export.
+//! A worker's first event: its modules are evaluated to the end of their top-level awaits, and their
+//! handlers are found.
 
 use std::time::Instant;
 
@@ -6,13 +7,13 @@ use hearth_core::failure::LoadFailure;
 use hearth_core::{Failure, RequestId};
 use tokio::sync::oneshot;
 
-use super::core::{Death, Handlers, Live};
-use super::outbox::Letter;
+use super::inner::{Handlers, LiveState, WorkerFailure};
 use super::turn::{describe, describe_at};
+use crate::context_state::ContextState;
 use crate::isolate::LockedIsolate;
 use crate::modules::{Started, compile_entry, start_entry};
-use crate::requests::Phase;
-use crate::state::State;
+use crate::request_table::Phase;
+use crate::scheduler::PendingReply;
 
 /// Module evaluation under way.
 pub(super) struct Loading {
@@ -21,13 +22,13 @@ pub(super) struct Loading {
     pub(super) reply: oneshot::Sender<Result<(), Failure>>,
 }
 
-impl Live {
+impl LiveState {
     pub(super) fn load(
         &mut self,
         isolate: &mut LockedIsolate<'_>,
         deadline: Option<Instant>,
         reply: oneshot::Sender<Result<(), Failure>>,
-    ) -> Result<(), Box<Death>> {
+    ) -> Result<(), Box<WorkerFailure>> {
         if let Some(entry) = self.state.requests.borrow_mut().get(RequestId::OUTSIDE) {
             entry.enter(Phase::Loading, deadline);
         }
@@ -50,15 +51,15 @@ impl Live {
             }
         });
         match started {
-            Err(killed) => {
-                let death = Box::<Death>::from(killed);
-                drop(reply.send(Err(death.failure.clone())));
-                Err(death)
+            Err(terminated) => {
+                let failed = Box::<WorkerFailure>::from(terminated);
+                drop(reply.send(Err(failed.failure.clone())));
+                Err(failed)
             }
             Ok(Err(failure)) => {
                 let failure = Failure::Load(failure);
                 drop(reply.send(Err(failure.clone())));
-                Err(Box::new(Death { request: RequestId::OUTSIDE, failure: failure.clone(), others: failure }))
+                Err(Box::new(WorkerFailure { request: RequestId::OUTSIDE, failure: failure.clone(), others: failure }))
             }
             Ok(Ok((promise, module))) => {
                 self.loading = Some(Loading { promise, module, reply });
@@ -68,19 +69,19 @@ impl Live {
     }
 
     /// Compiles the modules, under the limits of their evaluation, and does not evaluate them.
-    pub(super) fn compile(&mut self, isolate: &mut LockedIsolate<'_>) -> Result<(), Box<Death>> {
+    pub(super) fn compile(&mut self, isolate: &mut LockedIsolate<'_>) -> Result<(), Box<WorkerFailure>> {
         if let Some(entry) = self.state.requests.borrow_mut().get(RequestId::OUTSIDE) {
             entry.enter(Phase::Loading, None);
         }
         Ok(self.turn(isolate, RequestId::OUTSIDE, compile_entry)?)
     }
 
-    /// Looks whether module evaluation has come to its end.
-    pub(super) fn check_loading(&mut self, isolate: &mut LockedIsolate<'_>) -> Result<(), Box<Death>> {
+    /// Checks whether module evaluation has ended.
+    pub(super) fn check_loading(&mut self, isolate: &mut LockedIsolate<'_>) -> Result<(), Box<WorkerFailure>> {
         let Some(loading) = &self.loading else { return Ok(()) };
         let promise = loading.promise.clone();
         let module = loading.module.clone();
-        let settled = self.turn(isolate, RequestId::OUTSIDE, |scope, state| {
+        let outcome = self.turn(isolate, RequestId::OUTSIDE, |scope, state| {
             let promise = v8::Local::new(scope, &promise);
             match promise.state() {
                 v8::PromiseState::Pending => None,
@@ -91,21 +92,21 @@ impl Live {
                 v8::PromiseState::Fulfilled => Some(set_handlers(scope, state, module.as_ref())),
             }
         })?;
-        let Some(settled) = settled else { return Ok(()) };
+        let Some(outcome) = outcome else { return Ok(()) };
         let reply = self.loading.take().map(|loading| loading.reply);
         if let Some(entry) = self.state.requests.borrow_mut().get(RequestId::OUTSIDE) {
             entry.enter(Phase::Outside, None);
         }
-        match settled {
+        match outcome {
             Ok(handlers) => {
                 self.handlers = handlers;
-                self.state.link.set_hooks(handlers.0);
+                self.state.worker.set_hooks(handlers.0);
                 isolate.check_heap_at_start();
                 if isolate.heap().wants_collection() {
                     self.collect_all(isolate)?;
                 }
                 if let Some(reply) = reply {
-                    self.state.link.outbox().put(Letter::Loaded(reply));
+                    self.state.worker.replies().push(PendingReply::Loaded(reply));
                 }
                 Ok(())
             }
@@ -114,7 +115,7 @@ impl Live {
                 if let Some(reply) = reply {
                     drop(reply.send(Err(failure.clone())));
                 }
-                Err(Box::new(Death { request: RequestId::OUTSIDE, failure: failure.clone(), others: failure }))
+                Err(Box::new(WorkerFailure { request: RequestId::OUTSIDE, failure: failure.clone(), others: failure }))
             }
         }
     }
@@ -122,13 +123,13 @@ impl Live {
 
 fn promise_of(scope: &mut v8::PinScope<'_, '_>, value: v8::Local<v8::Value>) -> v8::Global<v8::Promise> {
     if let Ok(promise) = v8::Local::<v8::Promise>::try_from(value) {
-        // Its rejection is looked at by `check_loading`: it is not an uncaught one.
+        // `check_loading` handles the rejection: it is not an uncaught one.
         if let Some(ignore) = v8::Function::new(scope, ignore) {
             promise.catch(scope, ignore);
         }
         return v8::Global::new(scope, promise);
     }
-    // A script's value is no promise: one that is fulfilled stands for it.
+    // A script's value is not a promise: one that is fulfilled stands for it.
     let resolver = v8::PromiseResolver::new(scope).expect("a promise can be made outside of termination");
     let undefined = v8::undefined(scope).into();
     resolver.resolve(scope, undefined);
@@ -138,13 +139,13 @@ fn promise_of(scope: &mut v8::PinScope<'_, '_>, value: v8::Local<v8::Value>) -> 
 
 fn ignore<'s>(_: &mut v8::PinScope<'s, '_>, _: v8::FunctionCallbackArguments<'s>, _: v8::ReturnValue<'s>) {}
 
-/// Fails when the default export's class cannot be constructed, or its routes make no sense.
+/// Fails when the default export's class cannot be constructed, or its routes are invalid.
 fn set_handlers(
     scope: &mut v8::PinScope<'_, '_>,
-    state: &State,
+    state: &ContextState,
     module: Option<&v8::Global<v8::Module>>,
 ) -> Result<Handlers, LoadFailure> {
-    let set = v8::Local::new(scope, &state.entry().set_handlers);
+    let set = v8::Local::new(scope, &state.entry_points().set_handlers);
     let undefined: v8::Local<v8::Value> = v8::undefined(scope).into();
     let namespace = match module {
         Some(module) => v8::Local::new(scope, module).get_module_namespace(),

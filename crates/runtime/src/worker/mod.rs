@@ -1,77 +1,79 @@
-//! A worker: one running copy of an app, an isolate with a context in it, entered by whichever thread has something for it.
+//! A worker: one running copy of an app, an isolate with a context in it, entered by the thread that
+//! has something for it.
 //!
-//! Nobody waits for a worker. Whoever has an event (a request, a finished op, a due timer) puts it into the worker's inbox
-//! and then tries to take the worker: who gets it handles all that is in the inbox, who does not can go, since the holder
-//! looks again after letting go. So a request on an idle worker runs inline on the connection's own task, without a
-//! hand-over, and a busy worker costs the others nothing but the push.
+//! No thread waits for a worker. A thread that has an event (a request, a completed op, a due timer)
+//! pushes it to the worker's inbox and then tries to lock the worker. The thread that gets the lock
+//! handles everything in the inbox; a thread that does not get it can go on, since the holder checks
+//! the inbox again after unlocking. So a request on an idle worker runs inline on the connection's own
+//! task, without a hand-over, and a busy worker costs other threads one push.
 //!
-//! Life: `Live -> Gone`; a worker that exceeded a limit, panicked or failed to load is gone for good, and says why to all
-//! who ask. Its owner makes another.
+//! States: `Live -> Gone`. A worker that exceeded a limit, panicked or failed to load is gone for good,
+//! and every later request gets the reason. Its owner makes another.
+//!
+//! | file | content |
+//! |---|---|
+//! | `shared.rs` | the inbox and the lock |
+//! | `inner.rs` | what is behind the lock; dispatch of events |
+//! | `handlers.rs`, `hooks.rs`, `loading.rs`, `sockets.rs` | events of one kind |
+//! | `turn.rs` | one entry of JavaScript |
+//! | `respond.rs`, `finish.rs` | replies, and the end of a request |
+//! | `worker_ref.rs` | the way back into a worker for what runs outside of it |
 
-mod account;
-mod chore;
-mod core;
-mod desk;
-mod ends;
+mod background;
+mod cache_code;
+mod counters;
 mod event;
-mod events;
+mod finish;
+mod handlers;
 mod hooks;
 mod id;
-mod keeping;
-mod life;
+mod inner;
 mod loading;
-mod outbox;
-mod place;
+mod respond;
 mod response;
+mod shared;
 mod sockets;
 mod timer;
 mod turn;
+mod worker_ref;
 
-use std::collections::VecDeque;
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use hearth_core::failure::LoadFailure;
 use hearth_core::{ByteSize, Failure, LimitExceeded, LimitKind, MaybeReady, Request, RequestId, Response};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 
-use self::account::Account;
-use self::core::{Answer, Core};
-use self::event::Event;
-use self::place::Seat;
-use self::timer::TimerDriver;
 use crate::app::App;
-use crate::blank::Blank;
-use crate::isolate::{Locking, ThreadNumber, this_thread};
-use crate::ledger;
+use crate::isolate::{Locking, this_thread};
 use crate::modules::is_compiled;
 use crate::platform::Platform;
+use crate::scheduler::ThreadPolicy;
 use crate::shared_isolate::SharedIsolate;
 use crate::snapshot::Snapshot;
-use crate::state::OpOutcome;
+use crate::spare_isolate::SpareIsolate;
 
-pub use self::account::WorkerCounts;
-pub use self::desk::Desk;
+pub use self::counters::WorkerCounts;
 pub use self::event::{EventResult, Scheduled, Task};
 pub use self::hooks::Hook;
 pub use self::id::{WeakWorker, WorkerId};
-pub use self::place::Place;
 pub use self::response::ResponseFuture;
 
-pub(crate) use self::account::Answered;
-pub(crate) use self::life::{fail, finish_event, respond, uncaught};
-pub(crate) use self::outbox::Outbox;
+pub(crate) use self::background::BackgroundGuard;
+pub(crate) use self::counters::ResponseClass;
+pub(crate) use self::event::Event;
+pub(crate) use self::inner::LiveWorker;
+pub(crate) use self::respond::{fail, finish_event, on_uncaught_error, respond};
+pub(crate) use self::shared::WorkerShared;
+pub(crate) use self::worker_ref::WorkerRef;
 
-/// Events that one holder handles before it lets others have their turn.
-const BATCH: usize = 128;
-
-/// A handle; clones are the same worker. The isolate is destroyed after the last of them, where nobody waits for that.
+/// A handle; clones are the same worker. The isolate is destroyed after the last of them, on a thread
+/// that no request waits for.
 #[derive(Clone)]
 pub struct Worker {
-    shared: Arc<Shared>,
+    shared: Arc<WorkerShared>,
 }
 
 /// How a worker is doing.
@@ -81,106 +83,47 @@ pub enum Health {
     Ready,
     /// The same, but its heap stays so full that another should take its place soon.
     Worn,
-    /// An error outside any handler was seen: should finish what it has and be replaced.
+    /// An error outside of any handler was seen: it should finish its requests and be replaced.
     Retiring,
     /// Destroyed.
     Gone,
 }
 
-pub(crate) struct Shared {
-    id: WorkerId,
-    born: Instant,
-    app: Arc<App>,
-    runtime: tokio::runtime::Handle,
-    seat: Seat,
-    inbox: Mutex<VecDeque<Event>>,
-    /// How many are in the inbox, as far as can be told without its lock.
-    waiting: AtomicUsize,
-    core: Mutex<Core>,
-    timer: Arc<TimerDriver>,
-    vitals: Arc<Vitals>,
-    memory: Arc<ledger::Entry>,
-}
-
-/// What others can see of a worker without taking it.
-#[derive(Default)]
-struct Vitals {
-    active: AtomicU32,
-    busy: AtomicBool,
-    retiring: AtomicBool,
-    worn: AtomicBool,
-    /// Nothing more is given to it.
-    leaving: AtomicBool,
-    gone: AtomicBool,
-    /// Which hooks the app has, as bits.
-    hooks: AtomicU32,
-    account: Account,
-    /// The number of the thread that entered the isolate last; 0: none has.
-    home: AtomicU64,
-    /// What is under way besides requests, after which it may be at rest.
-    chores: AtomicU32,
-    /// Somebody waits for the worker to have nothing to do.
-    awaited: AtomicBool,
-    at_rest: Notify,
-    outbox: Arc<Outbox>,
-}
-
 /// When a request came, and until when its response must begin.
 #[derive(Clone, Copy)]
-pub(crate) struct Arrival {
+pub(crate) struct RequestTiming {
     now: Instant,
     deadline: Option<Instant>,
 }
 
-/// What became of a request that was given to a worker.
-pub enum Handled<F = ResponseFuture> {
-    /// The handler has answered; and when that was, for whoever would look at the clock next.
-    Answered(Result<Response, Failure>, Instant),
-    Coming(F),
-}
-
-/// What came of trying to handle a request at once.
-enum Entry {
-    /// And when that was over.
-    Handled(Answer, Instant),
-    /// The worker is busy, or others were there before.
-    Refused(Request),
-}
-
-/// The way back into a worker for what runs outside of it. Does not keep it alive.
-#[derive(Clone)]
-pub(crate) struct Link {
-    shared: Weak<Shared>,
-    vitals: Arc<Vitals>,
-    runtime: tokio::runtime::Handle,
-}
-
-// === impl Worker ===
+/// A handler's reply, and when it was complete, for a caller that would read the clock next.
+pub type TimedReply = (Result<Response, Failure>, Instant);
 
 impl Worker {
-    /// A worker of `app` in an isolate of its own, its modules evaluated. Runs on a tokio runtime with time enabled. Threads enter
-    /// the isolate under V8's own lock.
+    /// A worker of `app` in an isolate of its own, with its modules evaluated. Needs a tokio runtime
+    /// with time enabled. Threads enter the isolate under V8's own lock.
     pub async fn start(platform: Platform, snapshot: &Snapshot, app: Arc<App>) -> Result<Self, Failure> {
-        let blank = Blank::new(platform, snapshot, app.limits.heap);
-        Self::start_from(blank, app, Place::Inline).await
+        let spare = SpareIsolate::new(platform, snapshot, app.limits.heap);
+        Self::start_from(spare, app, ThreadPolicy::Inline).await
     }
 
-    /// The same out of a spare, which must have room for the app's memory limit.
-    pub async fn start_from(mut blank: Blank, app: Arc<App>, place: Place) -> Result<Self, Failure> {
-        blank.settle(app.limits.heap);
-        Self::begin(blank, app, place).await
+    /// The same from a spare, which must have room for the app's memory limit.
+    pub async fn start_from(mut spare: SpareIsolate, app: Arc<App>, policy: ThreadPolicy) -> Result<Self, Failure> {
+        spare.adopt_limits(app.limits.heap);
+        Self::load(spare, app, policy).await
     }
 
-    /// The same in a context of an isolate that others of the same owner use too.
+    /// The same in a context of an isolate that other workers of the same owner use, too.
     pub async fn start_in(isolate: SharedIsolate, app: Arc<App>) -> Result<Self, Failure> {
-        Self::begin(Blank::in_isolate(isolate), app, Place::Inline).await
+        Self::load(SpareIsolate::in_isolate(isolate), app, ThreadPolicy::Inline).await
     }
 
-    /// Compiles what `app` begins with and keeps the code for its workers, so that the first need not. Runs nothing of it, and
-    /// says nothing about what does not compile: the first worker will. Takes a while; `blank` is used up.
-    pub fn compile(mut blank: Blank, app: &App) {
-        blank.settle(app.limits.heap);
-        Self::make(blank, Arc::new(app.twin()), Place::Inline).shared.compile();
+    /// Compiles the app's entry and its imports and caches the code for the app's workers, so that the
+    /// first one need not compile. Runs nothing, and reports no code that does not compile: the first
+    /// worker will. Takes a while; `spare` is used up.
+    pub fn compile(mut spare: SpareIsolate, app: &App) {
+        spare.adopt_limits(app.limits.heap);
+        Self::new(spare, Arc::new(app.with_own_latency()), ThreadPolicy::Inline).shared.compile();
     }
 
     /// Whether there is nothing to compile.
@@ -188,12 +131,12 @@ impl Worker {
         is_compiled(app)
     }
 
-    async fn begin(blank: Blank, app: Arc<App>, place: Place) -> Result<Self, Failure> {
-        let worker = Self::make(blank, app, place);
+    async fn load(spare: SpareIsolate, app: Arc<App>, policy: ThreadPolicy) -> Result<Self, Failure> {
+        let worker = Self::new(spare, app, policy);
         let limit = worker.shared.app.limits.module_wall;
         let (reply, loaded) = oneshot::channel();
         let deadline = (!limit.is_zero()).then(|| Instant::now() + limit);
-        worker.shared.post_alone(Event::Load { deadline, reply });
+        worker.shared.post_inline(Event::Load { deadline, reply });
         let loaded = match deadline {
             None => loaded.await,
             Some(at) => match tokio::time::timeout_at(at.into(), loaded).await {
@@ -205,43 +148,41 @@ impl Worker {
         Ok(worker)
     }
 
-    fn make(blank: Blank, app: Arc<App>, place: Place) -> Self {
-        let runtime = tokio::runtime::Handle::current();
-        let blank = if let Place::Pinned(..) = place { blank.with_locking(Locking::HeldLocker) } else { blank };
-        let shared = Arc::new_cyclic(|weak: &Weak<Shared>| {
-            let vitals = Arc::<Vitals>::default();
-            let link = Link { shared: weak.clone(), vitals: vitals.clone(), runtime: runtime.clone() };
-            let id = WorkerId::next();
-            let (core, memory) = Core::new(blank, app.clone(), link, id);
-            Shared {
-                id,
-                born: Instant::now(),
-                core: Mutex::new(core),
-                app,
-                runtime,
-                seat: Seat::take(place),
-                inbox: Mutex::default(),
-                waiting: AtomicUsize::new(0),
-                timer: TimerDriver::new(),
-                vitals,
-                memory,
-            }
-        });
-        Self { shared }
+    fn new(spare: SpareIsolate, app: Arc<App>, policy: ThreadPolicy) -> Self {
+        let spare = if let ThreadPolicy::Pinned(..) = policy { spare.with_locking(Locking::HeldLocker) } else { spare };
+        Self { shared: WorkerShared::new(spare, app, policy) }
     }
 
-    /// Gives it a request, `now`. The handler runs at once if nobody has the worker, and may have answered already.
-    pub fn handle(&self, request: Request, now: Instant) -> Handled {
-        ResponseFuture::start(&self.shared, request, now)
+    /// Gives the worker a request, `now`. The handler runs within the call if this thread may run the
+    /// worker and no other has it, and its reply may be ready.
+    pub fn handle(&self, request: Request, now: Instant) -> MaybeReady<TimedReply, ResponseFuture> {
+        let (shared, id) = (&self.shared, request.id);
+        let limit = shared.app.limits.wall;
+        let timing = RequestTiming { now, deadline: (!limit.is_zero()).then(|| now + limit) };
+        let reply = match shared.try_handle_inline(request, timing) {
+            Ok(MaybeReady::Ready(reply)) => return MaybeReady::Ready(reply),
+            Ok(MaybeReady::Pending(reply)) => reply,
+            Err(request) => {
+                let (sender, mut reply) = oneshot::channel();
+                shared.post(Event::Fetch { request: Box::new(request), timing, reply: sender });
+                if let Some(result) = shared.dispatch.spin_for(|| reply.try_recv().ok()) {
+                    return MaybeReady::Ready((result, Instant::now()));
+                }
+                reply
+            }
+        };
+        MaybeReady::Pending(ResponseFuture::new(shared.clone(), id, reply, timing.deadline))
     }
 
     /// The same, to be awaited; dropping the future cancels the request.
     pub fn fetch(&self, request: Request) -> impl Future<Output = Result<Response, Failure>> + Send + use<> {
-        let dispatched = match self.handle(request, Instant::now()) {
-            Handled::Answered(answer, _) => MaybeReady::Ready(answer),
-            Handled::Coming(answer) => MaybeReady::Pending(answer),
-        };
-        dispatched.wait()
+        let reply = self.handle(request, Instant::now());
+        async move {
+            match reply {
+                MaybeReady::Ready((result, _)) => result,
+                MaybeReady::Pending(response) => response.await,
+            }
+        }
     }
 
     /// Handles a scheduled event.
@@ -282,20 +223,21 @@ impl Worker {
 
     /// Requests that it is handling, `waitUntil` included.
     pub fn active(&self) -> u32 {
-        self.shared.vitals.active.load(Ordering::Relaxed)
+        self.shared.status.active.load(Ordering::Relaxed)
     }
 
     /// Whether a turn is running right now.
     pub fn is_busy(&self) -> bool {
-        self.shared.vitals.busy.load(Ordering::Relaxed)
+        self.shared.status.busy.load(Ordering::Relaxed)
     }
 
     pub fn health(&self) -> Health {
-        if self.shared.vitals.gone.load(Ordering::Relaxed) {
+        let status = &self.shared.status;
+        if status.gone.load(Ordering::Relaxed) {
             Health::Gone
-        } else if self.shared.vitals.retiring.load(Ordering::Relaxed) {
+        } else if status.retiring.load(Ordering::Relaxed) {
             Health::Retiring
-        } else if self.shared.vitals.worn.load(Ordering::Relaxed) {
+        } else if status.worn.load(Ordering::Relaxed) {
             Health::Worn
         } else {
             Health::Ready
@@ -307,261 +249,58 @@ impl Worker {
     }
 
     pub fn age(&self) -> Duration {
-        self.shared.born.elapsed()
+        self.shared.created.elapsed()
     }
 
     pub fn app(&self) -> &Arc<App> {
         &self.shared.app
     }
 
-    /// What it has done so far.
+    /// What the worker has done so far.
     pub fn counts(&self) -> WorkerCounts {
-        self.shared.vitals.account.counts()
+        self.shared.status.counters.counts()
     }
 
-    /// Whether this thread was the last to enter it: then it need not move, and caches are warm.
-    pub fn is_at_home(&self) -> bool {
-        self.shared.vitals.home.load(Ordering::Relaxed) == this_thread().0
+    /// Whether this thread was the last to enter the isolate: then it need not migrate, and caches are warm.
+    pub fn last_ran_here(&self) -> bool {
+        self.shared.status.last_thread.load(Ordering::Relaxed) == this_thread().0
     }
 
-    /// What its isolate holds.
+    /// Memory that its isolate holds.
     pub fn memory(&self) -> ByteSize {
         self.shared.memory.size()
     }
 
-    /// No more requests should be given to it: it is replaced when it has finished what it has.
+    /// Marks it for replacement: its owner should give it no more requests.
     pub fn retire(&self) {
-        self.shared.vitals.retiring.store(true, Ordering::Relaxed);
-        self.leave();
+        self.shared.status.retiring.store(true, Ordering::Relaxed);
+        self.start_draining();
     }
 
-    /// It will be given no more requests, whatever its health: its WebSockets, which could go on for ever, are closed (1001).
-    pub fn leave(&self) {
-        self.shared.vitals.leaving.store(true, Ordering::Relaxed);
+    /// The worker gets no more requests, whatever its health: its WebSockets, which could go on for
+    /// ever, are closed (1001).
+    pub fn start_draining(&self) {
+        self.shared.status.draining.store(true, Ordering::Relaxed);
         if self.active() > 0 {
-            self.shared.post_later(Event::Leave);
+            self.shared.post_later(Event::StartDraining);
         }
     }
 
-    /// Ready when it has nothing to do, waitUntil included, or is gone and its memory given back.
-    pub async fn at_rest(&self) {
-        let vitals = &self.shared.vitals;
+    /// Waits until it has nothing to do, `waitUntil` included, or is gone and its memory released.
+    pub async fn wait_until_idle(&self) {
+        let status = &self.shared.status;
         loop {
-            let mut rest = std::pin::pin!(vitals.at_rest.notified());
-            rest.as_mut().enable();
-            vitals.awaited.store(true, Ordering::SeqCst);
-            if vitals.active.load(Ordering::SeqCst) == 0 && vitals.chores.load(Ordering::SeqCst) == 0 {
+            let mut idle = std::pin::pin!(status.became_idle.notified());
+            idle.as_mut().enable();
+            status.has_idle_waiters.store(true, Ordering::SeqCst);
+            if status.active.load(Ordering::SeqCst) == 0 && status.background_tasks.load(Ordering::SeqCst) == 0 {
                 return;
             }
-            rest.await;
+            idle.await;
         }
     }
 
     pub fn is_same(&self, other: &Worker) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
-    }
-}
-
-// === impl Shared ===
-
-impl Shared {
-    /// Puts an event into the inbox and handles what is there, unless somebody else is at it.
-    fn post(self: &Arc<Self>, event: Event) {
-        self.push(event);
-        self.look();
-    }
-
-    /// The same from a place that must not run JavaScript: a task does it.
-    fn post_later(self: &Arc<Self>, event: Event) {
-        self.push(event);
-        self.call();
-    }
-
-    fn push(&self, event: Event) {
-        let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
-        inbox.push_back(event);
-        // Who finds the worker taken after this may go, as whoever has it looks after letting go (`is_idle`): of these two
-        // exchanges the later one sees what the other did before.
-        self.waiting.swap(inbox.len(), Ordering::AcqRel);
-    }
-
-    fn pop(&self) -> Option<Event> {
-        let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
-        let event = inbox.pop_front();
-        self.waiting.store(inbox.len(), Ordering::Relaxed);
-        event
-    }
-
-    /// Handles a request at once if nobody has the worker and nothing is waiting for it; otherwise gives it back.
-    fn fetch_now(self: &Arc<Self>, request: Request, arrival: Arrival) -> Entry {
-        if !self.may_enter() {
-            return Entry::Refused(request);
-        }
-        let Ok(mut core) = self.core.try_lock() else { return Entry::Refused(request) };
-        // Should somebody come at this very moment, it may be overtaken: it is seen to below.
-        if self.waiting.load(Ordering::Relaxed) > 0 {
-            return Entry::Refused(request);
-        }
-        self.vitals.busy.store(true, Ordering::Relaxed);
-        let answer = catch_unwind(AssertUnwindSafe(|| core.fetch_now(self, request, arrival)));
-        let (answer, over) = answer.unwrap_or_else(|_| {
-            core.condemn_after_panic(self);
-            (Answer::Now(Err(Failure::Internal { message: "the runtime panicked".into() })), Instant::now())
-        });
-        self.vitals.busy.store(false, Ordering::Relaxed);
-        drop(core);
-        // What came meanwhile found the worker taken.
-        if !self.is_idle() {
-            self.look();
-        }
-        Entry::Handled(answer, over)
-    }
-
-    /// Whether the inbox is empty, after letting go of the worker.
-    fn is_idle(&self) -> bool {
-        self.waiting.compare_exchange(0, 0, Ordering::AcqRel, Ordering::Acquire).is_ok()
-    }
-
-    /// Handles what is in the inbox, here or where that may be done.
-    fn look(self: &Arc<Self>) {
-        if self.may_enter() {
-            self.run();
-        } else {
-            self.call();
-        }
-    }
-
-    fn run(self: &Arc<Self>) {
-        for _ in 0..BATCH {
-            let mut core = match self.core.try_lock() {
-                Ok(core) => core,
-                // The holder looks into the inbox again after it has let go.
-                Err(TryLockError::WouldBlock) => return,
-                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            };
-            // Who was called for what somebody else has done meanwhile does not pass for busy.
-            if self.waiting.load(Ordering::Relaxed) > 0 {
-                self.vitals.busy.store(true, Ordering::Relaxed);
-                // A panic in here is a fault of ours that must not spread: the worker goes, the process stays.
-                if catch_unwind(AssertUnwindSafe(|| core.drain(self, BATCH))).is_err() {
-                    core.condemn_after_panic(self);
-                }
-                self.vitals.busy.store(false, Ordering::Relaxed);
-            }
-            let answers = self.vitals.outbox.take();
-            drop(core);
-            answers.send();
-            if self.is_idle() {
-                return;
-            }
-            // A turn that was long may have changed where the next ones belong.
-            if !self.may_enter() {
-                break;
-            }
-        }
-        self.call();
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        self.timer.close();
-        // Whoever had it last may have others to serve.
-        let over = Failure::Internal { message: "nobody has the worker any more".into() };
-        let core = self.core.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some(alive) = core.end(over) {
-            self.seat.clear_away(alive, None);
-        }
-    }
-}
-
-// === impl Link ===
-
-impl Link {
-    /// Runs an op's work outside the isolate; what it brings goes to the inbox.
-    pub(crate) fn spawn_op(
-        &self,
-        op: u64,
-        work: impl Future<Output = OpOutcome> + Send + 'static,
-    ) -> tokio::task::AbortHandle {
-        let shared = self.shared.clone();
-        let task = self.runtime.spawn(async move {
-            let outcome = work.await;
-            if let Some(shared) = shared.upgrade() {
-                shared.post(Event::Settled { op, outcome });
-            }
-        });
-        task.abort_handle()
-    }
-
-    /// Posts `event` at a later time, unless the handle aborts it.
-    fn post_at(&self, at: Instant, event: Event) -> tokio::task::AbortHandle {
-        let shared = self.shared.clone();
-        let task = self.runtime.spawn(async move {
-            tokio::time::sleep_until(at.into()).await;
-            if let Some(shared) = shared.upgrade() {
-                shared.post(event);
-            }
-        });
-        task.abort_handle()
-    }
-
-    /// Posts from a destructor or a poll: a task runs it.
-    fn post_later(&self, event: Event) {
-        if let Some(shared) = self.shared.upgrade() {
-            shared.post_later(event);
-        }
-    }
-
-    pub(crate) fn runtime(&self) -> &tokio::runtime::Handle {
-        &self.runtime
-    }
-
-    pub(crate) fn account(&self) -> &Account {
-        &self.vitals.account
-    }
-
-    pub(crate) fn outbox(&self) -> &Arc<Outbox> {
-        &self.vitals.outbox
-    }
-
-    fn set_hooks(&self, bits: u32) {
-        self.vitals.hooks.store(bits, Ordering::Relaxed);
-    }
-
-    pub(crate) fn wear(&self) {
-        self.vitals.worn.store(true, Ordering::Relaxed);
-    }
-
-    pub(crate) fn retire(&self) {
-        self.vitals.retiring.store(true, Ordering::Relaxed);
-    }
-
-    fn is_leaving(&self) -> bool {
-        self.vitals.leaving.load(Ordering::Relaxed) || self.vitals.retiring.load(Ordering::Relaxed)
-    }
-
-    fn set_active(&self, active: usize) {
-        self.vitals.set_active(active);
-    }
-}
-
-// === impl Vitals ===
-
-impl Vitals {
-    fn set_active(&self, active: usize) {
-        let now = u32::try_from(active).unwrap_or(u32::MAX);
-        // Only the worker's holder writes it, and most requests are over before it was ever anything but 0.
-        if self.active.load(Ordering::Relaxed) == now {
-            return;
-        }
-        self.active.store(now, Ordering::SeqCst);
-        if active == 0 && self.awaited.load(Ordering::SeqCst) {
-            self.at_rest.notify_waiters();
-        }
-    }
-
-    fn set_home(&self, home: ThreadNumber) {
-        self.home.store(home.0, Ordering::Relaxed);
     }
 }

@@ -1,5 +1,5 @@
-//! A response on its way out of a worker: waiting for its head under the wall limit, and watching its body, so that the
-//! worker learns how it ended.
+//! A response that leaves a worker: the wait for its head under the wall limit, and its body, which
+//! reports its end to the worker.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,64 +8,43 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use hearth_core::{BodyError, ByteStream, Divisible, Failure, LimitExceeded, LimitKind, Request, RequestId, Response};
+use hearth_core::{BodyError, ByteStream, Divisible, Failure, LimitExceeded, LimitKind, RequestId, Response};
 use tokio::sync::oneshot;
 use tokio::time::Sleep;
 
-use super::core::Answer;
-use super::event::Event;
-use super::{Arrival, Entry, Handled, Link, Shared};
+use super::{Event, WorkerRef, WorkerShared};
 
 /// Ready with the response's head. Dropping it earlier cancels the request.
 pub struct ResponseFuture {
-    shared: Arc<Shared>,
+    shared: Arc<WorkerShared>,
     request: RequestId,
-    reply: Awaited,
-    limit: Duration,
+    /// None when it was ready.
+    reply: Option<oneshot::Receiver<Result<Response, Failure>>>,
     deadline: Option<Instant>,
-    /// Made when there is something to wait for.
+    /// Created when the first poll has to wait.
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
-/// States: `Coming -> Over`.
-enum Awaited {
-    Coming(oneshot::Receiver<Result<Response, Failure>>),
-    Over,
-}
-
-/// A response body that tells the worker when it is over, and ends when nothing comes for too long.
-pub(super) struct Watched {
+/// A response body that reports its end to the worker, and ends when no piece comes for too long.
+pub(super) struct ObservedBody {
     stream: Box<dyn ByteStream>,
-    link: Link,
+    worker: WorkerRef,
     request: RequestId,
-    silence: Duration,
+    max_silence: Duration,
     alarm: Option<Pin<Box<Sleep>>>,
-    over: bool,
+    is_finished: bool,
 }
 
 // === impl ResponseFuture ===
 
 impl ResponseFuture {
-    /// Gives the worker a request.
-    pub(super) fn start(shared: &Arc<Shared>, request: Request, now: Instant) -> Handled {
-        let id = request.id;
-        let limit = shared.app.limits.wall;
-        let deadline = (!limit.is_zero()).then(|| now + limit);
-        let arrival = Arrival { now, deadline };
-        let reply = match shared.fetch_now(request, arrival) {
-            Entry::Handled(Answer::Now(answer), now) => return Handled::Answered(answer, now),
-            Entry::Handled(Answer::Later(later), _) => later,
-            Entry::Refused(request) => {
-                let (reply, mut later) = oneshot::channel();
-                shared.post(Event::Fetch { request: Box::new(request), arrival, reply });
-                if let Some(answer) = shared.seat.look_for(|| later.try_recv().ok()) {
-                    return Handled::Answered(answer, Instant::now());
-                }
-                later
-            }
-        };
-        let reply = Awaited::Coming(reply);
-        Handled::Coming(Self { shared: shared.clone(), request: id, reply, limit, deadline, alarm: None })
+    pub(super) fn new(
+        shared: Arc<WorkerShared>,
+        request: RequestId,
+        reply: oneshot::Receiver<Result<Response, Failure>>,
+        deadline: Option<Instant>,
+    ) -> Self {
+        Self { shared, request, reply: Some(reply), deadline, alarm: None }
     }
 }
 
@@ -74,11 +53,11 @@ impl Future for ResponseFuture {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        let Awaited::Coming(reply) = &mut this.reply else {
+        let Some(reply) = &mut this.reply else {
             return Poll::Ready(Err(Failure::Internal { message: "polled after the end".into() }));
         };
         if let Poll::Ready(result) = Pin::new(reply).poll(cx) {
-            this.reply = Awaited::Over;
+            this.reply = None;
             let dropped = |_| Err(Failure::Internal { message: "the request was dropped".into() });
             return Poll::Ready(result.unwrap_or_else(dropped));
         }
@@ -87,8 +66,9 @@ impl Future for ResponseFuture {
         if alarm.as_mut().poll(cx).is_pending() {
             return Poll::Pending;
         }
-        this.reply = Awaited::Over;
-        let exceeded = LimitExceeded::time(LimitKind::Wall, this.limit, this.limit);
+        this.reply = None;
+        let limit = this.shared.app.limits.wall;
+        let exceeded = LimitExceeded::time(LimitKind::Wall, limit, limit);
         this.shared.post_later(Event::Expired { request: this.request, exceeded });
         Poll::Ready(Err(exceeded.into()))
     }
@@ -96,30 +76,35 @@ impl Future for ResponseFuture {
 
 impl Drop for ResponseFuture {
     fn drop(&mut self) {
-        if matches!(self.reply, Awaited::Coming(_)) {
+        if self.reply.is_some() {
             self.shared.post_later(Event::Disconnected { request: self.request });
         }
     }
 }
 
-// === impl Watched ===
+// === impl ObservedBody ===
 
-impl Watched {
-    pub(super) fn new(stream: Box<dyn ByteStream>, link: Link, request: RequestId, silence: Duration) -> Self {
-        Self { stream, link, request, silence, alarm: None, over: false }
+impl ObservedBody {
+    pub(super) fn new(
+        stream: Box<dyn ByteStream>,
+        worker: WorkerRef,
+        request: RequestId,
+        max_silence: Duration,
+    ) -> Self {
+        Self { stream, worker, request, max_silence, alarm: None, is_finished: false }
     }
 
-    /// Ready when nothing has come for too long.
+    /// Ready when no piece has come for too long.
     fn poll_silence(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.silence.is_zero() {
+        if self.max_silence.is_zero() {
             return Poll::Pending;
         }
-        let silence = self.silence;
-        self.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep(silence))).as_mut().poll(cx)
+        let limit = self.max_silence;
+        self.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit))).as_mut().poll(cx)
     }
 }
 
-impl ByteStream for Watched {
+impl ByteStream for ObservedBody {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         match self.stream.poll_next(cx) {
             Poll::Ready(Some(Ok(piece))) => {
@@ -127,17 +112,17 @@ impl ByteStream for Watched {
                 Poll::Ready(Some(Ok(piece)))
             }
             Poll::Ready(end) => {
-                self.over = true;
-                self.link.post_later(Event::StreamDone { request: self.request });
+                self.is_finished = true;
+                self.worker.post_later(Event::StreamDone { request: self.request });
                 Poll::Ready(end)
             }
             Poll::Pending => {
                 if self.poll_silence(cx).is_pending() {
                     return Poll::Pending;
                 }
-                self.over = true;
-                let exceeded = LimitExceeded::time(LimitKind::StreamSilence, self.silence, self.silence);
-                self.link.post_later(Event::Expired { request: self.request, exceeded });
+                self.is_finished = true;
+                let exceeded = LimitExceeded::time(LimitKind::StreamSilence, self.max_silence, self.max_silence);
+                self.worker.post_later(Event::Expired { request: self.request, exceeded });
                 Poll::Ready(Some(Err(BodyError::TimedOut)))
             }
         }
@@ -152,10 +137,10 @@ impl ByteStream for Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for ObservedBody {
     fn drop(&mut self) {
-        if !self.over {
-            self.link.post_later(Event::Disconnected { request: self.request });
+        if !self.is_finished {
+            self.worker.post_later(Event::Disconnected { request: self.request });
         }
     }
 }

@@ -1,60 +1,64 @@
-//! What a worker does for its WebSockets: hands on what comes, each message in a turn of its own, and sees to it that a request
-//! whose response became a WebSocket goes on for as long as that does.
+//! A worker's WebSockets: each message is delivered in a turn of its own, and a request whose response
+//! became a WebSocket lasts as long as the connection.
 //!
-//! Such a request is in its streaming phase until the connection is over and the app has heard so; then it drains as any
-//! other does.
+//! Such a request is in its streaming phase until the connection has ended and the app was told; then it
+//! drains as any other does.
 
 use hearth_core::websocket::{Close, SocketEvent, SocketFault};
 use hearth_core::{LimitExceeded, LimitKind, RequestId};
 
-use super::Link;
-use super::core::{Death, Live};
+use super::WorkerRef;
 use super::event::Event;
-use super::life::drain;
+use super::inner::{LiveState, WorkerFailure};
+use super::respond::start_draining;
 use crate::console::Level;
 use crate::isolate::LockedIsolate;
 use crate::op_error::OpError;
 use crate::ops::event_arguments;
-use crate::requests::Phase;
-use crate::sockets::SocketId;
+use crate::request_table::Phase;
+use crate::socket_table::SocketId;
 
-/// Messages of one socket before others have their turn.
-const AT_ONCE: usize = 16;
+/// Messages of one socket before other events have their turn.
+const MAX_MESSAGES_PER_EVENT: usize = 16;
 
-/// Goes with the connection's end of a socket, and tells the worker when that is over.
-pub(super) struct Watch {
-    pub(super) link: Link,
+/// Held by the connection's end of a socket: its drop tells the worker that the connection has ended.
+pub(super) struct SocketGuard {
+    pub(super) worker: WorkerRef,
     pub(super) request: RequestId,
 }
 
-impl Drop for Watch {
+impl Drop for SocketGuard {
     fn drop(&mut self) {
-        self.link.post_later(Event::SocketGone { request: self.request });
+        self.worker.post_later(Event::SocketGone { request: self.request });
     }
 }
 
-impl Link {
-    /// A socket has something for its worker. Called from wherever that came from.
-    pub(crate) fn ring(&self, socket: SocketId) {
+impl WorkerRef {
+    /// A socket has something to read. Called on any thread.
+    pub(crate) fn notify_socket(&self, socket: SocketId) {
         self.post_later(Event::Socket { socket });
     }
 }
 
-impl Live {
-    /// Gives JavaScript what has come for a socket.
-    pub(super) fn socket(&mut self, isolate: &mut LockedIsolate<'_>, socket: SocketId) -> Result<(), Box<Death>> {
-        for _ in 0..AT_ONCE {
+impl LiveState {
+    /// Delivers to JavaScript what a socket has to read.
+    pub(super) fn socket(
+        &mut self,
+        isolate: &mut LockedIsolate<'_>,
+        socket: SocketId,
+    ) -> Result<(), Box<WorkerFailure>> {
+        for _ in 0..MAX_MESSAGES_PER_EVENT {
             let (request, event) = {
                 let mut sockets = self.state.sockets.borrow_mut();
                 let Some(request) = sockets.request(socket) else { return Ok(()) };
-                // Whatever comes next rings again.
+                // What comes next notifies again.
                 let Some(event) = sockets.next(socket) else { return Ok(()) };
                 (request, event)
             };
             let fault = match &event {
                 SocketEvent::Message(_) => {
                     self.deliver(isolate, request, socket, event)?;
-                    self.after(isolate, request)?;
+                    self.after_turn(isolate, request)?;
                     continue;
                 }
                 SocketEvent::Close(_) => None,
@@ -65,7 +69,7 @@ impl Live {
             self.state.requests.borrow_mut().forget_socket(request, socket);
             return self.socket_over(isolate, request, socket, fault);
         }
-        self.state.link.ring(socket);
+        self.state.worker.notify_socket(socket);
         Ok(())
     }
 
@@ -75,9 +79,9 @@ impl Live {
         request: RequestId,
         socket: SocketId,
         event: SocketEvent,
-    ) -> Result<(), Box<Death>> {
+    ) -> Result<(), Box<WorkerFailure>> {
         self.turn(isolate, request, |scope, state| -> Result<(), OpError> {
-            let deliver = v8::Local::new(scope, &state.entry().deliver_socket);
+            let deliver = v8::Local::new(scope, &state.entry_points().deliver_socket);
             let undefined = v8::undefined(scope).into();
             let id = v8::Number::new(scope, socket as f64).into();
             let [kind, data, reason] = event_arguments(scope, event)?;
@@ -88,15 +92,15 @@ impl Live {
         Ok(())
     }
 
-    /// The app has heard the last of a socket: its request may have waited for that.
+    /// The app was told of the end of a socket: its request may have waited for that.
     fn socket_over(
         &mut self,
         isolate: &mut LockedIsolate<'_>,
         request: RequestId,
         socket: SocketId,
         fault: Option<SocketFault>,
-    ) -> Result<(), Box<Death>> {
-        let was_served = match self.state.requests.borrow_mut().get(request).and_then(|entry| entry.serving.as_mut()) {
+    ) -> Result<(), Box<WorkerFailure>> {
+        let was_served = match self.state.requests.borrow_mut().get(request).and_then(|entry| entry.socket.as_mut()) {
             Some(serving) if serving.app == Some(socket) => {
                 serving.app = None;
                 true
@@ -111,38 +115,38 @@ impl Live {
             self.abort(isolate, request, &fault.to_string())?;
         }
         self.check_serving(request);
-        self.after(isolate, request)
+        self.after_turn(isolate, request)
     }
 
-    /// The connection that a response became is over.
+    /// The connection that a response became has ended.
     pub(super) fn socket_gone(
         &mut self,
         isolate: &mut LockedIsolate<'_>,
         request: RequestId,
-    ) -> Result<(), Box<Death>> {
+    ) -> Result<(), Box<WorkerFailure>> {
         {
             let mut requests = self.state.requests.borrow_mut();
-            let Some(serving) = requests.get(request).and_then(|entry| entry.serving.as_mut()) else { return Ok(()) };
+            let Some(serving) = requests.get(request).and_then(|entry| entry.socket.as_mut()) else { return Ok(()) };
             serving.connected = false;
-            // Nobody listens, and nobody need be told.
+            // An app that does not listen need not be told.
             serving.app = serving.app.filter(|app| self.state.sockets.borrow().is_listening(*app));
         }
         self.check_serving(request);
-        self.after(isolate, request)
+        self.after_turn(isolate, request)
     }
 
     fn check_serving(&mut self, request: RequestId) {
         let mut requests = self.state.requests.borrow_mut();
         let Some(entry) = requests.get(request) else { return };
-        let over = entry.serving.as_ref().is_some_and(|serving| !serving.connected && serving.app.is_none());
+        let over = entry.socket.as_ref().is_some_and(|serving| !serving.connected && serving.app.is_none());
         if over && entry.phase == Phase::Streaming {
-            drain(&self.state, entry);
+            start_draining(&self.state, entry);
         }
     }
 
-    /// A worker that is being replaced sends its clients away: they find its successor.
-    pub(super) fn leave_sockets(&mut self) {
-        if !self.state.link.is_leaving() {
+    /// Closes the sockets of a worker that is being replaced: its clients reconnect to the successor.
+    pub(super) fn close_sockets_if_draining(&mut self) {
+        if !self.state.worker.is_draining() {
             return;
         }
         let served = self.state.requests.borrow_mut().served_sockets();

@@ -1,4 +1,4 @@
-//! Wakes a worker when its next timer is due: one task per worker that has ever had a timer.
+//! Runs a worker when its next timer is due: one task per worker that has ever had a timer.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tokio::sync::Notify;
 
-use super::Shared;
+use super::WorkerShared;
 use super::event::Event;
 
 pub(super) struct TimerDriver {
@@ -26,8 +26,8 @@ impl TimerDriver {
         })
     }
 
-    /// Says when the next timer is due.
-    pub(super) fn set(&self, shared: &Arc<Shared>, next: Option<Instant>) {
+    /// Sets when the next timer is due.
+    pub(super) fn set(&self, shared: &Arc<WorkerShared>, next: Option<Instant>) {
         {
             let mut current = self.next.lock().unwrap_or_else(PoisonError::into_inner);
             if *current == next {
@@ -46,7 +46,7 @@ impl TimerDriver {
         self.changed.notify_one();
     }
 
-    fn start(&self, shared: &Arc<Shared>) {
+    fn start(&self, shared: &Arc<WorkerShared>) {
         let driver = shared.timer.clone();
         let worker = Arc::downgrade(shared);
         shared.runtime.spawn(async move {

@@ -6,45 +6,46 @@ use std::time::{Duration, Instant};
 use hearth_core::{Footprint, LimitExceeded, RequestId};
 use hearth_jail::breadcrumbs::TurnPhase;
 
-use super::core::Live;
+use super::inner::LiveState;
+use crate::context_state::ContextState;
+use crate::current_request::CurrentRequestGuard;
 use crate::isolate::LockedIsolate;
-use crate::last_request::Mark;
-use crate::state::State;
 use crate::watchdog::{Budget, Turn};
 
-/// The isolate cannot go on: what it exceeded, and which request was running.
-pub(super) struct Killed {
+/// The isolate cannot go on: what was exceeded, and which request was running.
+pub(super) struct Terminated {
     pub(super) request: RequestId,
     pub(super) exceeded: Option<LimitExceeded>,
 }
 
-/// Turns at least this long have their memory looked at: short ones can hardly have allocated much without a collection.
-const LONG: Duration = Duration::from_micros(200);
+/// Memory is checked after turns of this length: shorter ones can hardly allocate much without a
+/// collection.
+const LONG_TURN: Duration = Duration::from_micros(200);
 
-/// V8's own tasks are run after long turns, and after this many short ones.
+/// V8's own tasks run after long turns, and after this many short ones.
 const TASK_TURNS: u32 = 256;
-const TASKS_AT_ONCE: usize = 16;
-/// How much the heap of an app that is to stay small may grow before it is tidied again.
-const TIDY: usize = 4 << 20;
+const MAX_TASKS_PER_RUN: usize = 16;
+/// How much the heap of an app with a small footprint may grow before it is shrunk again.
+const SHRINK_STEP: usize = 4 << 20;
 
-impl Live {
-    /// Enters the context for `request` and calls `f`, then runs microtasks and looks for what nobody caught.
+impl LiveState {
+    /// Enters the context for `request` and calls `f`, then runs microtasks and reports unhandled rejections.
     pub(super) fn turn<R>(
         &mut self,
         isolate: &mut LockedIsolate<'_>,
         request: RequestId,
-        f: impl FnOnce(&mut v8::PinScope<'_, '_>, &State) -> R,
-    ) -> Result<R, Killed> {
+        f: impl FnOnce(&mut v8::PinScope<'_, '_>, &ContextState) -> R,
+    ) -> Result<R, Terminated> {
         let state = Rc::clone(&self.state);
-        let (budget, doing) = match state.requests.borrow_mut().get(request) {
-            Some(entry) => (entry.budget(&state.app.limits), entry.phase.doing()),
+        let (budget, phase) = match state.requests.borrow_mut().get(request) {
+            Some(entry) => (entry.budget(&state.app.limits), entry.phase.turn_phase()),
             None => (Budget { cpu: None, wall: None }, TurnPhase::OutsideRequests),
         };
         state.set_running(request);
-        let now = self.just_now.take().unwrap_or_else(Instant::now);
-        // SAFETY: demands that the subject outlives the turn: this borrow of its owner does.
-        let watch = unsafe { Turn::arm(&self.subject, request, doing, budget, now) };
-        let mark = Mark::new(&state);
+        let now = self.clock_hint.take().unwrap_or_else(Instant::now);
+        // SAFETY: `arm` demands that the target outlives the turn: this borrow of its owner does.
+        let watch = unsafe { Turn::arm(&self.target, request, phase, budget, now) };
+        let current = CurrentRequestGuard::new(&state);
         let result = {
             v8::scope!(let scope, &mut **isolate);
             let context = v8::Local::new(scope, &*self.context);
@@ -56,22 +57,22 @@ impl Live {
                 scope.perform_microtask_checkpoint();
                 report_rejections(scope, &state, request);
             }
-            State::leave(scope);
+            ContextState::leave(scope);
             result
         };
-        drop(mark);
+        drop(current);
         let finished = watch.finish();
-        // The time that a short turn is charged with is the time that passed.
-        self.turn_ended = if finished.cpu < LONG { now + finished.cpu } else { Instant::now() };
-        state.settle_answers(self.turn_ended);
+        // A short turn is charged with the wall time that passed.
+        self.turn_ended = if finished.cpu < LONG_TURN { now + finished.cpu } else { Instant::now() };
+        state.record_durations(self.turn_ended);
         self.turns = self.turns.wrapping_add(1);
         if !self.housekeeping {
-            state.app.pace.note(finished.cpu);
+            state.app.latency.record(finished.cpu);
         }
-        self.tasks_due |= finished.cpu >= LONG || self.turns % TASK_TURNS == 0;
-        // What stopped the turn is what it exceeded, whatever a look at its memory finds after that.
+        self.tasks_due |= finished.cpu >= LONG_TURN || self.turns % TASK_TURNS == 0;
+        // The limit that stopped the turn comes before what the memory check finds.
         let stopped = isolate.heap().exceeded().or(finished.exceeded);
-        if finished.cpu >= LONG {
+        if finished.cpu >= LONG_TURN {
             isolate.check_heap();
         }
         if let Some(entry) = state.requests.borrow_mut().get(request) {
@@ -79,15 +80,15 @@ impl Live {
         }
         let exceeded = stopped.or(isolate.heap().exceeded());
         if exceeded.is_some() || isolate.is_execution_terminating() || state.is_poisoned() {
-            return Err(Killed { request, exceeded });
+            return Err(Terminated { request, exceeded });
         }
         Ok(result)
     }
 }
 
-impl Live {
-    /// Runs what V8 has put off, now and then: steps of collections, cleanup of FinalizationRegistry.
-    pub(super) fn run_tasks(&mut self, isolate: &mut LockedIsolate<'_>) -> Result<(), Killed> {
+impl LiveState {
+    /// Runs V8's postponed tasks from time to time: steps of collections, cleanup of FinalizationRegistry.
+    pub(super) fn run_tasks(&mut self, isolate: &mut LockedIsolate<'_>) -> Result<(), Terminated> {
         if isolate.heap().wants_collection() {
             self.collect_all(isolate)?;
         }
@@ -96,7 +97,7 @@ impl Live {
         }
         self.turn(isolate, RequestId::OUTSIDE, |scope, _| {
             let platform = v8::V8::get_current_platform();
-            for _ in 0..TASKS_AT_ONCE {
+            for _ in 0..MAX_TASKS_PER_RUN {
                 if !v8::Platform::pump_message_loop(&platform, scope, false) {
                     break;
                 }
@@ -104,22 +105,22 @@ impl Live {
         })?;
         match self.state.app.limits.footprint {
             Footprint::Usual => Ok(()),
-            Footprint::Small => self.tidy(isolate),
+            Footprint::Small => self.shrink_heap(isolate),
         }
     }
 
-    /// Collects all garbage. Where the heap stays above half of its limit, and above half of what loading the app left free,
-    /// another worker is to take this one's place before a request fails.
-    pub(super) fn collect_all(&mut self, isolate: &mut LockedIsolate<'_>) -> Result<(), Killed> {
+    /// Collects all garbage. Where the heap stays above half of its limit, and above half of what loading the
+    /// app left free, another worker should take this one's place before a request fails.
+    pub(super) fn collect_all(&mut self, isolate: &mut LockedIsolate<'_>) -> Result<(), Terminated> {
         isolate.heap().set_own_handles(self.state.own_handles());
         self.housekeeping = true;
         let collected = self.turn(isolate, RequestId::OUTSIDE, |scope, _| scope.low_memory_notification());
         self.housekeeping = false;
         collected?;
-        let (left, limit) = (isolate.note_collection().bytes(), isolate.heap().limit().bytes());
+        let (left, limit) = (isolate.record_full_collection().bytes(), isolate.heap().limit().bytes());
         let exceeded = isolate.heap().exceeded();
         if exceeded.is_some() {
-            return Err(Killed { request: RequestId::OUTSIDE, exceeded });
+            return Err(Terminated { request: RequestId::OUTSIDE, exceeded });
         }
         let upper_half = |bytes: u64| bytes + limit.saturating_sub(bytes) / 2;
         if self.served == 0 {
@@ -128,29 +129,29 @@ impl Live {
         }
         let worn_at = self.worn_at.max(limit / 2);
         if left > upper_half(worn_at) {
-            self.state.link.retire();
+            self.state.worker.retire();
         } else if left > worn_at {
-            self.state.link.wear();
+            self.state.worker.set_worn();
         }
         Ok(())
     }
 
-    /// Gives back what the heap has and does not use, if that may be much.
-    fn tidy(&mut self, isolate: &mut LockedIsolate<'_>) -> Result<(), Killed> {
-        if isolate.get_heap_statistics().total_heap_size() < self.tidy_at {
+    /// Releases unused memory of the heap, if that may be much.
+    fn shrink_heap(&mut self, isolate: &mut LockedIsolate<'_>) -> Result<(), Terminated> {
+        if isolate.get_heap_statistics().total_heap_size() < self.shrink_at {
             return Ok(());
         }
-        let collect = |scope: &mut v8::PinScope<'_, '_>, _: &State| {
+        let collect = |scope: &mut v8::PinScope<'_, '_>, _: &ContextState| {
             scope.memory_pressure_notification(v8::MemoryPressureLevel::Critical);
         };
         self.turn(isolate, RequestId::OUTSIDE, collect)?;
-        self.tidy_at = isolate.get_heap_statistics().total_heap_size() + TIDY;
+        self.shrink_at = isolate.get_heap_statistics().total_heap_size() + SHRINK_STEP;
         Ok(())
     }
 }
 
-/// Rejections that nobody handled by the end of the turn.
-fn report_rejections(scope: &mut v8::PinScope<'_, '_>, state: &State, request: RequestId) {
+/// Reports rejections that are unhandled at the end of the turn.
+fn report_rejections(scope: &mut v8::PinScope<'_, '_>, state: &ContextState, request: RequestId) {
     if state.rejections.borrow().is_empty() {
         return;
     }
@@ -158,13 +159,13 @@ fn report_rejections(scope: &mut v8::PinScope<'_, '_>, state: &State, request: R
     for reason in reasons {
         let reason = v8::Local::new(scope, &reason);
         let message = describe(scope, state, reason);
-        super::uncaught(state, request, &format!("(in promise) {message}"));
+        super::on_uncaught_error(state, request, &format!("(in promise) {message}"));
     }
 }
 
 /// An error's text with its mapped stack, as the app's own code would print it.
-pub(super) fn describe(scope: &mut v8::PinScope<'_, '_>, state: &State, error: v8::Local<v8::Value>) -> String {
-    let describe = v8::Local::new(scope, &state.entry().describe_error);
+pub(super) fn describe(scope: &mut v8::PinScope<'_, '_>, state: &ContextState, error: v8::Local<v8::Value>) -> String {
+    let describe = v8::Local::new(scope, &state.entry_points().describe_error);
     let undefined = v8::undefined(scope).into();
     v8::tc_scope!(let scope, scope);
     match describe.call(scope, undefined, &[error]) {
@@ -173,10 +174,11 @@ pub(super) fn describe(scope: &mut v8::PinScope<'_, '_>, state: &State, error: v
     }
 }
 
-/// The same for what was just caught. An error that V8 found in a source has no stack: the place is in V8's message.
+/// The same for an exception that was just caught. An error that V8 found in a source has no stack: the
+/// place is in V8's message.
 pub(super) fn describe_at(
     scope: &mut v8::PinScope<'_, '_>,
-    state: &State,
+    state: &ContextState,
     error: v8::Local<v8::Value>,
     message: Option<v8::Local<v8::Message>>,
 ) -> String {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hearth_core::module::{ImportStyle, ImportType, ModuleCode, ModuleError, ModuleId, ModuleLoader, ModuleSource};
-use hearth_core::{AppName, Body, ByteSize, Headers, Limits, Method, Owner, Pace, Request, Response, VersionName};
+use hearth_core::{AppName, Body, ByteSize, Headers, Limits, Method, Owner, Request, Response, VersionName};
 use hearth_egress::{Client, EgressPolicy};
-use hearth_runtime::{App, CodeCache, Meters};
+use hearth_runtime::{App, CodeCache, LatencyProfile, Meters};
 
 #[derive(Debug)]
 struct OneModule {
@@ -58,7 +58,7 @@ pub fn named(name: &str, code: &str, egress: Arc<Client>, code_cache: Arc<CodeCa
         egress,
         code_cache,
         operations: None,
-        pace: Pace::new(std::time::Instant::now()),
+        latency: LatencyProfile::new(std::time::Instant::now()),
         meters: Meters::new(&Limits::default()),
     })
 }
