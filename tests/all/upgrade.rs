@@ -121,6 +121,55 @@ fn only_a_program_that_says_what_hearth_says_takes_over() {
     std::fs::remove_dir_all(place).unwrap();
 }
 
+/// The program passes both trials and fails afterwards, each time at another step: the previous program continues with the
+/// listeners, the cells and the counters, and can be upgraded again.
+#[test]
+fn a_program_that_fails_before_it_serves_is_rolled_back() {
+    let folder = Folder::with("rollback", &[("app/index.js", &says("hello"))]);
+    let place = scratch("rollback-program");
+    let program = place.join("hearth");
+    let mut server = Server::start_as(program_at(&program), &["serve", folder.path().to_str().unwrap()], &[]);
+    let pid = server.id();
+    let put = |text: &str| {
+        let new = place.join("new");
+        std::fs::write(&new, text).unwrap();
+        std::fs::set_permissions(&new, Permissions::from_mode(0o755)).unwrap();
+        std::fs::rename(&new, &program).unwrap();
+    };
+    let visitors = Visitors::come(&server, 3, "/app/", "hello");
+    visitors.await_more(&server, 20);
+    let real = env!("CARGO_BIN_EXE_hearth");
+    let failures = [
+        ("--no-such-flag", "--no-such-flag"),
+        ("--config /no/such/hearth.yaml", "/no/such/hearth.yaml"),
+        ("--listen 192.0.2.1:80", "192.0.2.1:80"),
+    ];
+    for (round, (flags, reason)) in failures.into_iter().enumerate() {
+        let trial = format!("case \"$*\" in --version|*--check) exec {real} \"$@\";; esac");
+        put(&format!("#!/bin/sh\n{trial}\nexec {real} \"$@\" {flags}\n"));
+        let cell = server.cell();
+        assert_eq!(server.ask_json("POST", "/admin/upgrade", "")["upgrading"], true);
+        wait_times(&server, "Listening on http://", round + 2);
+        let told = server.log();
+        let told = told.lines().rfind(|line| line.contains("Upgrade failed")).expect("the failure is logged");
+        assert!(told.contains(reason), "{told}");
+        visitors.await_more(&server, 20);
+        eventually(&server, "cells of the program that runs again serve", || server.cell() != cell);
+        assert!(server.is_running() && server.id() == pid);
+    }
+    std::fs::remove_file(&program).unwrap();
+    program_at(&program);
+    assert_eq!(server.ask_json("POST", "/admin/upgrade", "")["upgrading"], true);
+    wait_times(&server, "Listening on http://", failures.len() + 2);
+    visitors.await_more(&server, 20);
+    assert_eq!(visitors.go(&server), 0, "no connection was lost");
+    let metrics = server.ask("GET", "/metrics", "");
+    let counted = metrics.text().lines().filter(|line| line.starts_with("hearth_requests_total{"));
+    let counted: f64 = counted.map(|line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()).sum();
+    assert!(counted >= 100.0, "the requests of all programs are counted: {counted}");
+    std::fs::remove_dir_all(place).unwrap();
+}
+
 /// As systemd starts a service: a socket as descriptor 3, variables that say so, and a socket to be told at.
 #[test]
 fn a_service_manager_opens_the_door_and_is_told() {

@@ -1,21 +1,29 @@
 //! Sandboxes and their clients' sessions, while another program takes the place of the one that runs: they go on.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
 use hearth_jail::procfs::{self, ProcStat};
 use serde_json::{Value, json};
 
 use crate::client::{Client, Reply};
 use crate::folder::eventually;
-use crate::server::{Server, scratch};
+use crate::server::{Server, command, program_at, scratch};
 
 const TOKEN: &str = "the-tests-own-mcp-token";
 
 fn serve(name: &str, settings: &str) -> Server {
+    serve_as(command(), name, settings)
+}
+
+fn serve_as(program: Command, name: &str, settings: &str) -> Server {
     let folder = scratch(name);
     let (apps, config) = (folder.join("apps"), folder.join("hearth.yaml"));
     std::fs::create_dir_all(&apps).unwrap();
     std::fs::write(&config, format!("mcp: 127.0.0.1:0\n{settings}")).unwrap();
     let flags = ["serve", apps.to_str().unwrap(), "--config", config.to_str().unwrap(), "--mcp-token", TOKEN];
-    Server::start(&flags, &[])
+    Server::start_as(program, &flags, &[])
 }
 
 /// Until the next program serves.
@@ -159,6 +167,29 @@ fn sandboxes_and_sessions_survive_an_upgrade() {
     let (status, log) = server.wait();
     assert!(status.success(), "{log}");
     assert!(!rest.iter().any(|id| runs(*id)));
+}
+
+#[test]
+fn sandboxes_survive_an_upgrade_that_fails() {
+    let place = scratch("rollback-sandboxes-program");
+    let program = place.join("hearth");
+    let server = serve_as(program_at(&program), "rollback-sandboxes", "sandboxes:\n  pool:\n    min_size: 1\n");
+    let id = server.ask_json("POST", "/admin/sandboxes", "")["sandbox_id"].as_str().unwrap().to_owned();
+    let at = |rest: &str| format!("/admin/sandboxes/{id}{rest}");
+    let code = |code: &str| json!({ "language": "python", "code": code, "session": "mine" }).to_string();
+    server.ask_json("POST", &at("/exec"), code("x = 41"));
+    let new = place.join("new");
+    let real = env!("CARGO_BIN_EXE_hearth");
+    let trial = format!("case \"$*\" in --version|*--check) exec {real} \"$@\";; esac");
+    std::fs::write(&new, format!("#!/bin/sh\n{trial}\nexec {real} \"$@\" --listen 192.0.2.1:80\n")).unwrap();
+    std::fs::set_permissions(&new, Permissions::from_mode(0o755)).unwrap();
+    std::fs::rename(&new, &program).unwrap();
+    upgrade(&server);
+    server.wait_log("Upgrade failed");
+    let ran = server.ask_json("POST", &at("/exec"), code("x += 1; print(x)"));
+    assert_eq!(ran["stdout"], "42\n", "the interpreter is the same: {ran}");
+    adds_up(&server, 1);
+    std::fs::remove_dir_all(place).unwrap();
 }
 
 #[test]

@@ -48,6 +48,8 @@ fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
+            // A newer program that refuses the flags of the previous one.
+            service::roll_back_upgrade(error.to_string().lines().next().unwrap_or_default());
             if let Some(hint) = hints::hint(&error) {
                 eprintln!("hearth: {hint}");
                 return ExitCode::from(USAGE);

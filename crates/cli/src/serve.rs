@@ -20,7 +20,10 @@ use crate::doctor::check_jail;
 use crate::hangup::Terminal;
 use crate::log;
 use crate::serve_options::{AdminAt, LogLineFormat, ServeOptions};
-use crate::service::{Doors, Heritage, HeritageError, Kind, Notifier, become_next};
+use crate::service::{
+    ListenerKind, Listeners, Notifier, PendingRollback, PreviousProgram, RolledBack, UpgradeState, UpgradeStateError,
+    exec_successor, with_upgrade_state,
+};
 use crate::settings::fill_in_borrowed;
 use crate::{signals, threads};
 
@@ -30,32 +33,40 @@ pub const DATA: &str = ".hearth";
 
 pub fn serve(options: ServeOptions) -> anyhow::Result<()> {
     // Before anything else is opened.
-    let heritage = Heritage::take()?;
+    with_upgrade_state(|state, rollback| serve_upgraded(options, state, rollback))
+}
+
+fn serve_upgraded(options: ServeOptions, state: UpgradeState, rollback: PendingRollback) -> anyhow::Result<()> {
     let mut written = Written::read(&options)?;
     let format = match (options.log_format, written.operator.log_format) {
         (Some(LogLineFormat::Json), _) | (None, Some(LogFormat::Json)) => Format::Json,
-        // Asked for, it is one line each; on a terminal, stack traces are for reading.
+        // Without a flag, a terminal gets stack traces on lines of their own.
         (None, None) if colours() == Colours::On => Format::Terminal,
         _ => Format::Text,
     };
     let journal = Journal::new(format, colours());
     log::to_journal(&journal);
-    // Not sooner: each that is used is named in the log.
+    // After the log is set up: each borrowed variable that is used is logged.
     fill_in_borrowed(&mut written.operator.defaults);
-    let served = serve_with(options, written, journal.clone(), heritage);
-    // An error is told after the log, not in the midst of it.
+    let served = serve_with(options, written, journal.clone(), (state, rollback));
+    // So that `main` prints an error after the last log record.
     journal.finish();
     served
 }
 
-fn serve_with(options: ServeOptions, written: Written, journal: Journal, heritage: Heritage) -> anyhow::Result<()> {
+fn serve_with(
+    options: ServeOptions,
+    written: Written,
+    journal: Journal,
+    (state, rollback): (UpgradeState, PendingRollback),
+) -> anyhow::Result<()> {
     let Written { operator, text } = written;
     check_jail(operator.jail)?;
     let roots = folders(&options)?;
     let data = options.data.clone().or(operator.data.clone()).unwrap_or_else(|| DATA.into());
     let certificates = configuration::certificates(&options, &operator)?;
     if roots.is_empty() && !options.check {
-        tracing::info!("No folder of apps was named: apps come by `hearth deploy`; `hearth serve DIR` serves a folder");
+        tracing::info!("No app folder configured: apps come by `hearth deploy`; `hearth serve DIR` serves a folder");
     }
     if options.check {
         hearth_control::check_certificates(&certificates)?;
@@ -63,21 +74,28 @@ fn serve_with(options: ServeOptions, written: Written, journal: Journal, heritag
         println!("{CHECKED}");
         return Ok(());
     }
-    let mut doors = Doors::new(heritage.doors)?;
-    let (listeners, listening) = listeners(&options, &operator, &certificates, &mut doors)?;
+    let UpgradeState { listeners: sockets, inherited, rolled_back } = state;
+    if let Some(RolledBack { reason, .. }) = &rolled_back {
+        tracing::error!(reason, "Upgrade failed: this program continues");
+    }
+    let mut sockets = Listeners::new(sockets)?;
+    let (listeners, listening) = listeners(&options, &operator, &certificates, &mut sockets)?;
     let plan = configuration::plan(&options, &operator, listening.clone(), certificates);
-    let admin = administration(&options, &operator, &data, &mut doors)?;
+    let admin = administration(&options, &operator, &data, &mut sockets)?;
     let admin_address = admin.as_ref().map(|admin| admin.listener.local_addr()).transpose()?;
-    let sandboxes = sandboxes(&options, &operator, &data, &mut doors)?;
-    // The file itself, whatever becomes of its name: a new cell must be of the same program as its control.
+    let sandboxes = sandboxes(&options, &operator, &data, &mut sockets)?;
+    // The executable itself, not its path: a new cell must run the same program as its control.
     let program = PathBuf::from("/proc/self/exe");
     let (given, file) = (options.admin_token.is_some(), data.join("admin.token"));
     let addresses: Vec<String> = plan.listeners.iter().map(address).collect();
     let configuration = Configuration { operator, plan, text };
     let source = Arc::new(Reader { options, listening });
     let successor = Successor {
-        // A name, because another file will have it.
-        program: std::env::current_exe().context("this program's own file cannot be found")?,
+        // By its path, which the next program's file will have.
+        program: match rolled_back {
+            Some(RolledBack { program, .. }) => program,
+            None => std::env::current_exe().context("this program's own file cannot be found")?,
+        },
         arguments: std::env::args_os().skip(1).collect(),
         version: format!("hearth {}", crate::version()),
     };
@@ -92,11 +110,11 @@ fn serve_with(options: ServeOptions, written: Written, journal: Journal, heritag
         sandboxes,
         journal: journal.clone(),
         successor: Some(successor.clone()),
-        inherited: heritage.left,
+        inherited,
     };
     let runtime = threads::start()?;
     let served = runtime.block_on(async {
-        // Before anybody is told that we are there: who is told may want us to stop.
+        // Before readiness is announced: a stop signal may follow at once.
         let notifier = Notifier::from_environment();
         let alive = tokio::spawn(notifier.clone().keep_alive());
         let terminal = Terminal::now();
@@ -120,14 +138,15 @@ fn serve_with(options: ServeOptions, written: Written, journal: Journal, heritag
             for address in &addresses {
                 tracing::info!("Listening on {address}");
             }
+            rollback.commit();
             notifier.ready(&format!("Listening on {}", addresses.join(", ")));
         })
         .await?;
         if let Ended::Upgrade { listeners, left } = ended {
             notifier.reloading();
             journal.finish();
-            let left = Heritage { doors: doors.leave(listeners), left: *left };
-            return Err(take_our_place(&successor, &left).into());
+            let state = UpgradeState { listeners: sockets.export(listeners), inherited: *left, rolled_back: None };
+            return Err(exec_upgrade(&successor, state).into());
         }
         alive.abort();
         anyhow::Ok(())
@@ -138,11 +157,14 @@ fn serve_with(options: ServeOptions, written: Written, journal: Journal, heritag
     Ok(())
 }
 
-/// Returns only if nobody can. Where the new program cannot be started after all, the file that we are can.
-fn take_our_place(successor: &Successor, left: &Heritage) -> HeritageError {
-    let error = become_next(&successor.program, &successor.arguments, left);
-    eprintln!("hearth: {} cannot take over: {error}", successor.program.display());
-    become_next(Path::new("/proc/self/exe"), &successor.arguments, left)
+/// Executes the new program, or this one again if the new one cannot be executed. Returns only if neither can.
+fn exec_upgrade(successor: &Successor, mut state: UpgradeState) -> UpgradeStateError {
+    let Successor { program, arguments, .. } = successor;
+    let previous = PreviousProgram { program: program.clone(), arguments: arguments.clone() };
+    let error = exec_successor(program, arguments, &state, Some(&previous));
+    eprintln!("hearth: {} cannot take over: {error}", program.display());
+    state.rolled_back = Some(RolledBack { reason: error.to_string(), program: program.clone() });
+    exec_successor(Path::new("/proc/self/exe"), arguments, &state, None)
 }
 
 fn colours() -> Colours {
@@ -166,7 +188,7 @@ fn folders(options: &ServeOptions) -> anyhow::Result<Vec<PathBuf>> {
     Ok(roots)
 }
 
-/// Where the images of sandboxes are, which are looked at only when one is asked for.
+/// Checks the folders of sandbox images, which the server itself opens only on demand.
 fn check_images(operator: &OperatorConfig) -> anyhow::Result<()> {
     let images = operator.sandboxes.iter().flat_map(|sandboxes| &sandboxes.images);
     for (name, folder) in images {
@@ -177,7 +199,7 @@ fn check_images(operator: &OperatorConfig) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A folder without an app in it is served, since apps can be added; one that is an app itself was named by mistake.
+/// Serves a folder without an app, since apps can be added, but refuses a folder that is an app itself: a mistake.
 fn look_for_apps(root: &Path, said: &Path) -> anyhow::Result<()> {
     let discovered = discover(std::slice::from_ref(&root.to_owned()));
     if !discovered.found.is_empty() || !discovered.problems.is_empty() {
@@ -197,12 +219,12 @@ fn look_for_apps(root: &Path, said: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// All that is listened on, open, and what each is.
+/// The listening sockets, and what each serves.
 fn listeners(
     options: &ServeOptions,
     operator: &OperatorConfig,
     certificates: &[CertificatePlan],
-    doors: &mut Doors,
+    sockets: &mut Listeners,
 ) -> anyhow::Result<(Vec<TcpListener>, Vec<ListenerPlan>)> {
     let default = vec![LISTEN.parse::<SocketAddr>().expect("a constant")];
     let tls = if options.listen_tls.is_empty() {
@@ -210,11 +232,11 @@ fn listeners(
     } else {
         options.listen_tls.clone()
     };
-    let with_tls = !tls.is_empty() || doors.has_activated(Kind::Tls);
+    let with_tls = !tls.is_empty() || sockets.has_activated(ListenerKind::Tls);
     let plain = match (options.listen.is_empty(), &operator.listen) {
         (false, _) => options.listen.clone(),
         (true, Some(listen)) => listen.clone(),
-        // Who listens with TLS need not listen without.
+        // With TLS there is no default plain listener.
         (true, None) if with_tls => Vec::new(),
         (true, None) => default,
     };
@@ -223,15 +245,15 @@ fn listeners(
     }
     if !with_tls && !certificates.is_empty() {
         bail!(
-            "there is a certificate and nobody listens with it: add --listen-tls ADDRESS:PORT, or `listen_tls:` in hearth.yaml"
+            "there is a certificate but no TLS listener: add --listen-tls ADDRESS:PORT, or `listen_tls:` in hearth.yaml"
         );
     }
     let (mut open, mut plans) = (Vec::new(), Vec::new());
-    for (listener, bound) in doors.open(Kind::Plain, &plain)? {
+    for (listener, bound) in sockets.open(ListenerKind::Plain, &plain)? {
         open.push(listener);
         plans.push(ListenerPlan::Plain(bound));
     }
-    for (listener, bound) in doors.open(Kind::Tls, &tls)? {
+    for (listener, bound) in sockets.open(ListenerKind::Tls, &tls)? {
         open.push(listener);
         plans.push(ListenerPlan::Tls(bound));
     }
@@ -246,12 +268,12 @@ fn address(listener: &ListenerPlan) -> String {
     }
 }
 
-/// Sandboxes are kept where `hearth.yaml` says anything about them, or where agents come.
+/// Sandboxes are enabled by `sandboxes` in `hearth.yaml`, or by an MCP listener.
 fn sandboxes(
     options: &ServeOptions,
     operator: &OperatorConfig,
     data: &Path,
-    doors: &mut Doors,
+    sockets: &mut Listeners,
 ) -> anyhow::Result<Option<SandboxPlan>> {
     let address = options.mcp.or(operator.mcp);
     if operator.sandboxes.is_none() && address.is_none() {
@@ -262,7 +284,7 @@ fn sandboxes(
         None => None,
         Some(address) => {
             let front = crate::mcp::front(&options.mcp_front, data)?;
-            let opened = doors.open(Kind::Mcp, &[address])?;
+            let opened = sockets.open(ListenerKind::Mcp, &[address])?;
             opened.into_iter().next().map(|(listener, _)| McpPlan { listener, front })
         }
     };
@@ -273,7 +295,7 @@ fn administration(
     options: &ServeOptions,
     operator: &OperatorConfig,
     data: &Path,
-    doors: &mut Doors,
+    sockets: &mut Listeners,
 ) -> anyhow::Result<Option<AdminConfig>> {
     let at = match (options.admin, operator.admin) {
         (Some(AdminAt::Off), _) | (None, Some(Admin::Off)) => return Ok(None),
@@ -291,6 +313,6 @@ fn administration(
             made.token.reveal().to_owned()
         }
     };
-    let listener = doors.open(Kind::Admin, &[at])?.into_iter().map(|(listener, _)| listener).next();
+    let listener = sockets.open(ListenerKind::Admin, &[at])?.into_iter().map(|(listener, _)| listener).next();
     Ok(listener.map(|listener| AdminConfig { listener, token }))
 }

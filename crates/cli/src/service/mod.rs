@@ -1,16 +1,19 @@
-//! What those who run services expect of one, beyond signals: sockets that were opened for it, word of how it is, and to
-//! be replaced by a newer program without anybody noticing.
+//! What service managers expect of a service beyond signals: activated sockets, notifications of its state, and upgrades
+//! without a lost request.
 //!
 //! | file | |
 //! |---|---|
-//! | `doors.rs` | where we listen: opened here, by the service manager, or by the program before us |
-//! | `notify.rs` | says to systemd that we are ready, alive, reloading or stopping |
-//! | `heritage.rs` | what one program leaves to the next |
+//! | `listeners.rs` | listening sockets: bound here, opened by the service manager, or inherited |
+//! | `notify.rs` | tells systemd that the server is ready, alive, reloading or stopping |
+//! | `upgrade.rs` | the state that one program hands to the next, and how the next is executed |
+//! | `rollback.rs` | starts the previous program again if this one fails before it serves |
 
-mod doors;
-mod heritage;
+mod listeners;
 mod notify;
+mod rollback;
+mod upgrade;
 
-pub use doors::{Doors, Kind};
-pub use heritage::{Heritage, HeritageError, become_next};
+pub use listeners::{ListenerKind, Listeners};
 pub use notify::Notifier;
+pub use rollback::{PendingRollback, roll_back_upgrade, with_upgrade_state};
+pub use upgrade::{PreviousProgram, RolledBack, UpgradeState, UpgradeStateError, exec_successor};
