@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hearth_core::{Body, Dispatch, DispatchResult, Failure, Headers, MaybeReady, Request, Response};
+use hearth_core::{Body, Dispatch, DispatchResult, Headers, MaybeReady, Request, Response};
 use hearth_gateway::{Config, Listener, Server};
 
 struct Hello;

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hearth_core::time::CivilTime;
 
+use crate::escape::push_json;
 use crate::head::{Head, HttpVersion};
 use crate::request_id::IdText;
-use crate::text::push_json;
 
-/// Who gets the lines. Called on the connection's own task: it must not block.
+/// Receives the lines. Called on the connection's own task, so it must not block.
 pub type AccessLogSink = Arc<dyn Fn(&AccessLine<'_>) + Send + Sync>;
 
 #[derive(Clone, Default)]
@@ -23,10 +23,10 @@ pub enum AccessLogOutput {
     On(AccessLogSink),
 }
 
-/// What is known of a request when it is over.
+/// What is known of a request when it has ended.
 #[derive(Clone, Debug)]
 pub struct AccessLine<'a> {
-    /// When the request's head was there.
+    /// When the request's head was complete.
     pub time: SystemTime,
     pub client: IpAddr,
     /// Empty where the head could not be read; so is the url.
@@ -74,12 +74,12 @@ pub struct Entry {
 // === impl AccessLogOutput ===
 
 impl AccessLogOutput {
-    /// Lines for people: `TIME CLIENT "METHOD URL PROTOCOL" STATUS BYTES DURATION OUTCOME ID "REFERER" "USER AGENT"`.
+    /// Lines to be read by humans: `TIME CLIENT "METHOD URL PROTOCOL" STATUS BYTES DURATION OUTCOME ID "REFERER" "USER AGENT"`.
     pub fn text(write: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self::On(Arc::new(move |line| write(&line.to_text())))
     }
 
-    /// Lines for programs: a JSON object each.
+    /// Lines to be read by programs: a JSON object each.
     pub fn json(write: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self::On(Arc::new(move |line| write(&line.to_json())))
     }
@@ -120,7 +120,7 @@ impl Entry {
         }
     }
 
-    /// For what was no request.
+    /// For a request whose head could not be read.
     pub fn unread(client: IpAddr, version: HttpVersion) -> Self {
         Self {
             time: SystemTime::now(),
@@ -223,7 +223,7 @@ fn push_time(out: &mut String, time: SystemTime) {
     let _ = write!(out, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z");
 }
 
-/// As in a C string, so that the line stays one line and its quotes stay its own.
+/// Escaped as in a C string, so that a value can end neither the line nor its quotes.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_for_people() {
+    fn text_lines() {
         assert_eq!(
             line().to_text(),
             "2024-02-29T23:59:59.042Z 192.0.2.1 \"GET http://h/\u{e9}\\\" HTTP/1.1\" 200 5 1.500ms answered id-1 \
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_for_programs() {
+    fn json_lines() {
         assert_eq!(
             line().to_json(),
             r#"{"time":"2024-02-29T23:59:59.042Z","client":"192.0.2.1","method":"GET","url":"http://h/é\"","protocol":"HTTP/1.1","status":200,"bytes":5,"duration_ms":1.500,"outcome":"answered","request_id":"id-1","user_agent":"a\"b\\c\u001b\n"}"#

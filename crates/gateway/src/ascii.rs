@@ -1,5 +1,5 @@
-//! Classes of bytes, as tables; and searches without an early end, so that they compile to vector instructions: what they
-//! read is short, and they run for every request.
+//! Classes of bytes, as tables; and searches that never stop early, so that they compile to vector instructions: their input
+//! is short, and they run for every request.
 
 const TOKEN: u8 = 1;
 const NAME: u8 = 2;
@@ -35,7 +35,7 @@ pub fn is_name(byte: u8) -> bool {
     CLASSES[usize::from(byte)] & NAME != 0
 }
 
-/// Whether a header's value would end its line, or be taken to.
+/// Whether a header's value has a byte that some parser takes for the end of the line.
 pub fn breaks_line(value: &[u8]) -> bool {
     value.iter().fold(false, |found, byte| found | matches!(byte, b'\r' | b'\n' | 0))
 }

@@ -1,4 +1,4 @@
-//! A response's body on its way from the app to the outbox, a piece at a time.
+//! A response's body on its way from the app to the write queue, a piece at a time.
 //! Invariant: a body with a promised length never sends more than that, and one that sends less fails; the last chunk is
 //! written only when the stream ended well.
 
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use hearth_core::{Body, BodyError};
 
 use crate::chunked::{LAST_CHUNK, push_size};
-use crate::outbox::Outbox;
+use crate::write_queue::WriteQueue;
 
 /// How a client finds the end of a streamed body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Outgoing {
 
 #[derive(Debug)]
 pub enum Step {
-    /// A piece was put into the outbox.
+    /// A piece was put into the write queue.
     Piece,
     End,
 }
@@ -46,20 +46,20 @@ impl Outgoing {
         Self { body, delimiter, sent: 0 }
     }
 
-    /// Bytes of the body that were put into the outbox.
+    /// Bytes of the body that were put into the write queue.
     pub fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// Puts the next piece into the outbox.
-    pub fn poll(&mut self, cx: &mut Context<'_>, outbox: &mut Outbox) -> Poll<Result<Step, SendError>> {
+    /// Puts the next piece into the write queue.
+    pub fn poll(&mut self, cx: &mut Context<'_>, write_queue: &mut WriteQueue) -> Poll<Result<Step, SendError>> {
         Poll::Ready(match (self.body.poll_next(cx), &mut self.delimiter) {
             (Poll::Pending, _) => return Poll::Pending,
-            // The client has all that was promised; how the stream ends does not matter any more.
+            // The client has the promised length, so the stream's own end is ignored.
             (Poll::Ready(_), Delimiter::Length(0)) => Ok(Step::End),
             (Poll::Ready(None), Delimiter::Length(missing)) => Err(SendError::Short { missing: *missing }),
             (Poll::Ready(None), Delimiter::Chunks) => {
-                outbox.text().extend_from_slice(LAST_CHUNK);
+                write_queue.buffer().extend_from_slice(LAST_CHUNK);
                 Ok(Step::End)
             }
             (Poll::Ready(None), Delimiter::Close) => Ok(Step::End),
@@ -68,28 +68,29 @@ impl Outgoing {
             (Poll::Ready(Some(Ok(piece))), Delimiter::Length(left)) => {
                 let piece = cut(piece, left);
                 self.sent += piece.len() as u64;
-                outbox.push(piece);
+                write_queue.push(piece);
                 Ok(Step::Piece)
             }
             (Poll::Ready(Some(Ok(piece))), Delimiter::Chunks) => {
                 self.sent += piece.len() as u64;
-                push_size(outbox.text(), piece.len());
-                outbox.push(piece);
-                outbox.text().extend_from_slice(b"\r\n");
+                push_size(write_queue.buffer(), piece.len());
+                write_queue.push(piece);
+                write_queue.buffer().extend_from_slice(b"\r\n");
                 Ok(Step::Piece)
             }
             (Poll::Ready(Some(Ok(piece))), Delimiter::Close) => {
                 self.sent += piece.len() as u64;
-                outbox.push(piece);
+                write_queue.push(piece);
                 Ok(Step::Piece)
             }
         })
     }
 }
 
+/// The part of `piece` that fits into the promised length, of which `left` bytes are still to come.
 pub fn cut(mut piece: Bytes, left: &mut u64) -> Bytes {
     if piece.len() as u64 > *left {
-        tracing::debug!("A response's body is longer than it promised");
+        tracing::debug!("response body cut off at its promised length");
         piece.truncate(*left as usize);
     }
     *left -= piece.len() as u64;

@@ -51,15 +51,15 @@ pub struct ChunkedDecoder {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChunkEvent {
-    /// The input is used up.
+    /// All of the input was taken, and the body goes on.
     More,
     /// Data of the body, as a range of the input.
     Data(Range<usize>),
-    /// The body is complete; what follows in the input is not its own.
+    /// The body is complete; the rest of the input does not belong to it.
     End,
 }
 
-/// Whether a body is complete.
+/// Whether all of a body was decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyProgress {
     Complete,
@@ -88,7 +88,7 @@ impl ChunkedDecoder {
         Self { state: State::Size { size: 0, digits: 0 }, allowed: limit, excess: 0, line: 0 }
     }
 
-    /// Goes on at `input[*at..]` and moves `at` past what it took.
+    /// Decodes `input[*at..]` and moves `at` past what it took.
     pub fn next(&mut self, input: &[u8], at: &mut usize) -> Result<ChunkEvent, ChunkError> {
         while let Some(&byte) = input.get(*at) {
             if let State::Data { left } = self.state {
@@ -107,7 +107,7 @@ impl ChunkedDecoder {
         Ok(if let State::End = self.state { ChunkEvent::End } else { ChunkEvent::More })
     }
 
-    /// The data in `input`, all of it in one piece, and whether the body goes on. What follows its end is left there.
+    /// Takes the data in `input`, in one piece, and whether the body is complete. What follows the body's end is left there.
     pub fn take(&mut self, input: &mut BytesMut) -> Result<(Bytes, BodyProgress), ChunkError> {
         let (mut at, mut data) = (0, Vec::new());
         let ended = loop {

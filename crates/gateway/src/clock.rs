@@ -43,7 +43,7 @@ impl Clock {
 
     fn tick(&self) {
         self.elapsed.store(self.start.elapsed().as_millis() as u64, Relaxed);
-        // A system clock before 1970 is wrong by more than we could mend.
+        // A system clock before 1970 is wrong, and counts as 1970.
         self.unix.store(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()), Relaxed);
     }
 }

@@ -1,4 +1,4 @@
-//! Responses that an app left uncompressed, for clients that like them compressed.
+//! Compresses responses that an app left uncompressed, for clients that accept it.
 //!
 //! Only where it is worth it and harmless: types that shrink, at least [`MIN_SIZE`] where the size is known, no part of
 //! something, no coding of the app's own, no `no-transform`. Events (`text/event-stream`) are left alone: they are small,
@@ -11,7 +11,7 @@ use hearth_core::{Body, Headers, Response};
 use crate::encoder::{Compressed, Encoder, STEP};
 use crate::encoding::{Accepts, Coding};
 
-/// Less would save no packet.
+/// Smaller bodies fit in a packet either way.
 const MIN_SIZE: usize = 1024;
 
 /// What may be done with a response.
@@ -19,12 +19,12 @@ const MIN_SIZE: usize = 1024;
 pub enum Purpose {
     /// Its body is sent.
     Body,
-    /// Only its head is (HEAD): it tells what it would tell without a client that likes codings.
+    /// Only its head is sent (HEAD): it is that of the uncompressed response.
     Head,
 }
 
 pub fn compress(response: &mut Response, accepts: Accepts, purpose: Purpose) {
-    // First what rules out the small answers that servers are judged by.
+    // The most frequent responses are small: they are ruled out first.
     match &response.body {
         Body::Empty => return,
         Body::Full(bytes) if bytes.len() < MIN_SIZE => return,
@@ -37,7 +37,7 @@ pub fn compress(response: &mut Response, accepts: Accepts, purpose: Purpose) {
     add_vary(&mut response.headers);
     let (Some(coding), Purpose::Body) = (accepts.best(), purpose) else { return };
     let body = match std::mem::take(&mut response.body) {
-        // One step: at once, so that the length is known.
+        // One step long: compressed at once, so that the length is known.
         Body::Full(bytes) if bytes.len() <= STEP => {
             let small = Encoder::new(coding).whole(&bytes);
             if small.len() >= bytes.len() {
@@ -61,7 +61,7 @@ fn is_eligible(response: &Response) -> bool {
         && !headers.get_all("cache-control").any(|value| has_member(value, b"no-transform"))
 }
 
-/// Whether a media type is one of texts, or of other things that are not packed already.
+/// Whether contents of a media type get smaller: texts, and formats that are not compressed already.
 fn shrinks(content_type: &[u8]) -> bool {
     let end = memchr::memchr(b';', content_type).unwrap_or(content_type.len());
     let kind = content_type[..end].trim_ascii().to_ascii_lowercase();

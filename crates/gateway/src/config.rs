@@ -1,4 +1,4 @@
-//! What an operator may set. A zero duration turns a timeout off.
+//! What an operator can configure. A zero duration turns a timeout off.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -19,10 +19,10 @@ pub struct Config {
     pub default_host: String,
     /// The longest request line with headers; beyond it 431. Each connection may hold that much while it waits.
     pub max_head: ByteSize,
-    /// A cookie that is taken out of requests: one that other pages of ours under this host, such as the admin API's, may have
-    /// given to browsers.
+    /// A cookie that is removed from requests: one that Hearth's own pages under this host, such as the admin API's, have set in
+    /// browsers.
     pub private_cookie: Option<Cow<'static, str>>,
-    /// Who is believed about the client's address, and the scheme and host it asked for: `x-forwarded-for` (or
+    /// Peers that are believed about the client's address, and the scheme and host it asked for: `x-forwarded-for` (or
     /// `forwarded`), `x-forwarded-proto`, `x-forwarded-host`. A proxy that is listed here must set `x-forwarded-for`, or
     /// take out what clients send under that name.
     pub trusted_proxies: Vec<Cidr>,
@@ -32,32 +32,31 @@ pub struct Config {
     pub head_timeout: Duration,
     /// For a TLS handshake; then the connection is dropped.
     pub handshake_timeout: Duration,
-    /// How long a connection without a request stays open; it is closed without a word, up to a second late.
+    /// How long a connection without a request stays open; it is closed without a response, up to a second late.
     pub keep_alive_timeout: Duration,
-    /// Longest silence of a request body that somebody waits for; then 408, or an error in the body where the response
-    /// has begun.
+    /// Longest silence of a request body that the app reads; then 408, or an error in the body where the response has begun.
     pub body_timeout: Duration,
-    /// How long a client may leave what we send unread; then the connection is dropped.
+    /// How long a client may read nothing while something waits to be sent; then the connection is dropped.
     pub write_timeout: Duration,
     /// How long requests in flight may go on after the shutdown began.
     pub drain_timeout: Duration,
-    /// Connections at once. Beyond it nothing is accepted: clients wait in the kernel's queue, and for each the connection
-    /// is closed that has had no request for longest.
+    /// Connections at once. Beyond it nothing is accepted: clients wait in the kernel's queue, and for each of them the connection
+    /// with the longest idle time is closed.
     pub max_connections: usize,
-    /// How long a connection must have had no request before it is closed for others.
+    /// How long a connection must have been idle before it is closed to make room.
     pub evict_idle_after: Duration,
     /// Connections at once of one client (an IPv4 address, an IPv6 /64 network); one more is closed at once. Zero: no
-    /// limit. Trusted proxies have none. What has its clients behind one address wants more, or to be a trusted proxy.
+    /// limit. Trusted proxies have none. Raise it, or trust the proxy, where many clients share one address.
     pub max_connections_per_client: usize,
     /// Requests at once on one HTTP/2 connection.
     pub max_streams: u32,
-    /// Requests of one client; beyond it 429. It costs a look at the clock and into a table for each request.
+    /// Requests of one client; beyond it 429. It costs a clock reading and a table lookup for each request.
     pub rate_limit: Option<Rate>,
     /// Clients that the rate limit remembers, about 100 bytes each.
     pub rate_limit_clients: usize,
     pub compression: Compression,
     pub access_log: AccessLogOutput,
-    /// Who is told of requests that are traced.
+    /// Which requests are traced, and what receives the traces.
     pub traces: Traces,
     pub half_close: HalfClose,
     pub errors: ErrorDetail,
@@ -129,25 +128,25 @@ impl Default for Config {
 // === impl Config ===
 
 impl Config {
-    /// How long a connection may have nothing to say, `is_fresh` while it has said nothing yet. Zero: for ever.
-    pub(crate) fn silence(&self, is_fresh: bool) -> Duration {
+    /// How long a connection may be silent; `is_fresh` before its first request. Zero: for ever.
+    pub(crate) fn idle_timeout(&self, is_fresh: bool) -> Duration {
         match (self.head_timeout, self.keep_alive_timeout) {
             (head, kept) if is_fresh && !head.is_zero() && (kept.is_zero() || head < kept) => head,
             (_, kept) => kept,
         }
     }
 
-    /// For a server that hears from other fronts of ours alone ([`Listener::Hop`](crate::Listener)): what they do is not
-    /// done again, and what they have let in is let in.
+    /// For a server that serves hops alone ([`Listener::Hop`](crate::Listener)): what the front gateway has done to a request is
+    /// not done again, and what it has admitted is admitted.
     pub fn behind_hop(self) -> Self {
         Self {
-            // The same head, with a longer url and some headers more.
+            // The same head has a longer url and a few more headers here.
             max_head: ByteSize(self.max_head.bytes() * 2),
             max_body: ByteSize(u64::MAX),
             trusted_proxies: Vec::new(),
             body_timeout: Duration::ZERO,
             write_timeout: Duration::ZERO,
-            keep_alive_timeout: hop::KEPT,
+            keep_alive_timeout: hop::PEER_KEEP_ALIVE,
             max_connections: usize::MAX,
             max_connections_per_client: 0,
             rate_limit: None,

@@ -1,5 +1,5 @@
-//! Cookies that are not for apps. Browsers know no ports in cookies: what the admin API's pages gave the browser under one port
-//! comes with every request to the same host, and would be read by each app there.
+//! Removes a cookie that apps must not see. Browsers do not tell ports apart in cookies: a cookie that the admin API's pages set
+//! under one port comes with every request to the same host, where each app could read it.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_cookies_of_that_name_go() {
+    fn only_cookies_of_that_name_are_removed() {
         for (all, rest) in [
             ("a=1; secret=x; b=2", "a=1; b=2"),
             ("secret=x", ""),

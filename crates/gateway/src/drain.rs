@@ -1,7 +1,7 @@
-//! How connections learn that the server stops. Each leaves its task's waker here once; so a request pays one atomic
-//! load, not a subscription.
-//! Phases only go forward: `Open -> Leaving` (each connection ends with its next answer) `-> Draining` (idle connections end,
-//! others after their answer) `-> Over` (all end now). Each but the last can be left out.
+//! Tells connections that the server stops. Each registers its task's waker once, so a request pays one atomic load instead of
+//! a subscription.
+//! Phases only go forward: `Open -> DrainingKeepAlive` (each connection ends with its next answer) `-> Draining` (idle connections
+//! end, others after their answer) `-> Over` (all end now). Each but the last can be left out.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -18,7 +18,7 @@ pub struct Drain {
 #[repr(u8)]
 pub enum Phase {
     Open,
-    Leaving,
+    DrainingKeepAlive,
     Draining,
     Over,
 }
@@ -29,7 +29,7 @@ struct Wakers {
     by_key: HashMap<u64, Waker>,
 }
 
-/// Takes the waker back when it goes.
+/// Removes the waker when it is dropped.
 #[derive(Debug)]
 pub struct Registration<'a> {
     drain: &'a Drain,
@@ -40,13 +40,13 @@ impl Drain {
     pub fn phase(&self) -> Phase {
         match self.phase.load(Ordering::Acquire) {
             0 => Phase::Open,
-            1 => Phase::Leaving,
+            1 => Phase::DrainingKeepAlive,
             2 => Phase::Draining,
             _ => Phase::Over,
         }
     }
 
-    /// The task will be woken at every change of phase. It must look at the phase after it registered.
+    /// The task will be woken at every change of phase. It must read the phase after it has registered.
     pub fn register(&self, waker: Waker) -> Registration<'_> {
         let mut wakers = self.lock();
         let key = wakers.next;
@@ -57,7 +57,7 @@ impl Drain {
 
     pub fn enter(&self, phase: Phase) {
         let wakers: Vec<Waker> = {
-            // Under the lock: whoever registers later sees the new phase.
+            // Under the lock: a task that registers later sees the new phase.
             let wakers = self.lock();
             self.phase.fetch_max(phase as u8, Ordering::Release);
             wakers.by_key.values().cloned().collect()

@@ -1,8 +1,7 @@
-//! Bytes in, fewer bytes out: gzip and brotli, in steps that leave the thread to others.
+//! Compresses bodies with gzip or brotli, in steps between which the thread serves other tasks.
 //!
-//! A step is [`STEP`] bytes of input, well below a millisecond of work; after each the stream gives way to whoever else
-//! the thread serves. When the source has nothing more for now, what the encoder holds back is flushed, so that a stream
-//! still streams.
+//! A step is [`STEP`] bytes of input, well below a millisecond of work; after each the stream yields. When the source has nothing
+//! more for now, what the encoder holds back is flushed, so that a stream still streams.
 
 use std::io::Write;
 use std::task::{Context, Poll};
@@ -15,9 +14,9 @@ use hearth_core::{Body, BodyError, ByteStream};
 
 use crate::encoding::Coding;
 
-/// What is compressed in one go.
+/// How much is compressed in one step.
 pub const STEP: usize = 16 * 1024;
-/// Of nine. Beyond it time grows faster than what it saves.
+/// Of nine. Higher levels take more time than they save bytes.
 const GZIP_LEVEL: u32 = 4;
 /// Of eleven. As fast as gzip's, and smaller.
 const BROTLI_QUALITY: u32 = 4;
@@ -34,13 +33,13 @@ pub enum Encoder {
 /// A body on its way through an encoder.
 pub struct Compressed {
     source: Body,
-    /// Gone at the end.
+    /// None at the end.
     encoder: Option<Encoder>,
     /// Of the source, and not yet in the encoder.
     piece: Bytes,
     /// Input since the last flush: what a client might wait for.
     held: usize,
-    /// Input since the last rest.
+    /// Input since the last yield.
     worked: usize,
 }
 
@@ -57,7 +56,7 @@ impl Encoder {
         }
     }
 
-    /// All of a body in one go.
+    /// Compresses all of a body.
     pub fn whole(mut self, bytes: &[u8]) -> Bytes {
         self.push(bytes);
         self.finish()
@@ -67,7 +66,7 @@ impl Encoder {
         self.writer().write_all(step).expect(MEMORY);
     }
 
-    /// Brotli's gathers much more than a step before it does anything, and then does all of it at once.
+    /// Brotli's encoder collects much more than a step before it compresses, and then compresses all of it at once.
     fn gathers(&self) -> bool {
         matches!(self, Self::Brotli(_))
     }

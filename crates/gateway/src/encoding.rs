@@ -1,24 +1,24 @@
-//! What a client takes compressed: its `accept-encoding` (RFC 9110, section 12.5.3), as far as it concerns codings that
-//! we speak.
+//! Which content codings a client accepts: its `accept-encoding` (RFC 9110, section 12.5.3), as far as it concerns the codings
+//! that the gateway supports.
 
-/// A coding that we speak.
+/// A supported content coding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
     Brotli,
     Gzip,
 }
 
-/// How much a client likes each coding, in thousandths; zero is not at all.
+/// The client's weight for each coding, in thousandths; zero is not accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accepts {
     brotli: u16,
     gzip: u16,
-    /// The body as it is, where the client says so; of course it takes it in any case.
+    /// The uncoded body's weight, where the client gives one; it is accepted in any case.
     identity: u16,
 }
 
 impl Accepts {
-    /// Nothing but the body as it is, for lack of a header.
+    /// Nothing but the uncoded body: there is no header.
     pub const NOTHING: Self = Self { brotli: 0, gzip: 0, identity: 0 };
 
     pub fn parse(header: &[u8]) -> Self {
@@ -45,7 +45,7 @@ impl Accepts {
         all
     }
 
-    /// What the client likes best; brotli where it does not care, since that is the smaller for the same time.
+    /// The client's preferred coding; brotli where weights are equal, since it is smaller for the same time.
     pub fn best(self) -> Option<Coding> {
         let (coding, weight) =
             if self.brotli >= self.gzip { (Coding::Brotli, self.brotli) } else { (Coding::Gzip, self.gzip) };
@@ -53,7 +53,7 @@ impl Accepts {
     }
 }
 
-/// `q=0.5` in thousandths. What is no weight is none: as if it were not there.
+/// `q=0.5` in thousandths. None for any other parameter.
 fn weight(part: &[u8]) -> Option<u16> {
     let (b'q' | b'Q', rest) = part.split_first()? else { return None };
     let number = rest.trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start();
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clients_get_what_they_like() {
+    fn clients_get_the_preferred_coding() {
         for (header, best) in [
             ("gzip, deflate, br, zstd", Some(Coding::Brotli)),
             ("gzip", Some(Coding::Gzip)),

@@ -1,7 +1,7 @@
-//! A request's head: bytes in, a verdict out. Pure, so that it can be fuzzed and compared with other parsers.
+//! Parses a request's head. A pure function of bytes, so that it can be fuzzed and compared with other parsers.
 //!
-//! `httparse` knows the grammar of lines; what RFC 9112 demands beyond it is checked here, on the strict side wherever
-//! two readers could disagree about where a request ends:
+//! `httparse` parses the lines; what RFC 9112 demands beyond that is checked here, strictly wherever two parsers could disagree
+//! about where a request ends:
 //! - lines end with CR LF; no folding, no space before a colon (`httparse` refuses both), no lone CR or LF;
 //! - a body is framed by one length, or by `chunked` alone, never by both;
 //! - exactly one valid `Host` in HTTP/1.1, at most one in HTTP/1.0.
@@ -17,7 +17,7 @@ use hearth_websocket::handshake::has_token;
 use crate::ascii::has_bare_line_feed;
 use crate::cookies::without;
 use crate::encoding::Accepts;
-use crate::identity::names_client;
+use crate::forwarded::names_client;
 use crate::reject::Reject;
 use crate::request_id::IdText;
 use crate::target::{Target, valid_authority};
@@ -25,14 +25,14 @@ use crate::target::{Target, valid_authority};
 /// More headers than this are refused.
 pub const MAX_HEADERS: usize = 100;
 
-/// What a front may have added to a request that it hands on over a hop.
+/// Headers that the front gateway may have added to a request that it passes over a hop.
 pub const HOP_HEADERS: usize = 8;
 
-/// Headers that the gateway adds (`x-request-id`, `x-forwarded-for`, `x-forwarded-proto`), and room for them.
+/// Headers that the gateway adds (`x-request-id`, `x-forwarded-for`, `x-forwarded-proto`), and the bytes reserved for them.
 pub const EXTRA_HEADERS: usize = 3;
-pub const EXTRA: usize = 192;
+pub const EXTRA_BYTES: usize = 192;
 
-/// What a head is judged by, and what its url is made of.
+/// The limits of a head, and what its url is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct HeadRules<'a> {
     /// With `://`.
@@ -60,15 +60,16 @@ pub struct Head {
     pub keep_alive: bool,
     /// The client waits for a 100 before it sends the body.
     pub expects_continue: bool,
-    /// The client's own request id, where it is well-formed. Few send one, and it is half as large as all the rest.
+    /// The client's own request id, where it is well-formed. Boxed, since few clients send one, and it is half as large as all the
+    /// rest.
     pub id: Option<Box<IdText>>,
-    /// Errors are better shown as HTML.
+    /// The client is a browser: errors are sent as HTML.
     pub prefers_html: bool,
-    /// Which codings of a response the client takes.
+    /// Which codings of a response the client accepts.
     pub accepts: Accepts,
-    /// The client asks for a part.
+    /// There is a `range` header.
     pub wants_part: bool,
-    /// There are headers that say who the client is; they are not yet believed or taken out.
+    /// There are headers that name the client; they are not yet believed or removed.
     pub names_client: bool,
     pub upgrade: Upgrade,
 }
@@ -128,9 +129,9 @@ pub fn parse(bytes: &[u8], rules: &HeadRules<'_>) -> Result<Option<Head>, Reject
     let target = Target::parse(&method, path)?;
 
     let mut fields = Fields::default();
-    let mut headers = Headers::with_capacity(request.headers.len() + EXTRA_HEADERS, length + EXTRA);
+    let mut headers = Headers::with_capacity(request.headers.len() + EXTRA_HEADERS, length + EXTRA_BYTES);
     for line in request.headers.iter() {
-        let value = match (fields.note(line.name, line.value)?, target) {
+        let value = match (fields.record(line.name, line.value)?, target) {
             (Keep::No, _) => continue,
             (Keep::Host, Target::Absolute { authority, .. }) => authority.as_bytes(),
             (Keep::Cookie, _) => {
@@ -166,7 +167,7 @@ pub fn parse(bytes: &[u8], rules: &HeadRules<'_>) -> Result<Option<Head>, Reject
     }))
 }
 
-/// What the headers say that concerns us.
+/// What the headers say that the gateway acts on.
 #[derive(Default)]
 pub struct Fields<'a> {
     pub host: Option<&'a str>,
@@ -180,9 +181,9 @@ pub struct Fields<'a> {
     pub accepts: Accepts,
     pub wants_part: bool,
     pub names_client: bool,
-    /// The connection is to become something else.
+    /// `connection` has `upgrade`.
     upgrade: bool,
-    /// That something is a WebSocket.
+    /// `upgrade` has `websocket`.
     websocket: bool,
 }
 
@@ -192,17 +193,17 @@ pub enum Keep {
     No,
     /// Unless the target names another host.
     Host,
-    /// But for those that are private.
+    /// Without private cookies.
     Cookie,
 }
 
 impl<'a> Fields<'a> {
-    /// Takes notice of a header; says whether the app gets it.
-    pub fn note(&mut self, name: &str, value: &'a [u8]) -> Result<Keep, Reject> {
+    /// Records what a header says. Whether the app gets it.
+    pub fn record(&mut self, name: &str, value: &'a [u8]) -> Result<Keep, Reject> {
         let is = |other: &str| name.eq_ignore_ascii_case(other);
         match name.len() {
             2 if is("te") => return Ok(Keep::No),
-            4 if is("host") => return self.note_host(value),
+            4 if is("host") => return self.record_host(value),
             5 if is("range") => self.wants_part = true,
             6 if is("accept") => self.prefers_html = prefers_html(value),
             6 if is("cookie") => return Ok(Keep::Cookie),
@@ -214,14 +215,14 @@ impl<'a> Fields<'a> {
             }
             10 if is("keep-alive") => return Ok(Keep::No),
             10 if is("connection") => {
-                self.note_connection(value);
+                self.record_connection(value);
                 return Ok(Keep::No);
             }
             12 if is("x-request-id") => {
                 self.id = self.id.take().or_else(|| IdText::parse(value).map(Box::new));
                 return Ok(Keep::No);
             }
-            14 if is("content-length") => return self.note_length(value),
+            14 if is("content-length") => return self.record_length(value),
             15 if is("accept-encoding") => self.accepts = Accepts::parse(value),
             17 if is("transfer-encoding") => {
                 if self.chunked || !value.eq_ignore_ascii_case(b"chunked") {
@@ -231,14 +232,14 @@ impl<'a> Fields<'a> {
                 return Ok(Keep::No);
             }
             7.. if name.as_bytes()[..6].eq_ignore_ascii_case(b"proxy-") => return Ok(Keep::No),
-            // Most names are not of these lengths, or do not begin with an x.
+            // Rules most names out by their length, or by their first letter.
             6 | 9.. => self.names_client |= names_client(name),
             _ => {}
         }
         Ok(Keep::Yes)
     }
 
-    fn note_host(&mut self, value: &'a [u8]) -> Result<Keep, Reject> {
+    fn record_host(&mut self, value: &'a [u8]) -> Result<Keep, Reject> {
         if self.host.is_some() {
             return Err(Reject::HostRepeated);
         }
@@ -249,7 +250,7 @@ impl<'a> Fields<'a> {
         Ok(Keep::Host)
     }
 
-    fn note_connection(&mut self, value: &[u8]) {
+    fn record_connection(&mut self, value: &[u8]) {
         for option in value.split(|b| *b == b',') {
             let option = option.trim_ascii();
             self.close |= option.eq_ignore_ascii_case(b"close");
@@ -258,8 +259,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The same length twice is one; the app sees it once.
-    fn note_length(&mut self, value: &'a [u8]) -> Result<Keep, Reject> {
+    /// A repeated equal length is allowed; the app sees it once.
+    fn record_length(&mut self, value: &'a [u8]) -> Result<Keep, Reject> {
         match self.length.replace(value) {
             None => Ok(Keep::Yes),
             Some(before) if before == value => Ok(Keep::No),
@@ -288,7 +289,7 @@ impl HttpVersion {
     }
 }
 
-/// A `cookie` header, if anything is left of it.
+/// Adds a `cookie` header without the private cookie, if anything is left.
 pub fn push_cookies(headers: &mut Headers, value: &[u8], private: Option<&str>) {
     let rest = private.map_or(Cow::Borrowed(value), |name| without(value, name));
     if !rest.is_empty() || value.is_empty() {

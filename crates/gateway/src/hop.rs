@@ -1,23 +1,24 @@
-//! The hop: a request that this front took and another process of ours answers, over a Unix socket and HTTP/1.1.
+//! Hops: requests that this gateway has received and another process of the server answers, over a Unix socket and HTTP/1.1.
 //!
 //! ```text
-//! request -> parcel.rs: as bytes -> idle.rs: a connection that waits, else a new one -> upload.rs: out
-//!   response <- download.rs: its body, while the request's may still go out <- answer.rs: its head <-'
+//! request -> request.rs: as bytes -> connection_pool.rs: an idle connection, else a new one -> upload.rs: sent
+//!   response <- download.rs: its body, while the request's may still be sent <- response.rs: its head <-'
 //! ```
-//! The other side is a front as well ([`Listener::Hop`](crate::Listener)), which takes the word of this one for who the client
-//! is and what it asked for. Limits, compression, counts and the access log are this side's; failures are the other's, and
-//! pass as the responses that it made of them.
+//! The other side is a gateway as well ([`Listener::Hop`](crate::Listener)), which believes this one about the client and the
+//! url. Limits, compression, counts and the access log are applied on this side; failures become responses on the other side,
+//! and are passed on as such.
 //!
 //! Invariants:
-//! - a request of which anything was sent is not sent again: it may be what brought the other process down;
-//! - a connection is used again only within [`FRESH`] of its last request, and the other side closes none before [`KEPT`]
-//!   have passed, in a drain neither: so nobody closes what the other is about to use;
-//! - all is driven by whoever waits for the answer or reads its body: who drops either ends the other side's work.
+//! - a request of which anything was sent is not sent again: it may have crashed the other process;
+//! - a connection is used again only within [`REUSE_WINDOW`] of its last request, and the other side closes none before [`PEER_KEEP_ALIVE`]
+//!   have passed, not even in a drain: so no side closes a connection that the other is about to use;
+//! - the task that waits for the response or reads its body drives everything: dropping either cancels the request on the other
+//!   side.
 
-mod answer;
+mod connection_pool;
 mod download;
-mod idle;
-mod parcel;
+mod request;
+mod response;
 mod upload;
 
 use std::future::poll_fn;
@@ -33,38 +34,38 @@ use hearth_websocket::{Config, Connection, Role};
 use tokio::net::UnixStream;
 use tokio::time::{Instant, sleep, timeout};
 
-use self::answer::{Answer, InvalidResponse, MAX_HEAD};
+use self::connection_pool::ConnectionPool;
 use self::download::Download;
-use self::idle::Idle;
-use self::parcel::Parcel;
+use self::request::OutgoingRequest;
+use self::response::{InvalidResponse, MAX_HEAD, ResponseHead};
+use crate::buffered_stream::{BufferedStream, READ_SIZE};
 use crate::stream::Stream;
-use crate::wire::{READ, Wire};
 
-/// The header that says what the other front is to do with a request: its words are those of who sends it. Clients cannot
-/// send it: it is Hearth's own, and goes.
+/// The header that tells the other gateway what to do with a request; the sender's own format. Clients cannot send it: like all
+/// of Hearth's own headers it is removed from their requests.
 pub const HOP_HEADER: &str = "x-hearth-hop";
 
-/// How old the last request of a connection may be that is used again.
-const FRESH: Duration = Duration::from_secs(1);
+/// A connection is used again only within this time of its last request.
+const REUSE_WINDOW: Duration = Duration::from_secs(1);
 /// How long the other side keeps a connection after a request.
-pub(crate) const KEPT: Duration = Duration::from_secs(4);
-/// Before the next try, where more connections wait to be accepted than may.
-const CROWD_PAUSE: Duration = Duration::from_millis(5);
-/// What is read at once of a body.
-const MOST_READ: usize = 64 * 1024;
+pub(crate) const PEER_KEEP_ALIVE: Duration = Duration::from_secs(4);
+/// Before connecting again, where the other side's accept queue is full.
+const CONNECT_RETRY_DELAY: Duration = Duration::from_millis(5);
+/// How much of a body is read at once.
+const MAX_BODY_READ: usize = 64 * 1024;
 
-/// A way to another process.
+/// A client of another process of the server.
 pub struct Hop {
     socket: PathBuf,
-    idle: Arc<Idle>,
+    pool: Arc<ConnectionPool>,
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Debug, thiserror::Error)]
 pub enum HopError {
-    #[error("nobody listens at {}: {source}", socket.display())]
+    #[error("no process listens at {}: {source}", socket.display())]
     ConnectFailed { socket: PathBuf, source: io::Error },
-    /// It went down, or was stopped, before it answered.
+    /// The process crashed, or was stopped, before it answered.
     #[error("the connection ended before the answer: {0}")]
     ConnectionLost(#[source] io::Error),
     #[error("no answer came within {} seconds", .0.as_secs())]
@@ -74,7 +75,7 @@ pub enum HopError {
 }
 
 /// How an attempt to send failed.
-enum Miss {
+enum AttemptError {
     /// Nothing was sent: the connection was closed before.
     Unsent,
     For(HopError),
@@ -84,28 +85,28 @@ enum Miss {
 
 impl Hop {
     pub fn new(socket: impl Into<PathBuf>) -> Self {
-        Self { socket: socket.into(), idle: Arc::default() }
+        Self { socket: socket.into(), pool: Arc::default() }
     }
 
-    /// Sends a request and waits for the head of its answer, for as long as `patience`. The other front learns `errand`.
-    pub async fn send(&self, request: Request, errand: &str, patience: Duration) -> Result<Response, HopError> {
-        let answer = self.send_with_time(Parcel::new(request, errand));
-        timeout(patience, answer).await.unwrap_or(Err(HopError::TimedOut(patience)))
+    /// Sends a request and waits for the head of its response, for at most `time`. `directions` go into [`HOP_HEADER`].
+    pub async fn send(&self, request: Request, directions: &str, time: Duration) -> Result<Response, HopError> {
+        let answer = self.send_with_time(OutgoingRequest::new(request, directions));
+        timeout(time, answer).await.unwrap_or(Err(HopError::TimedOut(time)))
     }
 
-    async fn send_with_time(&self, mut parcel: Parcel) -> Result<Response, HopError> {
-        while let Some(mut wire) = self.idle.take() {
-            match self.attempt(&mut wire, &mut parcel).await {
-                Ok((answer, sent)) => return self.receive(wire, parcel, answer, sent),
-                Err(Miss::Unsent) => {}
-                Err(Miss::For(error)) => return Err(error),
+    async fn send_with_time(&self, mut outgoing: OutgoingRequest) -> Result<Response, HopError> {
+        while let Some(mut stream) = self.pool.take() {
+            match self.attempt(&mut stream, &mut outgoing).await {
+                Ok((answer, sent)) => return self.receive(stream, outgoing, answer, sent),
+                Err(AttemptError::Unsent) => {}
+                Err(AttemptError::For(error)) => return Err(error),
             }
         }
-        let mut wire = Wire::new(Stream::Unix(self.connect().await?), Duration::ZERO);
-        match self.attempt(&mut wire, &mut parcel).await {
-            Ok((answer, sent)) => self.receive(wire, parcel, answer, sent),
-            Err(Miss::Unsent) => Err(HopError::ConnectionLost(io::ErrorKind::BrokenPipe.into())),
-            Err(Miss::For(error)) => Err(error),
+        let mut stream = BufferedStream::new(Stream::Unix(self.connect().await?), Duration::ZERO);
+        match self.attempt(&mut stream, &mut outgoing).await {
+            Ok((answer, sent)) => self.receive(stream, outgoing, answer, sent),
+            Err(AttemptError::Unsent) => Err(HopError::ConnectionLost(io::ErrorKind::BrokenPipe.into())),
+            Err(AttemptError::For(error)) => Err(error),
         }
     }
 
@@ -113,66 +114,80 @@ impl Hop {
         loop {
             match UnixStream::connect(&self.socket).await {
                 Ok(stream) => return Ok(stream),
-                // Somebody is there, and will come to it.
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => sleep(CROWD_PAUSE).await,
+                // The process listens, and its accept queue is full.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => sleep(CONNECT_RETRY_DELAY).await,
                 Err(source) => return Err(HopError::ConnectFailed { socket: self.socket.clone(), source }),
             }
         }
     }
 
-    /// Sends over `wire`, up to the head of the answer. Also says when the request began to be sent.
-    async fn attempt(&self, wire: &mut Wire, parcel: &mut Parcel) -> Result<(Answer, Instant), Miss> {
+    /// Sends the request and receives the head of the response. Also gives the time when sending began.
+    async fn attempt(
+        &self,
+        stream: &mut BufferedStream,
+        outgoing: &mut OutgoingRequest,
+    ) -> Result<(ResponseHead, Instant), AttemptError> {
         let began = Instant::now();
-        std::mem::swap(&mut wire.outbox, &mut parcel.outbox);
-        if poll_fn(|cx| wire.poll_write(cx)).await.is_err() {
-            std::mem::swap(&mut wire.outbox, &mut parcel.outbox);
-            return Err(Miss::Unsent);
+        std::mem::swap(&mut stream.write_queue, &mut outgoing.write_queue);
+        if poll_fn(|cx| stream.poll_write(cx)).await.is_err() {
+            std::mem::swap(&mut stream.write_queue, &mut outgoing.write_queue);
+            return Err(AttemptError::Unsent);
         }
         let answer = poll_fn(|cx| {
-            // Should it fail, there may be an answer all the same: one that does not want the body.
-            let _ = parcel.upload.poll(cx, wire);
-            poll_answer(cx, wire, parcel).map_err(Miss::For)
+            // If this fails, there may still be a response: one that does not need the body.
+            let _ = outgoing.upload.poll(cx, stream);
+            poll_answer(cx, stream, outgoing).map_err(AttemptError::For)
         });
         Ok((answer.await?, began))
     }
 
-    /// From the head of an answer to a response.
-    fn receive(&self, wire: Wire, parcel: Parcel, answer: Answer, sent: Instant) -> Result<Response, HopError> {
-        let Answer { status, reason, headers, framing, keep, .. } = answer;
+    /// Makes a response of its head and the connection.
+    fn receive(
+        &self,
+        stream: BufferedStream,
+        outgoing: OutgoingRequest,
+        answer: ResponseHead,
+        sent: Instant,
+    ) -> Result<Response, HopError> {
+        let ResponseHead { status, reason, headers, framing, keep, .. } = answer;
         let mut response = Response { status, reason, headers, body: Body::Empty, websocket: None };
         if status == 101 {
-            let (inbox, stream) = wire.into_parts();
-            // Whoever is silent for too long is told so by the other front.
+            let (read_buf, stream) = stream.into_parts();
+            // The other gateway enforces the limit of silence.
             let (here, there) = socket_pair(Duration::ZERO);
-            let socket = Connection::new(stream, inbox, Role::Client, Box::new(there), Config::default());
+            let socket = Connection::new(stream, read_buf, Role::Client, Box::new(there), Config::default());
             tokio::spawn(socket.run());
             response.websocket = Some(Box::new(here));
             return Ok(response);
         }
-        let way_back = keep.then(|| self.idle.way_back(sent));
-        response.body = Download::begin(wire, parcel.upload, framing, way_back)?;
+        let return_to_pool = keep.then(|| self.pool.return_to_pool(sent));
+        response.body = Download::begin(stream, outgoing.upload, framing, return_to_pool)?;
         Ok(response)
     }
 }
 
-/// The head of the final answer, when it is there.
-fn poll_answer(cx: &mut Context<'_>, wire: &mut Wire, parcel: &mut Parcel) -> Poll<Result<Answer, HopError>> {
+/// The head of the final response, when it has arrived.
+fn poll_answer(
+    cx: &mut Context<'_>,
+    stream: &mut BufferedStream,
+    outgoing: &mut OutgoingRequest,
+) -> Poll<Result<ResponseHead, HopError>> {
     loop {
-        match answer::parse(&wire.inbox, parcel.wants)? {
+        match response::parse(&stream.read_buf, outgoing.expected)? {
             Some(answer) => {
-                let _ = wire.inbox.split_to(answer.length);
+                let _ = stream.read_buf.split_to(answer.length);
                 match answer.status {
                     100 => {
-                        parcel.upload.release();
-                        // It goes on before anything is waited for.
-                        let _ = parcel.upload.poll(cx, wire);
+                        outgoing.upload.release();
+                        // The body is sent before anything is waited for.
+                        let _ = outgoing.upload.poll(cx, stream);
                     }
                     101 | 200.. => return Poll::Ready(Ok(answer)),
                     _ => {}
                 }
             }
-            None if wire.inbox.len() >= MAX_HEAD => return Poll::Ready(Err(InvalidResponse::Head.into())),
-            None => match ready!(wire.poll_fill(cx, READ)) {
+            None if stream.read_buf.len() >= MAX_HEAD => return Poll::Ready(Err(InvalidResponse::Head.into())),
+            None => match ready!(stream.poll_fill(cx, READ_SIZE)) {
                 Ok(1..) => {}
                 Ok(0) => return Poll::Ready(Err(HopError::ConnectionLost(io::ErrorKind::UnexpectedEof.into()))),
                 Err(error) => return Poll::Ready(Err(HopError::ConnectionLost(error))),

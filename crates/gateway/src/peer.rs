@@ -1,4 +1,4 @@
-//! Who is at the other end of a connection: made once when it is accepted, so that requests only copy from it.
+//! The other end of a connection: made once when it is accepted, so that requests only copy from it.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -8,34 +8,34 @@ use crate::config::Scheme;
 
 #[derive(Debug)]
 pub struct Peer {
-    /// In canonical form: an IPv4 address that came in IPv6 clothes is an IPv4 address.
+    /// In canonical form: an IPv4-mapped IPv6 address is the IPv4 address.
     pub address: IpAddr,
-    /// What its requests are given, unless a trusted proxy says otherwise: who sent them, and how.
+    /// Headers that its requests get, unless a trusted proxy claims otherwise: the client and the scheme.
     pub headers: Headers,
     pub trust: Trust,
-    /// What the urls of its requests begin with, unless a trusted proxy says otherwise.
+    /// The scheme of its requests' urls, unless a trusted proxy claims otherwise.
     pub scheme: Scheme,
 }
 
-/// Whether what a peer says about others is believed.
+/// Whether a peer's claims about other clients are believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
     /// One of the configured proxies.
     Proxy,
-    /// A front of ours in another process: it has settled everything already.
+    /// A front gateway in another process: it has resolved the client already.
     Hop,
-    Nobody,
+    None,
 }
 
 impl Peer {
     pub fn new(address: IpAddr, scheme: Scheme, proxies: &[Cidr]) -> Self {
         let address = address.to_canonical();
-        let trust = if is_proxy(address, proxies) { Trust::Proxy } else { Trust::Nobody };
+        let trust = if is_proxy(address, proxies) { Trust::Proxy } else { Trust::None };
         let headers = forwarded(address, scheme);
         Self { address, headers, trust, scheme }
     }
 
-    /// Whoever connects to a hop. It speaks for others: an address of its own it has none.
+    /// The peer of a hop. It passes on requests of clients, and has no address itself.
     pub fn hop() -> Self {
         let address = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
         Self { address, headers: Headers::new(), trust: Trust::Hop, scheme: Scheme::Http }
@@ -54,8 +54,8 @@ pub fn is_proxy(address: IpAddr, proxies: &[Cidr]) -> bool {
     proxies.iter().any(|range| range.contains(address))
 }
 
-/// What counts as one client where clients are limited: an IPv4 address, or the /64 network of an IPv6 address, since
-/// whoever has one address of such a network has all of them.
+/// What counts as one client where clients are limited: an IPv4 address, or the /64 network of an IPv6 address, since a client
+/// with one address of such a network has all of them.
 pub fn client_group(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64)),
@@ -72,9 +72,9 @@ mod tests {
     fn peers_are_known_by_their_canonical_address() {
         let proxies = ["10.0.0.0/8".parse().unwrap()];
         let peer = Peer::new("::ffff:10.1.2.3".parse().unwrap(), Scheme::Http, &proxies);
-        let said = peer.headers.get("x-forwarded-for");
-        assert_eq!((said, peer.trust), (Some(&b"10.1.2.3"[..]), Trust::Proxy));
-        assert_eq!(Peer::new("11.1.2.3".parse().unwrap(), Scheme::Http, &proxies).trust, Trust::Nobody);
+        let client = peer.headers.get("x-forwarded-for");
+        assert_eq!((client, peer.trust), (Some(&b"10.1.2.3"[..]), Trust::Proxy));
+        assert_eq!(Peer::new("11.1.2.3".parse().unwrap(), Scheme::Http, &proxies).trust, Trust::None);
     }
 
     #[test]

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_then_one_at_a_time() {
+    fn a_burst_is_admitted_then_one_at_a_time() {
         let (rates, start) = (KeyedRateLimiter::new(1000), Instant::now());
         assert_eq!(admitted(&rates, 1, RATE, start), 10);
         assert_eq!(admitted(&rates, 2, RATE, start), 10, "others are not concerned");
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_rates_are_no_accidents() {
+    fn extreme_rates_are_handled() {
         let (rates, start) = (KeyedRateLimiter::new(1000), Instant::now());
         assert_eq!(admitted(&rates, 1, Rate { requests: 0, per: Duration::from_secs(1) }, start), 0);
         assert_eq!(admitted(&rates, 2, Rate { requests: 1, per: Duration::ZERO }, start), 100);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_and_who_goes_on_is_not_forgotten() {
+    fn memory_is_bounded_and_active_keys_are_remembered() {
         let (rates, start) = (KeyedRateLimiter::new(3200), Instant::now());
         assert_eq!(admitted(&rates, u32::MAX, RATE, start), 10);
         for key in 0..100_000 {

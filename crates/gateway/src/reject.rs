@@ -1,5 +1,5 @@
-//! Why the gateway itself refuses a request. After any of these the connection is closed: what follows on it cannot be
-//! trusted to begin where we think.
+//! Why the gateway itself rejects a request. After any of these the connection is closed: where the next request begins is not
+//! certain.
 
 use crate::chunked::ChunkError;
 
@@ -45,7 +45,7 @@ pub enum Reject {
     SocketVersion,
     #[error("`sec-websocket-key` must be there once, with 16 bytes in base64")]
     SocketKey,
-    /// Of the app's choice, and no fault of the connection's.
+    /// The app's choice; the connection is kept.
     #[error(
         "there is a WebSocket here and nothing else: ask with `connection: upgrade` and `upgrade: websocket`, or over HTTP/2 with CONNECT"
     )]

@@ -1,17 +1,17 @@
-//! The text of `x-request-id`: the client's where it is well-formed, else one of ours: 16 hex digits that do not repeat
-//! within a process and do not tell how many requests it has served.
+//! The text of `x-request-id`: the client's where it is well-formed, else 16 hex digits that do not repeat within a process and do
+//! not disclose how many requests it has served.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 
 use hearth_core::RequestId;
 
-const MAX: usize = 64;
+const MAX_LENGTH: usize = 64;
 
 /// 1 to 64 of `[A-Za-z0-9._-]`.
 #[derive(Clone, Copy)]
 pub struct IdText {
-    bytes: [u8; MAX],
+    bytes: [u8; MAX_LENGTH],
     len: u8,
 }
 
@@ -25,13 +25,13 @@ pub struct Ids {
 
 impl IdText {
     pub fn parse(text: &[u8]) -> Option<Self> {
-        let well_formed = matches!(text.len(), 1..=MAX)
+        let well_formed = matches!(text.len(), 1..=MAX_LENGTH)
             && text.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'));
         well_formed.then(|| Self::copy(text))
     }
 
     fn copy(text: &[u8]) -> Self {
-        let mut bytes = [0; MAX];
+        let mut bytes = [0; MAX_LENGTH];
         bytes[..text.len()].copy_from_slice(text);
         Self { bytes, len: text.len() as u8 }
     }
@@ -77,7 +77,7 @@ impl Ids {
 
     pub fn text(&self, id: RequestId) -> IdText {
         let number = scramble(self.seed.wrapping_add(id.raw()));
-        let mut bytes = [0; MAX];
+        let mut bytes = [0; MAX_LENGTH];
         for (pair, byte) in bytes.chunks_exact_mut(2).zip(number.to_be_bytes()) {
             pair.copy_from_slice(&HEX[usize::from(byte)]);
         }
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn made_ids_differ_and_are_well_formed() {
+    fn generated_ids_differ_and_are_well_formed() {
         let ids = Ids::new();
         let made: std::collections::HashSet<_> =
             (0..1000).map(|n| ids.text(RequestId::from_raw(n)).to_string()).collect();

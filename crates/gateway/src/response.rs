@@ -1,8 +1,8 @@
 //! A response's head, as bytes, and how its body will be sent.
 //!
-//! The app's headers are not trusted: those that concern the connection are ours alone; names and values that could
-//! break out of their line are dropped; and there are limits to number and size. `content-length` is ours too, except
-//! where there is no body to measure (HEAD, 304).
+//! The app's headers are not trusted: those that concern the connection are the gateway's alone; names and values that could end
+//! their line are dropped; and number and size are limited. `content-length` is the gateway's too, except where there is no body
+//! to measure (HEAD, 304).
 
 use hearth_core::{Body, Response};
 use hearth_websocket::{Deflate, deflate};
@@ -11,20 +11,20 @@ use crate::ascii::{breaks_line, is_token};
 use crate::body_out::Delimiter;
 use crate::date::DateText;
 use crate::head::HttpVersion;
-use crate::opening::Openings;
 use crate::request_id::IdText;
+use crate::response_head_cache::ResponseHeadCache;
 use crate::websocket::Agreement;
 
-/// Headers of a response that are sent at most.
+/// The most headers of an app's response that are sent.
 const MAX_HEADERS: usize = 100;
 /// Their names and values in all.
 const MAX_BYTES: usize = 64 * 1024;
 /// The longest value.
 const MAX_VALUE: usize = 8 * 1024;
 
-/// What the head depends on beside the response.
+/// What the head depends on besides the response.
 #[derive(Clone, Copy, Debug)]
-pub struct Situation<'a> {
+pub struct HeadParams<'a> {
     pub id: &'a IdText,
     pub date: &'a DateText,
     pub version: HttpVersion,
@@ -35,7 +35,7 @@ pub struct Situation<'a> {
 
 /// What was decided while the head was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct HeadResult {
     pub transfer: Transfer,
     pub keep_alive: bool,
     pub headers_dropped: u64,
@@ -46,9 +46,9 @@ pub struct Written {
 pub enum Transfer {
     /// There is none.
     None,
-    /// Not at all, whatever it is: HEAD, 204, 304.
+    /// There may be one, but it is not sent: HEAD, 204, 304.
     Unsent,
-    /// All of it, now.
+    /// All of it at once.
     Whole,
     Stream(Delimiter),
 }
@@ -57,43 +57,43 @@ pub enum Transfer {
 pub fn write_head(
     out: &mut Vec<u8>,
     response: &Response,
-    situation: &Situation<'_>,
-    openings: &mut Openings,
-) -> Written {
-    let transfer = transfer(response, situation);
-    // What most heads need, at once.
+    params: &HeadParams<'_>,
+    response_heads: &mut ResponseHeadCache,
+) -> HeadResult {
+    let transfer = transfer(response, params);
+    // Room for most heads in one allocation.
     out.reserve(256);
-    let keep_alive = situation.keep_alive && transfer != Transfer::Stream(Delimiter::Close);
-    let opened = openings.write(out, response, situation.date);
-    push_length(out, response, transfer, opened.claimed);
-    push_header(out, b"x-request-id", situation.id.as_bytes());
+    let keep_alive = params.keep_alive && transfer != Transfer::Stream(Delimiter::Close);
+    let facts = response_heads.write(out, response, params.date);
+    push_length(out, response, transfer, facts.claimed);
+    push_header(out, b"x-request-id", params.id.as_bytes());
     if response.status == 426 {
-        // RFC 9110, 15.5.22: it says to what. There is only one thing.
+        // RFC 9110, 15.5.22: the response names the protocol to upgrade to.
         out.extend_from_slice(b"upgrade: websocket\r\nsec-websocket-version: 13\r\n");
     }
     if !keep_alive {
         out.extend_from_slice(b"connection: close\r\n");
-    } else if situation.version == HttpVersion::Http10 {
+    } else if params.version == HttpVersion::Http10 {
         out.extend_from_slice(b"connection: keep-alive\r\n");
     }
     out.extend_from_slice(b"\r\n");
-    Written { transfer, keep_alive, headers_dropped: opened.dropped }
+    HeadResult { transfer, keep_alive, headers_dropped: facts.dropped }
 }
 
-/// Writes the head that makes the connection a WebSocket; says how many of the app's headers were dropped.
-pub fn write_switch(out: &mut Vec<u8>, response: &Response, situation: &Situation<'_>, agreement: &Agreement) -> u64 {
+/// Writes the head that switches the connection to a WebSocket. Gives the number of dropped headers.
+pub fn write_switch(out: &mut Vec<u8>, response: &Response, params: &HeadParams<'_>, agreement: &Agreement) -> u64 {
     out.extend_from_slice(b"HTTP/1.1 101 Switching Protocols\r\n");
     let mut headers = AppHeaders::default();
     headers.each(response, |name, value| {
-        // Of the handshake only the choice of a subprotocol is the app's.
+        // Of the handshake's headers only the choice of a subprotocol is the app's.
         if name == b"sec-websocket-protocol" || !name.starts_with(b"sec-websocket-") {
             push_header(out, name, value);
         }
     });
     if !headers.date {
-        push_header(out, b"date", situation.date);
+        push_header(out, b"date", params.date);
     }
-    push_header(out, b"x-request-id", situation.id.as_bytes());
+    push_header(out, b"x-request-id", params.id.as_bytes());
     push_header(out, b"upgrade", b"websocket");
     push_header(out, b"connection", b"Upgrade");
     push_header(out, b"sec-websocket-accept", agreement.accept.as_bytes());
@@ -108,14 +108,14 @@ pub fn has_no_body(status: u16) -> bool {
     matches!(status, 204 | 304)
 }
 
-pub fn transfer(response: &Response, situation: &Situation<'_>) -> Transfer {
-    if situation.is_head || has_no_body(response.status) {
+pub fn transfer(response: &Response, params: &HeadParams<'_>) -> Transfer {
+    if params.is_head || has_no_body(response.status) {
         return Transfer::Unsent;
     }
     match &response.body {
         Body::Empty => Transfer::None,
         Body::Full(_) => Transfer::Whole,
-        Body::Stream(stream) => Transfer::Stream(match (stream.remaining(), situation.version) {
+        Body::Stream(stream) => Transfer::Stream(match (stream.remaining(), params.version) {
             (Some(length), _) => Delimiter::Length(length),
             (None, HttpVersion::Http10) => Delimiter::Close,
             (None, _) => Delimiter::Chunks,
@@ -147,11 +147,11 @@ fn push_length(out: &mut Vec<u8>, response: &Response, transfer: Transfer, claim
     }
 }
 
-/// How long the body is, as far as that is known. Where it is not sent, how long it would have been.
+/// The length of the body, if it is known. Where it is not sent, the length that it would have.
 pub fn length(response: &Response, transfer: Transfer, claimed: Option<u64>) -> Option<u64> {
     match (transfer, &response.body) {
         (Transfer::Unsent, _) if response.status == 204 => None,
-        // Nothing can be measured there, but the app may know.
+        // There is no body to measure, but the app may have given its length.
         (Transfer::Unsent, Body::Empty) => claimed,
         (Transfer::Unsent, _) if response.status == 304 => claimed,
         (_, body) => body.length(),
@@ -179,20 +179,20 @@ pub fn push_number(out: &mut Vec<u8>, mut number: u64) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// The app's headers, and what they say that concerns us.
+/// Filters the app's headers, and collects what the gateway needs of them.
 #[derive(Default)]
 pub struct AppHeaders {
     sent: usize,
     bytes: usize,
     pub dropped: u64,
-    /// The length that the app claims; only heard where there is no body.
+    /// The length that the app claims; used only where there is no body.
     pub length: Option<u64>,
     /// There is a `date` among them.
     pub date: bool,
 }
 
 impl AppHeaders {
-    /// Gives those that may be sent to `send`.
+    /// Calls `send` for each header that may be sent.
     pub fn each(&mut self, response: &Response, mut send: impl FnMut(&[u8], &[u8])) {
         for (name, value) in response.headers.iter() {
             if self.is_ours(name, value) {
@@ -210,7 +210,7 @@ impl AppHeaders {
         }
     }
 
-    /// Those that only we may send.
+    /// Whether only the gateway may send the header.
     fn is_ours(&mut self, name: &[u8], value: &[u8]) -> bool {
         match name {
             b"content-length" => {
@@ -232,7 +232,7 @@ fn is_sendable(name: &[u8], value: &[u8]) -> bool {
     value.len() <= MAX_VALUE && !name.is_empty() && name.iter().all(|byte| is_token(*byte)) && !breaks_line(value)
 }
 
-/// What is said where an app says nothing.
+/// The reason phrase where an app gives none.
 pub fn reason_of(status: u16) -> &'static str {
     match status {
         200 => "OK",

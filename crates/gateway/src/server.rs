@@ -1,10 +1,10 @@
-//! Listeners, the limits of connections, and the shutdown.
+//! Listeners, connection limits and the shutdown.
 //!
 //! A connection needs a slot before it is accepted (`slots.rs`); with none free, accepting pauses and clients wait in the
-//! kernel's queue. Each connection is a task of its own, or has a seat in the rounds (`rounds/`), so a panic in a handler ends that
-//! connection alone.
-//! Shutdown: listeners close, idle connections end (or wait for one more request, where others serve those after it),
-//! requests in flight finish with `connection: close`; what is left after `drain_timeout` is dropped.
+//! kernel's queue. Each connection is a task of its own, or is served by a reactor (`hearth-reactor`), so a panic in a handler ends
+//! that connection alone.
+//! Shutdown: listeners close, idle connections end (or wait for one more request, where another process serves the clients from
+//! then on), requests in flight finish with `connection: close`; what is left after `drain_timeout` is dropped.
 
 use std::future::Future;
 use std::io;
@@ -17,44 +17,44 @@ use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::asked::Shared;
+use crate::client_limit::{ClientConnectionLimit, ConnectionPermit};
 use crate::clock::Clock;
 use crate::config::{Config, Scheme};
 use crate::connection::{self, Accepted};
-use crate::crowd::{Crowd, Place};
 use crate::drain::{Drain, Phase};
+use crate::error_response::FailureLog;
 use crate::peer::{Peer, Trust};
 use crate::rate_limit::KeyedRateLimiter;
+use crate::request_context::ServerState;
 use crate::request_id::Ids;
-use crate::rescue::FailureLog;
-use crate::rounds::{Circles, Doorway};
 use crate::slots::Slots;
 use crate::stats::{Stats, Summary};
 use crate::tls::{Certificates, Handshake};
+use hearth_reactor::{RawAcceptor, ReactorPool};
 
-/// Before the next try, when the system has no more descriptors or memory.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// For connections to notice that the drain is over. One that is stuck inside a handler cannot.
+/// Before accepting again, when the system has no more descriptors or memory.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
+/// How long connections may take to end when the drain is over. One that is stuck inside a handler cannot end.
 const OVER_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub struct Server<D> {
-    shared: Arc<Shared<D>>,
+    server: Arc<ServerState<D>>,
 }
 
 /// Where connections come from.
 #[derive(Debug)]
 pub enum Listener {
-    /// HTTP/1, and HTTP/2 for clients that know.
-    Plain(Doorway),
+    /// HTTP/1, and HTTP/2 with prior knowledge.
+    Plain(RawAcceptor),
     /// HTTP/2 and HTTP/1 over TLS.
-    Tls(Doorway, Arc<Certificates>),
-    /// Fronts of ours in other processes ([`Hop`](crate::Hop)). Whoever can connect is believed.
+    Tls(RawAcceptor, Arc<Certificates>),
+    /// Front gateways in other processes ([`Hop`](crate::Hop)). Every peer that can connect is trusted.
     Hop(UnixListener),
 }
 
 impl<D: Dispatch> Server<D> {
     pub fn new(config: Config, dispatch: Arc<D>) -> Self {
-        let shared = Shared {
+        let server = ServerState {
             dispatch,
             failures: FailureLog::new(),
             clock: Clock::new(),
@@ -64,12 +64,12 @@ impl<D: Dispatch> Server<D> {
             rates: KeyedRateLimiter::new(config.rate_limit_clients),
             config,
         };
-        Self { shared: Arc::new(shared) }
+        Self { server: Arc::new(server) }
     }
 
     /// The counts, to be read while the server runs.
     pub fn stats(&self) -> Stats {
-        self.shared.stats.clone()
+        self.server.stats.clone()
     }
 
     /// Serves until `shutdown` is ready and the drain is over. Must run on a tokio runtime with I/O and time.
@@ -81,58 +81,59 @@ impl<D: Dispatch> Server<D> {
         .await
     }
 
-    /// The same, where `shutdown` says what becomes of idle connections.
+    /// The same, where `shutdown` decides what becomes of idle connections.
     pub async fn serve_until(
         self,
         listeners: Vec<Listener>,
         shutdown: impl Future<Output = IdleConnections>,
     ) -> Summary {
-        let shared = self.shared;
-        let slots = Arc::new(Slots::new(&shared.config, shared.stats.clone()));
-        let crowd = Arc::new(Crowd::new(shared.config.max_connections_per_client));
-        let circles = Arc::new(Circles::default());
+        let server = self.server;
+        let slots = Arc::new(Slots::new(&server.config, server.stats.clone()));
+        let client_limit = Arc::new(ClientConnectionLimit::new(server.config.max_connections_per_client));
+        let reactors = Arc::new(ReactorPool::default());
         let mut tasks = JoinSet::new();
         for listener in listeners {
-            let door = Door { slots: slots.clone(), crowd: crowd.clone(), circles: circles.clone() };
-            tasks.spawn(accept(listener, shared.clone(), door));
+            let state =
+                AcceptState { slots: slots.clone(), client_limit: client_limit.clone(), reactors: reactors.clone() };
+            tasks.spawn(accept(listener, server.clone(), state));
         }
-        let clock = shared.clone();
-        let ticker = tokio::spawn(async move { clock.clock.run().await });
+        let clock = server.clone();
+        let clock_task = tokio::spawn(async move { clock.clock.run().await });
         let watched = slots.clone();
-        let surveyor = tokio::spawn(async move { watched.survey().await });
+        let survey_task = tokio::spawn(async move { watched.survey().await });
 
         let idle = shutdown.await;
         tasks.shutdown().await;
-        shared.drain.enter(match idle {
+        server.drain.enter(match idle {
             IdleConnections::Close => Phase::Draining,
-            IdleConnections::ServeOneMore => Phase::Leaving,
+            IdleConnections::ServeOneMore => Phase::DrainingKeepAlive,
         });
-        if timeout(shared.config.drain_timeout, slots.all_free()).await.is_err() {
-            tracing::warn!(connections = slots.taken(), "Connections outlived the drain");
-            shared.drain.enter(Phase::Over);
+        if timeout(server.config.drain_timeout, slots.all_free()).await.is_err() {
+            tracing::warn!(connections = slots.taken(), "connections outlived the drain");
+            server.drain.enter(Phase::Over);
             if timeout(OVER_TIMEOUT, slots.all_free()).await.is_err() {
-                tracing::error!(connections = slots.taken(), "Connections are stuck");
+                tracing::error!(connections = slots.taken(), "connections stuck");
             }
         }
-        ticker.abort();
-        surveyor.abort();
-        circles.stop();
-        let summary = shared.stats.summary();
-        // Whatever is still being torn down will not be answered any more.
+        clock_task.abort();
+        survey_task.abort();
+        reactors.stop();
+        let summary = server.stats.summary();
+        // Requests that are still being torn down will not be answered any more.
         Summary { aborted: summary.aborted + summary.in_flight, in_flight: 0, ..summary }
     }
 }
 
-/// What connections of all listeners go through.
-struct Door {
+/// What the accept loops of all listeners share.
+struct AcceptState {
     slots: Arc<Slots>,
-    crowd: Arc<Crowd>,
-    circles: Arc<Circles>,
+    client_limit: Arc<ClientConnectionLimit>,
+    reactors: Arc<ReactorPool>,
 }
 
-async fn accept<D: Dispatch>(listener: Listener, shared: Arc<Shared<D>>, door: Door) {
+async fn accept<D: Dispatch>(listener: Listener, server: Arc<ServerState<D>>, state: AcceptState) {
     loop {
-        let slot = door.slots.take(&listener).await;
+        let slot = state.slots.take(&listener).await;
         let (accepted, address) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
@@ -140,15 +141,15 @@ async fn accept<D: Dispatch>(listener: Listener, shared: Arc<Shared<D>>, door: D
                 continue;
             }
         };
-        let Some((peer, place)) = admit(&shared, &listener, &door, address) else { continue };
-        let shared = shared.clone();
+        let Some((peer, permit)) = admit(&server, &listener, &state, address) else { continue };
+        let server = server.clone();
         let serve = async move |accepted| {
-            let _held = (slot, place);
-            connection::serve(shared, accepted, peer).await;
+            let _held = (slot, permit);
+            connection::serve(server, accepted, peer).await;
         };
         match accepted {
             Incoming::Plain(stream) => {
-                let adopted = door.circles.adopt(stream, |socket| Box::pin(serve(Accepted::Plain(socket))));
+                let adopted = state.reactors.add(stream, |socket| Box::pin(serve(Accepted::Plain(socket))));
                 if let Err(error) = adopted {
                     pause(&error).await;
                 }
@@ -159,33 +160,33 @@ async fn accept<D: Dispatch>(listener: Listener, shared: Arc<Shared<D>>, door: D
     }
 }
 
-/// Who it is, unless it is one too many of that client.
+/// The peer and its permit, unless the client is at its limit.
 fn admit<D>(
-    shared: &Shared<D>,
+    server: &ServerState<D>,
     listener: &Listener,
-    door: &Door,
+    state: &AcceptState,
     address: Option<SocketAddr>,
-) -> Option<(Peer, Place)> {
+) -> Option<(Peer, ConnectionPermit)> {
     let scheme = match listener {
-        Listener::Plain(_) | Listener::Hop(_) => shared.config.scheme,
+        Listener::Plain(_) | Listener::Hop(_) => server.config.scheme,
         Listener::Tls(..) => Scheme::Https,
     };
     let peer = match address {
-        Some(address) => Peer::new(address.ip(), scheme, &shared.config.trusted_proxies),
+        Some(address) => Peer::new(address.ip(), scheme, &server.config.trusted_proxies),
         None => Peer::hop(),
     };
-    let place = match peer.trust {
-        Trust::Proxy | Trust::Hop => Some(Place::uncounted()),
-        Trust::Nobody => door.crowd.enter(peer.address),
+    let permit = match peer.trust {
+        Trust::Proxy | Trust::Hop => Some(ConnectionPermit::uncounted()),
+        Trust::None => state.client_limit.acquire(peer.address),
     };
-    if place.is_none() {
-        shared.stats.refuse_connection();
-        door.slots.tell_refused(peer.address);
+    if permit.is_none() {
+        server.stats.refuse_connection();
+        state.slots.log_refused(peer.address);
     }
-    Some((peer, place?))
+    Some((peer, permit?))
 }
 
-/// A connection that has no place yet.
+/// A connection that was just accepted.
 enum Incoming {
     Plain(std::net::TcpStream),
     Tls(Handshake),
@@ -197,24 +198,24 @@ enum Incoming {
 impl Listener {
     /// Must be called on the runtime that is to serve.
     pub fn plain(listener: std::net::TcpListener) -> io::Result<Self> {
-        Doorway::open(listener).map(Self::Plain)
+        RawAcceptor::new(listener).map(Self::Plain)
     }
 
     /// The same over TLS.
     pub fn tls(listener: std::net::TcpListener, certificates: Arc<Certificates>) -> io::Result<Self> {
-        Doorway::open(listener).map(|socket| Self::Tls(socket, certificates))
+        RawAcceptor::new(listener).map(|socket| Self::Tls(socket, certificates))
     }
 
-    /// Ready when somebody waits to be accepted; at once where that cannot be known.
-    pub(crate) async fn knock(&self) -> io::Result<()> {
+    /// Ready when a client waits to be accepted; at once where that cannot be known.
+    pub(crate) async fn readable(&self) -> io::Result<()> {
         match self {
-            Self::Plain(socket) | Self::Tls(socket, _) => socket.knock().await,
+            Self::Plain(socket) | Self::Tls(socket, _) => socket.readable().await,
             Self::Hop(_) => Ok(()),
         }
     }
 
-    /// The next connection. One from a hop has no address. Answers go out in one write each, and waiting for more would only
-    /// delay them: hence no delay; without it all works, but slower.
+    /// The next connection. One from a hop has no address. `TCP_NODELAY` is set, since each answer is one write, which Nagle's
+    /// algorithm would only delay; an error is ignored.
     async fn accept(&self) -> io::Result<(Incoming, Option<SocketAddr>)> {
         Ok(match self {
             Self::Plain(socket) => {
@@ -232,11 +233,11 @@ impl Listener {
     }
 }
 
-/// A connection that failed before it was accepted is no reason to wait; anything else is.
+/// Logs an error of `accept` and waits before the next call, unless only the accepted connection has failed.
 async fn pause(error: &io::Error) {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted) {
-        tracing::warn!(%error, "Accepting failed");
-        tokio::time::sleep(ACCEPT_PAUSE).await;
+        tracing::warn!(%error, "accept failed");
+        tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
     }
 }

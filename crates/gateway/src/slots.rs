@@ -1,7 +1,8 @@
-//! Slots: how many connections there may be. With none free nothing is accepted; where clients wait all the same, those
-//! connections are closed that have had no request for longest, so that silent ones cannot keep others out.
+//! Connection slots: the limit of all connections. With no slot free nothing is accepted; where clients wait nevertheless, the
+//! connections with the longest idle times are closed, so that idle clients cannot keep others out.
 //!
-//! A client waits `evict_idle_after` at most while there are idle connections; while each has a request under way, until one ends.
+//! A client waits for at most `evict_idle_after` while there are idle connections; while all have requests in flight, until one
+//! ends.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,12 +16,12 @@ use crate::config::Config;
 use crate::server::Listener;
 use crate::stats::Stats;
 
-/// One in so many connections is closed at once: to find those with the longest idle times is to look at all.
+/// One in so many connections is closed at a time, since finding the longest idle ones scans all.
 const EVICTED_SHARE: usize = 100;
-/// Before the next try where no connection has been idle for long enough.
-const RETRY: Duration = Duration::from_millis(100);
-/// Between two lines of the log about the same.
-const QUIET: Duration = Duration::from_secs(10);
+/// Before the next try, where no connection has been idle for long enough.
+const RETRY_DELAY: Duration = Duration::from_millis(100);
+/// Between two log lines about the same event.
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub struct Slots {
@@ -29,19 +30,19 @@ pub struct Slots {
     per_client: usize,
     free: Arc<Semaphore>,
     stats: Stats,
-    full: Notice,
-    refused: Notice,
+    full: LogThrottle,
+    refused: LogThrottle,
 }
 
-/// Something that is logged now and then, however often it happens.
+/// Limits the log lines of one event to one per [`LOG_INTERVAL`].
 #[derive(Debug, Default)]
-struct Notice(Mutex<Told>);
+struct LogThrottle(Mutex<ThrottleState>);
 
 #[derive(Debug, Default)]
-struct Told {
+struct ThrottleState {
     last: Option<Instant>,
-    /// Times that it happened since.
-    untold: u64,
+    /// How often it has happened since then.
+    unlogged: u64,
 }
 
 // === impl Slots ===
@@ -55,8 +56,8 @@ impl Slots {
             per_client: config.max_connections_per_client,
             free: Arc::new(Semaphore::new(limit)),
             stats,
-            full: Notice::default(),
-            refused: Notice::default(),
+            full: LogThrottle::default(),
+            refused: LogThrottle::default(),
         }
     }
 
@@ -66,21 +67,21 @@ impl Slots {
             if let Ok(slot) = self.free.clone().try_acquire_owned() {
                 return slot;
             }
-            // Nobody is sent away while nobody waits. An error is told by accepting.
-            let knock = listener.knock().await;
+            // No connection is closed unless a client waits. `accept` will report an error again.
+            let readable = listener.readable().await;
             if let Ok(slot) = self.free.clone().try_acquire_owned() {
                 return slot;
             }
-            let most = (self.limit / EVICTED_SHARE).max(1);
-            let evicted = if knock.is_ok() { self.stats.evict_idle(most, self.evict_idle_after) } else { 0 };
-            self.tell_full(evicted);
-            if let Ok(Ok(slot)) = timeout(RETRY, self.free.clone().acquire_owned()).await {
+            let count = (self.limit / EVICTED_SHARE).max(1);
+            let evicted = if readable.is_ok() { self.stats.evict_idle(count, self.evict_idle_after) } else { 0 };
+            self.log_full(evicted);
+            if let Ok(Ok(slot)) = timeout(RETRY_DELAY, self.free.clone().acquire_owned()).await {
                 return slot;
             }
         }
     }
 
-    /// Keeps idle times known, where they may soon be asked for; never ends by itself.
+    /// Updates idle times, where they may soon be needed; never ends by itself.
     pub async fn survey(&self) {
         loop {
             tokio::time::sleep(TICK).await;
@@ -96,46 +97,46 @@ impl Slots {
 
     /// Ready when all connections have ended.
     pub async fn all_free(&self) {
-        // It is never closed, so this is a wait and nothing else.
+        // The semaphore is never closed, so this cannot fail.
         let _ = self.free.acquire_many(self.limit as u32).await;
     }
 
-    fn tell_full(&self, evicted: usize) {
-        if let Some(times) = self.full.happened(Instant::now()) {
+    fn log_full(&self, evicted: usize) {
+        if let Some(times) = self.full.record(Instant::now()) {
             tracing::warn!(
                 max_connections = self.limit,
                 evicted,
                 times,
-                "Connections are at their limit, and clients wait: those without a request are closed, the longest idle first"
+                "connection limit reached while clients wait; closing the longest idle connections"
             );
         }
     }
 
-    /// One more connection than that client may have was closed.
-    pub fn tell_refused(&self, client: IpAddr) {
-        if let Some(times) = self.refused.happened(Instant::now()) {
+    /// Logs that a connection beyond the client's limit was closed.
+    pub fn log_refused(&self, client: IpAddr) {
+        if let Some(times) = self.refused.record(Instant::now()) {
             tracing::warn!(
                 %client,
                 max_connections_per_client = self.per_client,
                 times,
-                "Connection refused: the client has as many as it may have; a proxy belongs into trusted_proxies"
+                "connection refused: client is at its limit (list proxies in trusted_proxies)"
             );
         }
     }
 }
 
-// === impl Notice ===
+// === impl LogThrottle ===
 
-impl Notice {
-    /// How often it happened since it was last told, if it is to be told now.
-    fn happened(&self, now: Instant) -> Option<u64> {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        told.untold += 1;
-        if told.last.is_some_and(|last| now.saturating_duration_since(last) < QUIET) {
+impl LogThrottle {
+    /// Records one event. Gives the events since the last line, if it is to be logged now.
+    fn record(&self, now: Instant) -> Option<u64> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.unlogged += 1;
+        if state.last.is_some_and(|last| now.saturating_duration_since(last) < LOG_INTERVAL) {
             return None;
         }
-        told.last = Some(now);
-        Some(std::mem::take(&mut told.untold))
+        state.last = Some(now);
+        Some(std::mem::take(&mut state.unlogged))
     }
 }
 
@@ -144,10 +145,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flood_is_told_now_and_then() {
-        let (notice, start) = (Notice::default(), Instant::now());
-        assert_eq!(notice.happened(start), Some(1));
-        assert!((0..1000).all(|_| notice.happened(start + QUIET / 2).is_none()));
-        assert_eq!(notice.happened(start + QUIET), Some(1001));
+    fn a_flood_is_logged_once_per_interval() {
+        let (notice, start) = (LogThrottle::default(), Instant::now());
+        assert_eq!(notice.record(start), Some(1));
+        assert!((0..1000).all(|_| notice.record(start + LOG_INTERVAL / 2).is_none()));
+        assert_eq!(notice.record(start + LOG_INTERVAL), Some(1001));
     }
 }

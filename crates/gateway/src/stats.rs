@@ -1,6 +1,5 @@
-//! Counts, to be read at any time. Each connection writes into a ledger of its own, so that no request touches memory
-//! that another thread writes; a reader adds the ledgers up.
-//! Invariant: a ledger has one writer at a time, so a plain load and store is enough to count.
+//! Counts of a server, to be read at any time. Each connection writes counters of its own (`counters.rs`), so that no request
+//! touches memory that another thread writes; a reader adds them up.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,21 +8,21 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::ledger::{Ledgers, Tally};
+use crate::counters::{CounterHandle, CounterRegistry};
 
-/// What a server did so far.
+/// What a server has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Connections that were accepted.
     pub connections: u64,
     pub connections_open: u64,
-    /// Connections that were closed at once: their client had as many as it may have.
+    /// Connections that were closed at once: their client was at its limit.
     pub connections_refused: u64,
     /// Idle connections that were closed to make room for others.
     pub connections_evicted: u64,
     /// Requests that have begun and not ended.
     pub in_flight: u64,
-    /// Requests that got a complete answer, of the app or in its stead.
+    /// Requests that got a complete answer, of the app or an error instead.
     pub served: u64,
     /// Requests that began and got no complete answer: the client left, the body failed, or the drain was over.
     pub aborted: u64,
@@ -53,70 +52,70 @@ pub struct ResponseCounts {
 /// The counts of a server, while it runs and after. Clones are the same counts.
 #[derive(Clone, Debug, Default)]
 pub struct Stats {
-    books: Arc<Books>,
+    inner: Arc<StatsInner>,
 }
 
 #[derive(Debug, Default)]
-struct Books {
+struct StatsInner {
     connections: AtomicU64,
     refused: AtomicU64,
     evicted: AtomicU64,
     headers_dropped: AtomicU64,
-    ledgers: Mutex<Ledgers>,
+    registry: Mutex<CounterRegistry>,
 }
 
 // === impl Stats ===
 
 impl Stats {
     pub fn summary(&self) -> Summary {
-        let ledgers = self.lock();
+        let registry = self.lock();
         let mut summary = Summary {
-            connections: self.books.connections.load(Relaxed),
-            connections_open: ledgers.open() as u64,
-            connections_refused: self.books.refused.load(Relaxed),
-            connections_evicted: self.books.evicted.load(Relaxed),
-            headers_dropped: self.books.headers_dropped.load(Relaxed),
+            connections: self.inner.connections.load(Relaxed),
+            connections_open: registry.open_count() as u64,
+            connections_refused: self.inner.refused.load(Relaxed),
+            connections_evicted: self.inner.evicted.load(Relaxed),
+            headers_dropped: self.inner.headers_dropped.load(Relaxed),
             ..Summary::default()
         };
-        ledgers.add_to(&mut summary);
+        registry.add_to(&mut summary);
         summary
     }
 
-    /// A connection begins, whose task is woken by `waker`.
-    pub(crate) fn connect(&self, waker: Waker) -> Tally {
-        self.books.connections.fetch_add(1, Relaxed);
-        let (key, ledger) = self.lock().open_one(waker, Instant::now());
-        Tally::new(self.clone(), key, ledger)
+    /// Registers a connection, whose task is woken by `waker`.
+    pub(crate) fn connect(&self, waker: Waker) -> CounterHandle {
+        self.inner.connections.fetch_add(1, Relaxed);
+        let (key, counters) = self.lock().open_connection(waker, Instant::now());
+        CounterHandle::new(self.clone(), key, counters)
     }
 
-    /// Notes which connections had requests since the last time; what idle times are known by.
+    /// Records which connections had requests since the last call; idle times are derived from that.
     pub(crate) fn survey(&self) {
         self.lock().survey(Instant::now());
     }
 
-    /// Asks up to `most` connections to end that have had no request for `least`: those with the longest idle times. Says how
-    /// many there were.
-    pub(crate) fn evict_idle(&self, most: usize, least: Duration) -> usize {
-        let evicted = self.lock().evict(most, least, Instant::now());
-        self.books.evicted.fetch_add(evicted.len() as u64, Relaxed);
-        let count = evicted.len();
+    /// Asks up to `count` connections to end that have had no request for `min_idle`: those with the longest idle times. Gives their
+    /// number.
+    pub(crate) fn evict_idle(&self, count: usize, min_idle: Duration) -> usize {
+        let evicted = self.lock().evict(count, min_idle, Instant::now());
+        self.inner.evicted.fetch_add(evicted.len() as u64, Relaxed);
+        let number = evicted.len();
         evicted.into_iter().for_each(Waker::wake);
-        count
+        number
     }
 
     pub(crate) fn refuse_connection(&self) {
-        self.books.refused.fetch_add(1, Relaxed);
+        self.inner.refused.fetch_add(1, Relaxed);
     }
 
-    /// Counts, and says so in the log the first time.
+    /// Counts dropped headers, and logs the first.
     pub(crate) fn drop_headers(&self, count: u64) {
-        if count > 0 && self.books.headers_dropped.fetch_add(count, Relaxed) == 0 {
-            tracing::warn!(count, "Response headers were dropped: invalid or beyond the limits; said once");
+        if count > 0 && self.inner.headers_dropped.fetch_add(count, Relaxed) == 0 {
+            tracing::warn!(count, "response headers dropped: invalid or beyond the limits (logged once)");
         }
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Ledgers> {
-        self.books.ledgers.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn lock(&self) -> MutexGuard<'_, CounterRegistry> {
+        self.inner.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -148,23 +147,24 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn connections_with_the_longest_idle_times_are_asked_to_end() {
         let (stats, second) = (Stats::default(), Duration::from_secs(1));
-        let mut tallies: Vec<Tally> = (0..4).map(|_| stats.connect(Waker::noop().clone())).collect();
-        assert_eq!(stats.evict_idle(4, second), 0, "they have just come");
-        // The first has a request under way, the third had one lately.
-        tallies[0].begin();
+        let mut handles: Vec<CounterHandle> = (0..4).map(|_| stats.connect(Waker::noop().clone())).collect();
+        assert_eq!(stats.evict_idle(4, second), 0, "they are new");
+        // The first has a request in flight, the third had one lately.
+        handles[0].begin();
         tokio::time::advance(second * 10).await;
-        tallies[2].begin();
-        tallies[2].serve(200);
+        handles[2].begin();
+        handles[2].serve(200);
         assert_eq!(stats.evict_idle(1, second), 1);
-        let evicted = |tallies: &[Tally]| tallies.iter().map(|tally| tally.vigil().is_evicted()).collect::<Vec<_>>();
-        assert_eq!(evicted(&tallies), [false, true, false, false]);
-        // Nobody is asked twice.
+        let evicted =
+            |handles: &[CounterHandle]| handles.iter().map(|counters| counters.view().is_evicted()).collect::<Vec<_>>();
+        assert_eq!(evicted(&handles), [false, true, false, false]);
+        // No connection is asked twice.
         assert_eq!(stats.evict_idle(4, second), 1);
-        assert_eq!(evicted(&tallies), [false, true, false, true]);
+        assert_eq!(evicted(&handles), [false, true, false, true]);
         tokio::time::advance(second).await;
-        tallies[0].serve(200);
+        handles[0].serve(200);
         assert_eq!(stats.evict_idle(4, second), 1);
-        assert_eq!(evicted(&tallies), [false, true, true, true]);
+        assert_eq!(evicted(&handles), [false, true, true, true]);
         tokio::time::advance(second).await;
         assert_eq!((stats.evict_idle(4, second), stats.summary().connections_evicted), (1, 4));
     }

@@ -1,5 +1,5 @@
-//! A connection's bytes: plain, through TLS, or from another process of ours. An enum, since a predictable branch costs less than two copies of
-//! everything above it.
+//! A connection's stream of bytes: plain, TLS, or from another process of the server. An enum and not a type parameter, since a
+//! predictable branch costs less than several copies of all the code above it.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -10,19 +10,19 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::server::TlsStream;
 
-use crate::rounds::{Foreseen, Socket};
+use hearth_reactor::{ReactorSocket, ReadHint};
 
 #[derive(Debug)]
 pub enum Stream {
-    Plain(Socket),
+    Plain(ReactorSocket),
     Tls(Box<TlsStream<TcpStream>>),
     Unix(UnixStream),
 }
 
-/// A stream of which something was read already, and is read again.
+/// A stream behind bytes that were read from it and are to be read again.
 #[derive(Debug)]
-pub struct Rewound {
-    first: BytesMut,
+pub struct PrefixedStream {
+    prefix: BytesMut,
     stream: Stream,
 }
 
@@ -33,15 +33,15 @@ impl Stream {
         matches!(self, Self::Tls(_))
     }
 
-    /// What can be said of the next read without asking. What was read early is in the inbox after this.
-    pub fn foresee(&self, inbox: &mut BytesMut) -> Foreseen {
+    /// What is known of the next read without a system call. Bytes that were read ahead are in `read_buf` after this.
+    pub fn read_hint(&self, read_buf: &mut BytesMut) -> ReadHint {
         match self {
-            Self::Plain(tcp) => tcp.foresee(inbox),
-            Self::Tls(_) | Self::Unix(_) => Foreseen::Something,
+            Self::Plain(tcp) => tcp.read_hint(read_buf),
+            Self::Tls(_) | Self::Unix(_) => ReadHint::Unknown,
         }
     }
 
-    /// When it is dropped, the other side is told that something is missing, as far as that can be told.
+    /// Dropping the stream will reset the connection, where the transport can, so that the client notices the missing end.
     pub fn reset_on_drop(&self) -> io::Result<()> {
         match self {
             Self::Plain(tcp) => tcp.set_zero_linger(),
@@ -106,30 +106,30 @@ impl AsyncWrite for Stream {
     }
 }
 
-// === impl Rewound ===
+// === impl PrefixedStream ===
 
-impl Rewound {
-    pub fn new(first: BytesMut, stream: Stream) -> Self {
-        Self { first, stream }
+impl PrefixedStream {
+    pub fn new(prefix: BytesMut, stream: Stream) -> Self {
+        Self { prefix, stream }
     }
 }
 
-impl AsyncRead for Rewound {
+impl AsyncRead for PrefixedStream {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        if self.first.is_empty() {
+        if self.prefix.is_empty() {
             return Pin::new(&mut self.stream).poll_read(cx, buf);
         }
-        let count = self.first.len().min(buf.remaining());
-        buf.put_slice(&self.first[..count]);
-        self.first.advance(count);
-        if self.first.is_empty() {
-            self.first = BytesMut::new();
+        let count = self.prefix.len().min(buf.remaining());
+        buf.put_slice(&self.prefix[..count]);
+        self.prefix.advance(count);
+        if self.prefix.is_empty() {
+            self.prefix = BytesMut::new();
         }
         Poll::Ready(Ok(()))
     }
 }
 
-impl AsyncWrite for Rewound {
+impl AsyncWrite for PrefixedStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, buf)
     }

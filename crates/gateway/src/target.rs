@@ -1,5 +1,5 @@
-//! From a request's target and its `Host` to the url that the app sees (RFC 9112, section 3).
-//! Invariant: what comes out is `scheme://authority` followed by nothing or by `/` or `?`, and the authority holds no
+//! Makes the url that the app sees of a request's target and its `Host` (RFC 9112, section 3).
+//! Invariant: the url is `scheme://authority` followed by nothing or by `/` or `?`, and the authority holds no
 //! character that could end it early or start user information, so no parser of urls finds another host in it.
 
 use hearth_core::Method;
@@ -11,7 +11,7 @@ use crate::reject::Reject;
 pub enum Target<'a> {
     /// `/path?query`
     Origin(&'a str),
-    /// `http://authority/path?query`; its authority counts, `Host` does not. Its scheme does not count: the listener knows.
+    /// `http://authority/path?query`. Its authority replaces `Host`; its scheme is ignored for the listener's.
     Absolute { authority: &'a str, path: &'a str },
     /// `*`, for OPTIONS.
     Asterisk,
@@ -46,7 +46,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// A url whose authority is as readers of urls write it: in lower case, without the scheme's own port.
+/// Composes a url whose authority is normalised: in lower case, without the scheme's default port.
 pub fn compose(scheme: &str, authority: &str, path: &str) -> String {
     let port = if scheme == "https://" { ":443" } else { ":80" };
     let bare = authority.strip_suffix(port).or_else(|| authority.strip_suffix(':')).unwrap_or(authority);
@@ -58,8 +58,8 @@ pub fn compose(scheme: &str, authority: &str, path: &str) -> String {
     url
 }
 
-/// Looser than RFC 3986, since clients send all kinds of things and no reader ends a target there; but no fragments, and
-/// nothing that every client encodes.
+/// Looser than RFC 3986, since clients send other characters and no parser ends a target there; but no fragments, and no
+/// characters that every client encodes.
 fn has_valid_bytes(target: &str) -> bool {
     let mut in_query = false;
     target.bytes().all(|byte| {
@@ -99,7 +99,7 @@ pub fn valid_authority(text: &[u8]) -> bool {
     let port_valid = match rest {
         [] => true,
         [b':', port @ ..] => {
-            // What is no digit is worth more than any port may be.
+            // A byte that is no digit makes the port invalid.
             let value = |byte: &u8| match byte.wrapping_sub(b'0') {
                 digit @ 0..=9 => u32::from(digit),
                 _ => 1 << 17,

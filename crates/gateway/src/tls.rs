@@ -1,8 +1,8 @@
-//! TLS on our side: rustls with `ring`, TLS 1.2 and 1.3, HTTP/2 preferred.
+//! TLS for clients: rustls with `ring`, TLS 1.2 and 1.3, HTTP/2 preferred.
 //!
-//! A server has one or more certificates, each good for the names in it (its subject alternative names). A client that
-//! says which name it wants gets the certificate with that name, or the one with a wildcard for it; any other client
-//! gets the first. They can be replaced while the server runs: handshakes from then on use the new ones.
+//! A server has one or more certificates, each valid for its subject alternative names. A client that names a server (SNI) gets
+//! the certificate with that name, or one with a matching wildcard; any other client gets the first. Certificates can be replaced
+//! while the server runs: later handshakes use the new ones.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,10 +24,10 @@ use tokio_rustls::rustls::{Error, ServerConfig};
 
 use crate::stream::Stream;
 
-/// Hundreds of certificates.
+/// Enough for hundreds of certificates.
 const MAX_PEM_BYTES: u64 = 1024 * 1024;
 
-/// A certificate that cannot be used, and why.
+/// Why certificates cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     #[error("cannot read {}: {source}", path.display())]
@@ -50,15 +50,15 @@ pub enum TlsError {
     SetUp(#[source] Error),
 }
 
-/// A PEM file and what it says: read by whoever may, and used by whoever needs it.
+/// A PEM file and its text: read where it is allowed, and passed to where it is used.
 #[derive(Clone)]
 pub struct PemFile {
-    /// For messages.
+    /// For error messages.
     pub path: PathBuf,
     pub text: Vec<u8>,
 }
 
-/// A certificate with those that vouch for it, and its private key. Both may be in the same file.
+/// A certificate chain and its private key. Both may be in the same file.
 #[derive(Clone, Debug)]
 pub struct PemPair {
     pub certificate: PemFile,
@@ -71,7 +71,7 @@ pub struct Certificates {
     names: Arc<Names>,
 }
 
-/// A handshake that has yet to happen.
+/// A TLS handshake that was not yet done.
 pub struct Handshake {
     acceptor: TlsAcceptor,
     tcp: TcpStream,
@@ -137,10 +137,10 @@ impl PemPair {
 // === impl Certificates ===
 
 impl Certificates {
-    /// The first is for clients that ask for no name, or for one that no certificate has. Where several have a name, the
-    /// first of them counts.
+    /// The first pair is for clients that name no server, or one that no certificate has. Where several certificates have a name, the
+    /// first is used.
     pub fn new(pairs: &[PemPair]) -> Result<Self, TlsError> {
-        // Named, so that another crate's choice of provider features cannot change ours.
+        // Named, so that another crate's choice of provider features has no effect here.
         let provider = Arc::new(ring::default_provider());
         let table = RwLock::new(Arc::new(Table::new(pairs, &provider)?));
         let names = Arc::new(Names { provider: provider.clone(), table });
@@ -153,7 +153,7 @@ impl Certificates {
         Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)), names })
     }
 
-    /// For handshakes from now on. After an error everything is as it was.
+    /// Replaces the certificates for later handshakes. After an error the old ones stay.
     pub fn replace(&self, pairs: &[PemPair]) -> Result<(), TlsError> {
         let table = Arc::new(Table::new(pairs, &self.names.provider)?);
         *self.names.table.write().unwrap_or_else(PoisonError::into_inner) = table;
@@ -174,13 +174,13 @@ impl fmt::Debug for Certificates {
 // === impl Handshake ===
 
 impl Handshake {
-    /// Nothing where it fails: whoever is there does not speak TLS, or not with us.
-    pub async fn finish(self, patience: Duration) -> Option<(Stream, Protocol)> {
+    /// None where the handshake fails or takes longer than `limit`.
+    pub async fn finish(self, limit: Duration) -> Option<(Stream, Protocol)> {
         let accept = self.acceptor.accept(self.tcp);
-        let result = if patience.is_zero() {
+        let result = if limit.is_zero() {
             accept.await
         } else {
-            tokio::time::timeout(patience, accept).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+            tokio::time::timeout(limit, accept).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
         };
         match result {
             Ok(stream) => {

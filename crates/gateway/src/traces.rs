@@ -1,8 +1,8 @@
 //! Which requests are traced, and as what: <https://www.w3.org/TR/trace-context/>.
 //!
-//! A request whose `traceparent` says that its trace is recorded is; one whose says that it is not is not. Of those without
-//! one, as many are chosen as the operator wants. The app of a request that is traced gets a `traceparent` that names our
-//! part of it, so that what the app does hangs below; all others keep what they came with.
+//! A request with a `traceparent` is traced if its flags say that the trace is recorded. Of requests without one, the operator's
+//! share is sampled. The app of a traced request gets a `traceparent` with the gateway's span, so that the app's spans become its
+//! children; other requests keep their headers.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
@@ -13,7 +13,7 @@ use hearth_core::Headers;
 
 use crate::access::AccessLine;
 
-/// Who gets what is known of a traced request when it is over. Called on the connection's own task: it must not block.
+/// Receives traced requests when they have ended. Called on the connection's own task, so it must not block.
 pub type TraceSink = Arc<dyn Fn(&AccessLine<'_>, &Trace) + Send + Sync>;
 
 #[derive(Clone, Default)]
@@ -23,25 +23,25 @@ pub enum Traces {
     On(Arc<Tracer>),
 }
 
-/// Chooses requests, and names them.
+/// Samples requests, and makes their ids.
 pub struct Tracer {
     sink: TraceSink,
-    /// Of those without a trace of their own; given a random number.
+    /// Whether to trace a request without a `traceparent`; gets a random number.
     choose: Box<dyn Fn(u64) -> bool + Send + Sync>,
     keys: RandomState,
     count: AtomicU64,
 }
 
-/// Where in which trace a request is.
+/// A request's span in its trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trace {
     pub trace_id: u128,
     pub span_id: u64,
-    /// What the client's own part of it is called.
+    /// The client's span.
     pub parent_id: Option<u64>,
 }
 
-/// What a `traceparent` says.
+/// A parsed `traceparent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Parent {
     trace_id: u128,
@@ -58,7 +58,7 @@ impl Traces {
         Self::On(Arc::new(Tracer { sink, choose, keys: RandomState::new(), count: AtomicU64::new(0) }))
     }
 
-    /// Decides about a request, and tells its app.
+    /// Decides whether a request is traced, and sets its `traceparent`.
     pub(crate) fn begin(&self, headers: &mut Headers) -> Option<(TraceSink, Trace)> {
         match self {
             Self::Off => None,
@@ -70,7 +70,7 @@ impl Traces {
 impl Tracer {
     fn begin(&self, headers: &mut Headers) -> Option<Trace> {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
-        // Keyed: nobody can foretell one from another. Zero is no id.
+        // Keyed, so that clients cannot predict one id from another. Zero is not a valid id.
         let random = |part: u8| self.keys.hash_one((number, part)).max(1);
         let trace = match parent(headers) {
             Some(Parent { is_recorded: false, .. }) => return None,
@@ -87,7 +87,7 @@ impl Tracer {
     }
 }
 
-/// None where there is none, or more than one, or one that cannot be read: then a trace begins here.
+/// None where there is none, or more than one, or an invalid one: then a trace begins here.
 fn parent(headers: &Headers) -> Option<Parent> {
     let mut all = headers.get_all("traceparent");
     let text = std::str::from_utf8(all.next()?).ok()?;
@@ -101,7 +101,7 @@ fn parent(headers: &Headers) -> Option<Parent> {
         parts.next().filter(|part| part.len() == length && part.bytes().all(is_digit))
     };
     let (version, trace_id, span_id, flags) = (part(2)?, part(32)?, part(16)?, part(2)?);
-    // A later version may say more, after a dash.
+    // A later version may have more fields, after a dash.
     let is_whole = if version == "00" { later.is_empty() } else { later.is_empty() || later.starts_with('-') };
     let trace_id = u128::from_str_radix(trace_id, 16).ok().filter(|id| *id != 0)?;
     let span_id = u64::from_str_radix(span_id, 16).ok().filter(|id| *id != 0)?;
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_goes_on_where_it_is_recorded() {
+    fn a_recorded_trace_is_continued() {
         let recorded = format!("00-{TRACE}-00f067aa0ba902b7-01");
         let (trace, now) = begin(|_| false, &[&recorded]);
         let trace = trace.unwrap();
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_begins_where_it_is_chosen() {
+    fn a_sampled_request_starts_a_trace() {
         assert_eq!(begin(|_| false, &[]), (None, Vec::new()));
         let (trace, now) = begin(|_| true, &[]);
         assert!(trace.is_some_and(|trace| trace.parent_id.is_none()) && now.len() == 1, "{trace:?}");
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_none() {
+    fn invalid_traceparents_are_ignored() {
         let good = format!("00-{TRACE}-00f067aa0ba902b7-01");
         assert!(parent(&headers(&[&good])).is_some());
         assert!(parent(&headers(&[&format!("01-{TRACE}-00f067aa0ba902b7-01-more")])).is_some());

@@ -1,8 +1,8 @@
-//! Requests that become WebSockets. Which do is settled by the client's head (RFC 6455, 4.2.1) and by the app's answer: where
-//! both agree, the connection is no longer HTTP's, and ends with the socket.
+//! Requests that become WebSockets. The client's head asks for it (RFC 6455, 4.2.1) and the app's answer accepts it; then the
+//! connection is a WebSocket until it is closed.
 //!
-//! A request that asks and is answered otherwise is a request like any other. When the server stops, sockets are told to go
-//! elsewhere (1001), and have as long as requests have.
+//! A request for a WebSocket that is answered otherwise is a request like any other. When the server stops, sockets are closed
+//! with status 1001, and have as much time as requests have.
 
 use std::future::poll_fn;
 
@@ -12,32 +12,33 @@ use hearth_websocket::handshake::{self, Offer, Refusal};
 use hearth_websocket::{Config, Connection, Deflate, Ended, Role, deflate};
 
 use crate::access::RequestOutcome;
-use crate::asked::{Asked, Shared};
+use crate::buffered_stream::CloseMode;
 use crate::config::Compression;
 use crate::drain::Phase;
-use crate::exchange::{Line, Then};
+use crate::exchange::{ConnAction, Http1Conn};
 use crate::head::{Head, HttpVersion, Upgrade};
 use crate::reject::Reject;
-use crate::response::{Situation, write_switch};
-use crate::wire::Ending;
+use crate::request_context::{RequestContext, ServerState};
+use crate::response::{HeadParams, write_switch};
 
-/// What the client is to be told if the app agrees.
+/// What the client gets if the app accepts.
 pub struct Agreement {
-    /// The answer to its key; empty in HTTP/2, where there is none.
+    /// The value of `sec-websocket-accept`; empty in HTTP/2, which has none.
     pub accept: String,
     pub deflate: Deflate,
 }
 
-/// `None`: it asked for nothing of the kind.
-pub fn asked(head: &mut Head, compression: Compression) -> Result<Option<Agreement>, Reject> {
-    let says = |name: &str| head.headers.contains(name);
-    let means_it = || head.version == HttpVersion::Http2 || says("sec-websocket-key") || says("sec-websocket-version");
-    if head.upgrade != Upgrade::WebSocket || !means_it() {
+/// Checks a request for a WebSocket. `None`: the client does not ask for one.
+pub fn negotiate(head: &mut Head, compression: Compression) -> Result<Option<Agreement>, Reject> {
+    let has = |name: &str| head.headers.contains(name);
+    let has_handshake =
+        || head.version == HttpVersion::Http2 || has("sec-websocket-key") || has("sec-websocket-version");
+    if head.upgrade != Upgrade::WebSocket || !has_handshake() {
         return Ok(None);
     }
     let answer = match head.version {
         HttpVersion::Http2 => handshake::check_version(&head.headers).map(|()| {
-            // There is none, but apps, and other processes of ours, may look for one.
+            // HTTP/2 has no key, but apps, and the server's other processes, may check for one.
             head.headers.set("sec-websocket-key", Offer::new(Vec::new()).key().as_bytes());
             String::new()
         }),
@@ -45,7 +46,7 @@ pub fn asked(head: &mut Head, compression: Compression) -> Result<Option<Agreeme
     };
     match answer {
         Ok(accept) => {
-            // The one hop-by-hop header that apps must see: it is how they know.
+            // The one hop-by-hop header that apps get: it tells them that the client asks for a WebSocket.
             head.headers.push(b"upgrade", b"websocket");
             let deflate = match compression {
                 Compression::On if deflate::is_offered(&head.headers) => Deflate::On,
@@ -58,47 +59,47 @@ pub fn asked(head: &mut Head, compression: Compression) -> Result<Option<Agreeme
     }
 }
 
-/// Switches, and runs the socket to its end.
+/// Switches the connection to a WebSocket, and serves it to its end.
 pub async fn serve<D>(
-    shared: &Shared<D>,
-    line: &mut Line,
-    asked: Asked,
+    server: &ServerState<D>,
+    conn: &mut Http1Conn,
+    context: RequestContext,
     agreement: Agreement,
     response: Response,
     end: Box<SocketEnd>,
-) -> Then {
-    let date = line.date.at(shared.clock.unix());
-    let situation = Situation { id: &asked.id, date, version: asked.version, is_head: false, keep_alive: true };
-    let dropped = write_switch(line.wire.outbox.text(), &response, &situation, &agreement);
-    shared.stats.drop_headers(dropped);
-    let ended = match poll_fn(|cx| line.wire.poll_flush(cx)).await {
-        Ok(()) => run(shared, line, end, agreement.deflate).await,
+) -> ConnAction {
+    let date = conn.date.at(server.clock.unix());
+    let params = HeadParams { id: &context.id, date, version: context.version, is_head: false, keep_alive: true };
+    let dropped = write_switch(conn.stream.write_queue.buffer(), &response, &params, &agreement);
+    server.stats.drop_headers(dropped);
+    let ended = match poll_fn(|cx| conn.stream.poll_flush(cx)).await {
+        Ok(()) => run(server, conn, end, agreement.deflate).await,
         Err(_) => None,
     };
     match ended {
         Some(Ended::Closed) => {
-            asked.log(Some(response.status), 0, RequestOutcome::Answered);
-            line.tally.serve(response.status);
+            context.log(Some(response.status), 0, RequestOutcome::Answered);
+            conn.counters.serve(response.status);
         }
         Some(Ended::Failed(fault)) => {
-            tracing::debug!(request.id = %asked.id, %fault, "WebSocket failed");
-            asked.log(Some(response.status), 0, RequestOutcome::CutOff);
-            line.tally.abort();
+            tracing::debug!(request.id = %context.id, %fault, "WebSocket failed");
+            context.log(Some(response.status), 0, RequestOutcome::CutOff);
+            conn.counters.abort();
         }
         None => {
-            asked.log(None, 0, RequestOutcome::ClientGone);
-            line.tally.abort();
+            context.log(None, 0, RequestOutcome::ClientGone);
+            conn.counters.abort();
         }
     }
-    Then::End(Ending::Drop)
+    ConnAction::Close(CloseMode::Drop)
 }
 
-async fn run<D>(shared: &Shared<D>, line: &mut Line, end: Box<SocketEnd>, deflate: Deflate) -> Option<Ended> {
-    let (inbox, stream) = line.wire.lend();
-    let mut connection = Connection::new(stream, inbox, Role::Server, end, Config { deflate, ..Config::default() });
+async fn run<D>(server: &ServerState<D>, conn: &mut Http1Conn, end: Box<SocketEnd>, deflate: Deflate) -> Option<Ended> {
+    let (read_buf, stream) = conn.stream.lend();
+    let mut connection = Connection::new(stream, read_buf, Role::Server, end, Config { deflate, ..Config::default() });
     let ended = poll_fn(|cx| {
-        // Every change of phase wakes this task; saying it again changes nothing.
-        if shared.drain.phase() != Phase::Open {
+        // Every change of phase wakes this task; a second `go_away` has no effect.
+        if server.drain.phase() != Phase::Open {
             connection.go_away(&Close::new(1001, "the server is shutting down"));
         }
         connection.poll(cx)

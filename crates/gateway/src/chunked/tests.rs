@@ -19,7 +19,7 @@ fn decode(pieces: &[&[u8]], limit: u64) -> Result<Option<(Vec<u8>, usize)>, Chun
 }
 
 #[test]
-fn any_split_gives_the_same() {
+fn any_split_of_the_input_gives_the_same_data() {
     let good = b"5\r\nhello\r\n00A;name=\"va;lue\";x\r\n0123\r\n6789\r\n000\r\nTrailer: x\r\nOther:\r\n\r\nNEXT";
     let whole = decode(&[good], 100).unwrap().unwrap();
     assert_eq!(whole, (b"hello0123\r\n6789".to_vec(), good.len() - 4));
@@ -34,7 +34,7 @@ fn any_split_gives_the_same() {
 }
 
 #[test]
-fn what_is_not_exact_is_refused() {
+fn inexact_framing_is_rejected() {
     for (text, error) in [
         ("\r\n", ChunkError::Size),
         (";x\r\n", ChunkError::Size),
@@ -74,7 +74,7 @@ fn what_is_not_exact_is_refused() {
 }
 
 #[test]
-fn the_limit_is_of_all_chunks_together_and_known_before_the_data() {
+fn the_limit_counts_all_chunks_and_fails_before_their_data() {
     assert!(decode(&[b"5\r\n12345\r\n5\r\n12345\r\n0\r\n\r\n"], 10).unwrap().is_some());
     assert_eq!(decode(&[b"5\r\n12345\r\n6\r\n"], 10), Err(ChunkError::TooLarge));
 }
@@ -95,7 +95,7 @@ fn extensions_trailers_and_framing_are_bounded() {
 }
 
 #[test]
-fn sizes_are_written_as_they_are_read() {
+fn written_sizes_can_be_parsed() {
     for size in [1, 9, 15, 16, 255, 256, 4096, 65_535, 65_536, usize::MAX] {
         let mut out = Vec::new();
         push_size(&mut out, size);

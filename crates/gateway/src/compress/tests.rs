@@ -23,7 +23,7 @@ fn outcome(mut response: Response, accepts: &[u8], purpose: Purpose) -> (String,
 }
 
 #[test]
-fn what_shrinks_is_compressed() {
+fn compressible_types_are_compressed() {
     for kind in ["text/html; charset=utf-8", "TEXT/plain", "application/json", "image/svg+xml", "application/wasm"] {
         let page = || response(200, &[("content-type", kind)], text(5000));
         let expected = |coding: &str, whole| (coding.to_owned(), "accept-encoding".to_owned(), whole);
@@ -38,7 +38,7 @@ fn what_shrinks_is_compressed() {
 }
 
 #[test]
-fn everything_else_is_left_alone() {
+fn other_responses_stay_uncompressed() {
     let plain = ("content-type", "text/plain");
     for (status, headers, size) in [
         (200, vec![], 5000),
@@ -73,7 +73,7 @@ fn everything_else_is_left_alone() {
 }
 
 #[test]
-fn another_representation_says_so() {
+fn compressed_responses_get_weak_etags_and_vary() {
     let headers = [
         ("content-type", "text/css"),
         ("etag", "\"abc\""),

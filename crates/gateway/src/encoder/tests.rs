@@ -40,7 +40,7 @@ fn decode(coding: Coding, bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn whole_bodies_come_back() {
+fn whole_bodies_round_trip() {
     let text = "hello, hello, hello ".repeat(700);
     for coding in [Coding::Gzip, Coding::Brotli] {
         let small = Encoder::new(coding).whole(text.as_bytes());
@@ -50,7 +50,7 @@ fn whole_bodies_come_back() {
 }
 
 #[test]
-fn a_pause_flushes_what_was_held_back() {
+fn a_pause_in_the_source_flushes_the_encoder() {
     for coding in [Coding::Gzip, Coding::Brotli] {
         let mut body = stream(coding, [piece("one "), Poll::Pending, Poll::Pending, piece("two"), Poll::Pending]);
         let (mut sent, mut pauses) = (Vec::new(), Vec::new());
@@ -68,7 +68,7 @@ fn a_pause_flushes_what_was_held_back() {
 }
 
 #[test]
-fn large_bodies_give_way_between_steps() {
+fn large_bodies_yield_between_steps() {
     let text: String = (0..20_000).map(|n| format!("{n} bottles ")).collect();
     for coding in [Coding::Gzip, Coding::Brotli] {
         let mut body = Compressed::new(Body::Full(text.clone().into()), coding);
@@ -86,7 +86,7 @@ fn large_bodies_give_way_between_steps() {
 }
 
 #[test]
-fn a_source_that_fails_is_no_shorter_body() {
+fn a_failed_source_fails_the_body() {
     let failed = Poll::Ready(Some(Err(BodyError::Cancelled)));
     for coding in [Coding::Gzip, Coding::Brotli] {
         let mut body = stream(coding, [piece("one"), failed.clone()]);

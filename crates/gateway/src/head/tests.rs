@@ -65,7 +65,7 @@ fn framing() {
 }
 
 #[test]
-fn what_could_be_read_in_two_ways_is_refused() {
+fn ambiguous_heads_are_rejected() {
     for (lines, reject) in [
         ("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", Reject::LengthAndEncoding),
         ("Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", Reject::LengthAndEncoding),
@@ -170,7 +170,7 @@ fn targets_and_hosts() {
 }
 
 #[test]
-fn connections_are_kept_as_the_version_and_the_client_say() {
+fn keep_alive_follows_version_and_client() {
     for (version, line, keep) in [
         ("1.1", "", true),
         ("1.1", "Connection: close\r\n", false),
@@ -186,7 +186,7 @@ fn connections_are_kept_as_the_version_and_the_client_say() {
 }
 
 #[test]
-fn what_concerns_the_connection_is_not_for_the_app() {
+fn hop_by_hop_headers_are_removed() {
     let head = parsed(&with(
         "Connection: x-kept\r\nKeep-Alive: 5\r\nProxy-Authorization: a\r\nproxy-Connection: b\r\nTE: trailers\r\n\
          Trailer: x\r\nUpgrade: h2c\r\nTransfer-Encoding: chunked\r\nX-Kept: 1\r\nX-Request-Id: abc\r\nProxy: x\r\n",
@@ -211,7 +211,7 @@ fn heads_are_limited_in_size_and_number() {
 }
 
 #[test]
-fn errors_are_html_only_for_those_who_ask_for_it_first() {
+fn errors_are_html_only_for_clients_that_prefer_it() {
     for (accept, html) in [
         ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", true),
         ("application/json, text/html", false),

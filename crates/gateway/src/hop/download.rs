@@ -1,70 +1,70 @@
-//! An answer's body on its way back. It is read as fast as its reader wants, and keeps the request's body going meanwhile.
-//! Invariant: the connection goes back only when both bodies are complete, and then before the reader gets the last piece: its
-//! next request finds it.
+//! The body of a hop's response. It is read as fast as its reader takes it, and the request's body is sent meanwhile.
+//! Invariant: the connection is returned to the pool only when both bodies are complete, and then before the reader gets the last
+//! piece, so that the reader's next request can use it.
 
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use hearth_core::{Body, BodyError, ByteStream};
 
-use super::MOST_READ;
-use super::answer::{InvalidResponse, ResponseFraming};
-use super::idle::WayBack;
+use super::MAX_BODY_READ;
+use super::connection_pool::ReturnToPool;
+use super::response::{InvalidResponse, ResponseFraming};
 use super::upload::Upload;
 use crate::body_in::split;
+use crate::buffered_stream::BufferedStream;
 use crate::chunked::{BodyProgress, ChunkedDecoder};
-use crate::wire::Wire;
 
 pub struct Download {
-    /// Gone at the end.
-    wire: Option<Wire>,
+    /// None at the end.
+    stream: Option<BufferedStream>,
     upload: Upload,
-    rest: Rest,
-    /// Where the connection can be used again.
-    way_back: Option<WayBack>,
+    rest: Remaining,
+    /// Where the connection goes; None if it cannot be used again.
+    return_to_pool: Option<ReturnToPool>,
 }
 
 /// What is still to come.
-enum Rest {
+enum Remaining {
     Length(u64),
     Chunked(ChunkedDecoder),
     Nothing,
 }
 
 impl Download {
-    /// The body behind a head that was just taken from the inbox: what came with it need not be a stream.
+    /// The body behind a head that was just taken from the read buffer. A body that came with the head is not a stream.
     pub fn begin(
-        wire: Wire,
+        stream: BufferedStream,
         upload: Upload,
         framing: ResponseFraming,
-        way_back: Option<WayBack>,
+        return_to_pool: Option<ReturnToPool>,
     ) -> Result<Body, InvalidResponse> {
         let rest = match framing {
-            ResponseFraming::Length(length) => Rest::Length(length),
-            ResponseFraming::Chunked => Rest::Chunked(ChunkedDecoder::new(u64::MAX)),
+            ResponseFraming::Length(length) => Remaining::Length(length),
+            ResponseFraming::Chunked => Remaining::Chunked(ChunkedDecoder::new(u64::MAX)),
         };
-        let mut this = Self { wire: Some(wire), upload, rest, way_back };
+        let mut this = Self { stream: Some(stream), upload, rest, return_to_pool };
         let piece = this.take().map_err(|_| InvalidResponse::Body)?;
-        if let Rest::Nothing = this.rest {
+        if let Remaining::Nothing = this.rest {
             return Ok(Body::from(piece));
         }
         Ok(Body::Stream(Box::new(Started { first: piece, rest: this })))
     }
 
-    /// What the inbox has of the body.
+    /// Takes what the read buffer has of the body.
     fn take(&mut self) -> Result<Bytes, BodyError> {
-        let Some(wire) = &mut self.wire else { return Ok(Bytes::new()) };
+        let Some(stream) = &mut self.stream else { return Ok(Bytes::new()) };
         let (piece, ended) = match &mut self.rest {
-            Rest::Length(left) => {
-                let count = (*left).min(wire.inbox.len() as u64);
+            Remaining::Length(left) => {
+                let count = (*left).min(stream.read_buf.len() as u64);
                 *left -= count;
                 let ended = if *left == 0 { BodyProgress::Complete } else { BodyProgress::Incomplete };
-                (split(&mut wire.inbox, count as usize), ended)
+                (split(&mut stream.read_buf, count as usize), ended)
             }
-            Rest::Chunked(decoder) => {
-                decoder.take(&mut wire.inbox).map_err(|error| BodyError::Failed(error.to_string()))?
+            Remaining::Chunked(decoder) => {
+                decoder.take(&mut stream.read_buf).map_err(|error| BodyError::Failed(error.to_string()))?
             }
-            Rest::Nothing => (Bytes::new(), BodyProgress::Complete),
+            Remaining::Nothing => (Bytes::new(), BodyProgress::Complete),
         };
         if ended == BodyProgress::Complete {
             self.finish();
@@ -72,15 +72,15 @@ impl Download {
         Ok(piece)
     }
 
-    /// The connection goes back, unless it is of no use any more: the request's body was not wanted to its end, or failed.
+    /// Returns the connection, unless it cannot be used again: the request's body was not read to its end, or failed.
     fn finish(&mut self) {
-        self.rest = Rest::Nothing;
-        if let (Some(wire), Some(way_back)) = (self.wire.take(), self.way_back.take()) {
-            if self.upload.is_done() && wire.inbox.is_empty() && wire.outbox.is_empty() {
-                way_back.go(wire);
+        self.rest = Remaining::Nothing;
+        if let (Some(stream), Some(return_to_pool)) = (self.stream.take(), self.return_to_pool.take()) {
+            if self.upload.is_done() && stream.read_buf.is_empty() && stream.write_queue.is_empty() {
+                return_to_pool.put(stream);
             }
         }
-        // Nobody reads the request any more.
+        // The other side reads no more of the request.
         self.upload = Upload::Done;
     }
 }
@@ -88,16 +88,16 @@ impl Download {
 impl ByteStream for Download {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         loop {
-            let Some(wire) = &mut self.wire else { return Poll::Ready(None) };
-            // Should it fail, the answer may go on all the same.
-            let _ = self.upload.poll(cx, wire);
-            if !wire.inbox.is_empty() {
+            let Some(stream) = &mut self.stream else { return Poll::Ready(None) };
+            // If this fails, the response may still be complete.
+            let _ = self.upload.poll(cx, stream);
+            if !stream.read_buf.is_empty() {
                 match self.take() {
                     Ok(piece) if piece.is_empty() => continue,
                     piece => return Poll::Ready(Some(piece)),
                 }
             }
-            match wire.poll_fill(cx, MOST_READ) {
+            match stream.poll_fill(cx, MAX_BODY_READ) {
                 Poll::Ready(Ok(1..)) => {}
                 Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(Some(Err(BodyError::Truncated))),
                 Poll::Pending => return Poll::Pending,
@@ -107,14 +107,14 @@ impl ByteStream for Download {
 
     fn remaining(&self) -> Option<u64> {
         match self.rest {
-            Rest::Length(left) => Some(left),
-            Rest::Chunked(_) => None,
-            Rest::Nothing => Some(0),
+            Remaining::Length(left) => Some(left),
+            Remaining::Chunked(_) => None,
+            Remaining::Nothing => Some(0),
         }
     }
 }
 
-/// A body of which something came with the head.
+/// A body of which a part came with the head.
 struct Started {
     first: Bytes,
     rest: Download,

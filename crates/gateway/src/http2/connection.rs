@@ -1,11 +1,11 @@
-//! A connection's life.
+//! Serves an HTTP/2 connection.
 //!
 //! ```text
 //! preface --> Open --idle for keep_alive_timeout, or the drain begins--> Closing --streams have ended--> end
-//!                                                                          `-- nothing from the client for CLOSE_TIME
+//!                                                                          `-- nothing from the client for CLOSE_TIMEOUT
 //! ```
-//! `Closing` has told the client (GOAWAY) that no new streams will be served; those that are there go on. Each stream is
-//! a task of its own, so that one request does not wait for the other; they end with their connection.
+//! In `Closing` the client was told (GOAWAY) that no new streams will be served; open ones go on. Each stream is a task of its
+//! own, so that requests do not wait for each other; the tasks end with their connection.
 
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
@@ -20,33 +20,33 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::asked::Shared;
 use crate::clock::TICK;
+use crate::counters::{CounterHandle, CounterView};
 use crate::drain::Phase;
 use crate::exchange::HIGH_WATER;
-use crate::http2::exchange::{Line, exchange};
-use crate::ledger::{Tally, Vigil};
+use crate::http2::exchange::{Http2Conn, exchange};
+use crate::lazy_deadline::LazyDeadline;
 use crate::peer::Peer;
-use crate::timer::Timer;
+use crate::request_context::ServerState;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// Enough of it to be sure: no HTTP/1 request begins like this, and what begins like this has been refused as one.
-const TELLING: usize = b"PRI * HTTP/2".len();
+/// How many bytes of it decide: no HTTP/1 request begins like this, and the HTTP/1 parser has rejected it.
+const PREFACE_DECISIVE_LEN: usize = b"PRI * HTTP/2".len();
 
-/// What a client may send of one body before the app has read any of it.
+/// How much a client may send of one body before the app has read any of it.
 const STREAM_WINDOW: u32 = 64 * 1024;
-/// What a client may send of all bodies together.
+/// How much a client may send of all bodies together.
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
-/// Streams that were reset, and are remembered for what may still come for them.
+/// Streams that were reset and are remembered for frames that may still arrive.
 const RESET_STREAMS: usize = 32;
-/// Streams that the client reset before we looked at them; more are an attack.
+/// Streams that the client has reset before they were accepted; more are an attack.
 const PENDING_RESETS: usize = 32;
-/// For the client to notice that we want to close.
-const CLOSE_TIME: Duration = Duration::from_secs(5);
+/// How long the client has to close after GOAWAY.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 enum Event {
     Request(Box<http::Request<RecvStream>>, SendResponse<Bytes>),
-    /// Nothing has happened for too long.
+    /// The connection was idle for too long.
     Idle,
     End,
 }
@@ -57,47 +57,48 @@ enum State {
     Closing,
 }
 
-/// What is known of a connection that has nothing to do.
-struct Rest {
-    vigil: Vigil,
-    timer: Timer,
+/// The state of a connection between requests.
+struct IdleState {
+    view: CounterView,
+    timer: LazyDeadline,
     state: State,
 }
 
 /// Whether these first bytes of a connection are HTTP/2's.
 pub fn is_preface(bytes: &[u8]) -> bool {
     let common = bytes.len().min(PREFACE.len());
-    common >= TELLING && bytes[..common] == PREFACE[..common]
+    common >= PREFACE_DECISIVE_LEN && bytes[..common] == PREFACE[..common]
 }
 
 /// Serves a connection to its end.
-pub async fn serve<D: Dispatch, S>(shared: &Arc<Shared<D>>, io: S, peer: Peer, tally: Tally)
+pub async fn serve<D: Dispatch, S>(server: &Arc<ServerState<D>>, io: S, peer: Peer, counters: CounterHandle)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let Some(mut connection) = begin(shared, io).await else { return };
-    let vigil = tally.vigil();
-    let line = Arc::new(Line { shared: shared.clone(), peer, tally: Mutex::new(tally) });
-    let (mut streams, mut rest) = (JoinSet::new(), Rest { vigil, timer: Timer::default(), state: State::Open });
+    let Some(mut connection) = begin(server, io).await else { return };
+    let view = counters.view();
+    let conn = Arc::new(Http2Conn { server: server.clone(), peer, counters: Mutex::new(counters) });
+    let (mut streams, mut idle) =
+        (JoinSet::new(), IdleState { view, timer: LazyDeadline::default(), state: State::Open });
     loop {
-        match poll_fn(|cx| poll_event(cx, shared, &mut connection, &mut streams, &mut rest)).await {
+        match poll_fn(|cx| poll_event(cx, server, &mut connection, &mut streams, &mut idle)).await {
             Event::Request(request, respond) => {
-                streams.spawn(exchange(line.clone(), *request, respond));
+                streams.spawn(exchange(conn.clone(), *request, respond));
             }
-            Event::Idle if rest.state == State::Open => close(&mut connection, &mut rest),
+            Event::Idle if idle.state == State::Open => close(&mut connection, &mut idle),
             Event::Idle | Event::End => break,
         }
     }
-    // Those that are still there learn from this that their client is gone, and end by themselves.
+    // Streams that are still open are told by this that their client is gone, and end.
     drop(connection);
     while streams.join_next().await.is_some() {}
 }
 
-async fn begin<D, S>(shared: &Shared<D>, io: S) -> Option<Connection<S, Bytes>>
+async fn begin<D, S>(server: &ServerState<D>, io: S) -> Option<Connection<S, Bytes>>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let config = &shared.config;
+    let config = &server.config;
     let mut builder = Builder::new();
     builder
         .initial_window_size(STREAM_WINDOW)
@@ -114,27 +115,27 @@ where
     } else {
         timeout(config.head_timeout, handshake).await.ok()?
     };
-    result.inspect_err(|error| tracing::debug!(%error, "HTTP/2 did not begin")).ok()
+    result.inspect_err(|error| tracing::debug!(%error, "HTTP/2 handshake failed")).ok()
 }
 
 fn poll_event<D, S>(
     cx: &mut Context<'_>,
-    shared: &Shared<D>,
+    server: &ServerState<D>,
     connection: &mut Connection<S, Bytes>,
     streams: &mut JoinSet<()>,
-    rest: &mut Rest,
+    idle: &mut IdleState,
 ) -> Poll<Event>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    // Those that ended well and those that panicked: either way nothing is left to do for them.
+    // Takes the results of streams that have ended, also of those that panicked.
     while let Poll::Ready(Some(_)) = streams.poll_join_next(cx) {}
-    if rest.state == State::Open && shared.drain.phase() != Phase::Open {
-        close(connection, rest);
+    if idle.state == State::Open && server.drain.phase() != Phase::Open {
+        close(connection, idle);
     }
     match connection.poll_accept(cx) {
         Poll::Ready(Some(Ok((request, respond)))) => {
-            rest.timer.stop();
+            idle.timer.stop();
             return Poll::Ready(Event::Request(Box::new(request), respond));
         }
         Poll::Ready(Some(Err(error))) => {
@@ -145,27 +146,27 @@ where
         Poll::Pending => {}
     }
     if !streams.is_empty() {
-        // They have deadlines of their own.
-        rest.timer.stop();
+        // Streams have deadlines of their own.
+        idle.timer.stop();
         return Poll::Pending;
     }
-    if rest.state == State::Open && rest.vigil.is_evicted() {
+    if idle.state == State::Open && idle.view.is_evicted() {
         return Poll::Ready(Event::End);
     }
-    let patience = match rest.state {
-        State::Open => shared.config.silence(rest.vigil.is_fresh()),
-        State::Closing => CLOSE_TIME,
+    let timeout = match idle.state {
+        State::Open => server.config.idle_timeout(idle.view.is_fresh()),
+        State::Closing => CLOSE_TIMEOUT,
     };
-    rest.timer.poll(cx, patience, || shared.clock.recent() + TICK).map(|()| Event::Idle)
+    idle.timer.poll(cx, timeout, || server.clock.recent() + TICK).map(|()| Event::Idle)
 }
 
-fn close<S>(connection: &mut Connection<S, Bytes>, rest: &mut Rest)
+fn close<S>(connection: &mut Connection<S, Bytes>, idle: &mut IdleState)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     connection.graceful_shutdown();
-    rest.timer.stop();
-    rest.state = State::Closing;
+    idle.timer.stop();
+    idle.state = State::Closing;
 }
 
 #[cfg(test)]
@@ -173,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_preface_is_known_by_its_start() {
+    fn the_preface_is_recognised_by_its_start() {
         assert!(is_preface(PREFACE) && is_preface(&[PREFACE, b"rest"].concat()) && is_preface(b"PRI * HTTP/2"));
         assert!(!is_preface(b"PRI * HTTP/") && !is_preface(b"PRI / HTTP/2.0") && !is_preface(b"GET / HTTP/2.0\r\n"));
         assert!(!is_preface(b"PRI * HTTP/2.0\r\nHost: h\r\n\r\n"));

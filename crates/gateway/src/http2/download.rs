@@ -1,7 +1,7 @@
-//! A response's body on its way from the app to a stream, as fast as the client gives room.
+//! Sends a response's body from the app to a stream, as fast as the client's window allows.
 //! Invariant: a body with a promised length never sends more than that, and one that sends less fails; the stream is
-//! ended only when the body ended well. One that is dropped before is reset (CANCEL), so that the client knows that
-//! it has not all; what the connection had not yet sent of it is not sent any more.
+//! ended only when the body ended well. A stream that is dropped before is reset (CANCEL), so that the client knows that the body
+//! is incomplete; frames of it that were queued are not sent any more.
 
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -12,17 +12,17 @@ use hearth_core::Body;
 use tokio::time::Instant;
 
 use crate::body_out::{SendError, cut};
-use crate::timer::Timer;
+use crate::lazy_deadline::LazyDeadline;
 
 pub struct Download {
     stream: SendStream<Bytes>,
     body: Body,
-    /// What was promised and not yet sent.
+    /// The part of the promised length that was not yet sent.
     left: Option<u64>,
-    /// Of the body, and not yet sent.
+    /// A piece of the body that was not yet sent.
     piece: Bytes,
     sent: u64,
-    timer: Timer,
+    timer: LazyDeadline,
 }
 
 /// Why a body did not come to its end.
@@ -35,7 +35,7 @@ pub enum Broken {
 impl Download {
     pub fn new(stream: SendStream<Bytes>, body: Body) -> Self {
         let left = body.length();
-        Self { stream, body, left, piece: Bytes::new(), sent: 0, timer: Timer::default() }
+        Self { stream, body, left, piece: Bytes::new(), sent: 0, timer: LazyDeadline::default() }
     }
 
     /// Bytes that were handed to the connection.
@@ -43,7 +43,7 @@ impl Download {
         self.sent
     }
 
-    /// Sends until the end; also watches whether the client still wants it.
+    /// Sends until the end, or until the client resets the stream.
     pub fn poll(&mut self, cx: &mut Context<'_>, write_timeout: Duration) -> Poll<Result<(), Broken>> {
         if self.stream.poll_reset(cx).is_ready() {
             return Poll::Ready(Err(Broken::Gone));
@@ -54,7 +54,7 @@ impl Download {
                 continue;
             }
             match (ready!(self.body.poll_next(cx)), &mut self.left) {
-                // The client has all that was promised; how the stream ends does not matter any more.
+                // The client has the promised length, so the body's own end is ignored.
                 (_, Some(0)) => break,
                 (None, Some(missing)) => return failed(SendError::Short { missing: *missing }),
                 (None, None) => break,
@@ -67,7 +67,7 @@ impl Download {
         Poll::Ready(ended.map_err(|_| Broken::Gone))
     }
 
-    /// Sends as much of the piece as there is room for.
+    /// Sends as much of the piece as the window allows.
     fn poll_send(&mut self, cx: &mut Context<'_>, write_timeout: Duration) -> Poll<Result<(), Broken>> {
         self.stream.reserve_capacity(self.piece.len());
         while self.stream.capacity() == 0 {

@@ -1,5 +1,5 @@
-//! Heads in both directions. `h2` has checked what makes a head well-formed; what an app may be told is decided by the
-//! same rules as in HTTP/1, and what could be understood in two ways is refused (RFC 9113, section 8.3.1).
+//! Heads in both directions. `h2` has checked that they are well-formed; what an app sees is decided by the same rules as in
+//! HTTP/1, and ambiguous heads are rejected (RFC 9113, section 8.3.1).
 
 use h2::ext::Protocol;
 use hearth_core::{Headers, Method, Response};
@@ -9,29 +9,29 @@ use http::{HeaderName, HeaderValue, StatusCode};
 
 use crate::date::DateText;
 use crate::head::{
-    BodyFraming, EXTRA, EXTRA_HEADERS, Fields, Head, HttpVersion, Keep, MAX_HEADERS, Upgrade, push_cookies,
+    BodyFraming, EXTRA_BYTES, EXTRA_HEADERS, Fields, Head, HttpVersion, Keep, MAX_HEADERS, Upgrade, push_cookies,
 };
 use crate::reject::Reject;
 use crate::request_id::IdText;
 use crate::response::{AppHeaders, Transfer, length};
 use crate::target::{Target, valid_authority};
 
-/// Whether a request's head was all of it.
+/// Whether a body follows a request's head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
     None,
     Follows,
 }
 
-/// From what `h2` read to what the rest of the gateway knows. The scheme has its `://`; what `:scheme` says is not
-/// believed: the listener knows. Nor does the app get the cookie of that name.
+/// Makes a head of what `h2` has read. `scheme` has its `://` and is the listener's; `:scheme` is ignored. The app does not get the
+/// private cookie.
 pub fn read(parts: &Parts, body: Body, scheme: &str, private_cookie: Option<&str>) -> Result<Head, Reject> {
     if parts.headers.len() > MAX_HEADERS {
         return Err(Reject::TooManyHeaders);
     }
     let (method, upgrade) = match parts.extensions.get::<Protocol>() {
         _ if parts.method != http::Method::CONNECT => (Method::parse(parts.method.as_str()), Upgrade::None),
-        // To the app it is what it would be in HTTP/1.
+        // The app sees the GET that it would see in HTTP/1.
         Some(protocol) if protocol.as_str().eq_ignore_ascii_case("websocket") => (Method::Get, Upgrade::WebSocket),
         Some(_) | None => return Err(Reject::Connect),
     };
@@ -43,7 +43,7 @@ pub fn read(parts: &Parts, body: Body, scheme: &str, private_cookie: Option<&str
 
     let mut fields = Fields::default();
     let bytes: usize = parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
-    let mut headers = Headers::with_capacity(parts.headers.len() + 1 + EXTRA_HEADERS, bytes + EXTRA);
+    let mut headers = Headers::with_capacity(parts.headers.len() + 1 + EXTRA_HEADERS, bytes + EXTRA_BYTES);
     let authority = parts.uri.authority().map(|authority| authority.as_str());
     if let Some(authority) = authority {
         if !valid_authority(authority.as_bytes()) {
@@ -53,7 +53,7 @@ pub fn read(parts: &Parts, body: Body, scheme: &str, private_cookie: Option<&str
     }
     for (name, value) in &parts.headers {
         let value = value.as_bytes().trim_ascii();
-        match fields.note(name.as_str(), value)? {
+        match fields.record(name.as_str(), value)? {
             Keep::No => {}
             Keep::Host if authority.is_some() => {}
             Keep::Cookie => {}
@@ -68,9 +68,9 @@ pub fn read(parts: &Parts, body: Body, scheme: &str, private_cookie: Option<&str
     };
     let framing = match (body, fields.framing(HttpVersion::Http2)?) {
         (Body::None, _) => BodyFraming::None,
-        // What follows is no body.
+        // The data that follows belongs to the socket.
         _ if upgrade == Upgrade::WebSocket => BodyFraming::None,
-        // There are no chunks, but neither is there a length.
+        // HTTP/2 has no chunks; a body without a length is treated the same.
         (Body::Follows, BodyFraming::None) => BodyFraming::Chunked,
         (Body::Follows, framing) => framing,
     };
@@ -100,7 +100,7 @@ fn join_cookies(headers: &mut Headers, parts: &Parts, private: Option<&str>) {
     }
 }
 
-/// From a response to what `h2` writes; and how many headers had to be dropped.
+/// Makes what `h2` writes of a response; also gives the number of dropped headers.
 pub fn write(response: &Response, transfer: Transfer, id: &IdText, date: &DateText) -> (http::Response<()>, u64) {
     let mut out = http::Response::new(());
     *out.status_mut() = StatusCode::from_u16(response.status).unwrap_or(StatusCode::BAD_GATEWAY);

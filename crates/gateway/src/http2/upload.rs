@@ -1,8 +1,8 @@
-//! A request's body on its way from a stream to the app. The client is given as much room again as the app's pipe took,
-//! so a slow app holds its client back, and nobody else.
+//! Receives a request's body from a stream for the app. The client's window grows by as much as the app's pipe takes, so a slow
+//! app holds back its own client only.
 //!
-//! States: as [`body_in`](crate::body_in), but that nothing is ever thrown away for a connection's sake: when nobody
-//! reads any more, `h2` gives the room back by itself and, after the answer, tells the client to stop.
+//! States: as in [`body_in`](crate::body_in), except that nothing is discarded to keep the connection: when the app reads no more,
+//! `h2` returns the window by itself and, after the answer, tells the client to stop.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -16,24 +16,24 @@ use tokio::time::Instant;
 
 use crate::body_in::Stop;
 use crate::config::Config;
-use crate::continuation::{Continuation, Upload as AppEnd};
+use crate::expect_continue::{AppBody, ContinueSignal};
 use crate::head::{BodyFraming, Head};
+use crate::lazy_deadline::LazyDeadline;
 use crate::reject::Reject;
-use crate::timer::Timer;
 
 pub struct Upload {
-    /// Gone when the body has ended, one way or the other; so is the pipe.
+    /// None when the body has ended, complete or not.
     source: Option<(RecvStream, PipeWriter)>,
-    continuation: Option<Arc<Continuation>>,
+    signal: Option<Arc<ContinueSignal>>,
     received: u64,
     limit: u64,
-    timer: Timer,
+    timer: LazyDeadline,
 }
 
 impl Upload {
-    /// Starts on the body behind `head`. The limit is asked for only where there is one.
+    /// Starts on the body behind `head`. `limit` is called only where there is a body.
     pub fn begin(recv: RecvStream, head: &Head, limit: impl FnOnce() -> u64) -> Result<(Self, Body), Reject> {
-        let mut this = Self { source: None, continuation: None, received: 0, limit: 0, timer: Timer::default() };
+        let mut this = Self { source: None, signal: None, received: 0, limit: 0, timer: LazyDeadline::default() };
         let length = match head.framing {
             BodyFraming::None => return Ok((this, Body::Empty)),
             BodyFraming::Length(length) => Some(length),
@@ -45,32 +45,33 @@ impl Upload {
         }
         let (writer, reader) = pipe(DEFAULT_CAPACITY, length);
         if head.expects_continue {
-            this.continuation = Some(Arc::default());
+            this.signal = Some(Arc::default());
         }
         this.source = Some((recv, writer));
-        let reader = AppEnd::new(reader, this.continuation.clone());
+        let reader = AppBody::new(reader, this.signal.clone());
         Ok((this, Body::Stream(Box::new(reader))))
     }
 
-    /// Before the head of a response that may go on reading the request: afterwards it would be too late for a 100.
+    /// Sends `100 Continue` if the client waits for it. To be called before the head of a response that may go on reading the
+    /// request: after the head it would be too late.
     pub fn send_continue(&mut self, respond: &mut SendResponse<Bytes>) {
-        if self.continuation.take().is_some() {
+        if self.signal.take().is_some() {
             let mut head = http::Response::new(());
             *head.status_mut() = http::StatusCode::CONTINUE;
-            // Should it fail, the stream has failed, which is noticed where it is read.
+            // If this fails, the stream has failed, which its next read reports.
             let _ = respond.send_informational(head);
         }
     }
 
-    /// Whether the client waits for a 100 that the app now wants it to have.
+    /// Ready when the client waits for `100 Continue` and the app has asked for the body.
     pub fn poll_continue(&self, cx: &Context<'_>) -> Poll<()> {
-        match &self.continuation {
-            Some(continuation) => continuation.poll_wanted(cx),
+        match &self.signal {
+            Some(signal) => signal.poll_wanted(cx),
             None => Poll::Pending,
         }
     }
 
-    /// Takes what comes. Ready only when the exchange cannot go on.
+    /// Receives the body. Ready only when the exchange must end.
     pub fn poll(&mut self, cx: &mut Context<'_>, config: &Config) -> Poll<Stop> {
         loop {
             let Some((recv, pipe)) = &mut self.source else { return Poll::Pending };
@@ -88,16 +89,16 @@ impl Upload {
             match recv.poll_data(cx) {
                 Poll::Ready(Some(Ok(piece))) => {
                     self.timer.stop();
-                    self.continuation = None;
+                    self.signal = None;
                     self.received += piece.len() as u64;
                     if self.received > self.limit {
                         return Poll::Ready(self.abandon(Reject::BodyTooLarge { limit: self.limit }));
                     }
-                    // It fails only for more than was received.
+                    // Fails only for more than was received.
                     let _ = recv.flow_control().release_capacity(piece.len());
                     pipe.write(piece);
                 }
-                // Trailers, if any, are nobody's.
+                // Trailers are ignored.
                 Poll::Ready(None) => {
                     pipe.close();
                     self.source = None;
@@ -107,7 +108,7 @@ impl Upload {
                     self.fail(BodyError::Truncated);
                     return Poll::Ready(Stop::Gone);
                 }
-                Poll::Pending if self.continuation.is_some() => return Poll::Pending,
+                Poll::Pending if self.signal.is_some() => return Poll::Pending,
                 Poll::Pending => {
                     return match self.timer.poll(cx, config.body_timeout, Instant::now) {
                         Poll::Ready(()) => Poll::Ready(self.abandon(Reject::BodyTimeout)),

@@ -33,12 +33,12 @@ fn stream(length: Option<u64>) -> Body {
 }
 
 /// The head without date and request id, and what was decided.
-fn written(response: &Response, version: HttpVersion, is_head: bool) -> (String, Written) {
+fn written(response: &Response, version: HttpVersion, is_head: bool) -> (String, HeadResult) {
     let id = IdText::parse(b"id-1").unwrap();
     let date = b"Thu, 01 Jan 1970 00:00:00 GMT";
     let mut out = Vec::new();
-    let situation = Situation { id: &id, date, version, is_head, keep_alive: true };
-    let written = write_head(&mut out, response, &situation, &mut Openings::default());
+    let params = HeadParams { id: &id, date, version, is_head, keep_alive: true };
+    let written = write_head(&mut out, response, &params, &mut ResponseHeadCache::default());
     let text = String::from_utf8(out).unwrap();
     assert!(text.contains("\r\nx-request-id: id-1\r\n"), "{text}");
     let text = text.replace("date: Thu, 01 Jan 1970 00:00:00 GMT\r\n", "").replace("x-request-id: id-1\r\n", "");
@@ -50,7 +50,7 @@ fn head(status: u16, headers: &[(&str, &str)], body: Body) -> String {
 }
 
 #[test]
-fn bodies_are_framed_by_what_is_known_of_them() {
+fn body_framing_follows_length_and_version() {
     assert_eq!(head(200, &[("a", "b")], full()), "HTTP/1.1 200 OK\r\na: b\r\ncontent-length: 5\r\n\r\n");
     assert_eq!(head(200, &[], Body::Empty), "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
     assert_eq!(head(404, &[], stream(Some(7))), "HTTP/1.1 404 Not Found\r\ncontent-length: 7\r\n\r\n");
@@ -64,7 +64,7 @@ fn bodies_are_framed_by_what_is_known_of_them() {
 }
 
 #[test]
-fn what_has_no_body_claims_none() {
+fn responses_without_a_body_claim_no_length() {
     assert_eq!(head(204, &[("content-length", "5")], full()), "HTTP/1.1 204 No Content\r\n\r\n");
     assert_eq!(head(304, &[], full()), "HTTP/1.1 304 Not Modified\r\n\r\n");
     assert_eq!(head(304, &[("content-length", "9")], full()), "HTTP/1.1 304 Not Modified\r\ncontent-length: 9\r\n\r\n");
@@ -77,7 +77,7 @@ fn what_has_no_body_claims_none() {
 }
 
 #[test]
-fn apps_cannot_lie_about_the_connection_or_break_out_of_a_line() {
+fn connection_headers_and_line_breaks_of_apps_are_dropped() {
     let headers = [
         ("content-length", "999"),
         ("Transfer-Encoding", "gzip"),
@@ -118,7 +118,7 @@ fn headers_are_limited_in_number_and_size() {
 }
 
 #[test]
-fn an_apps_own_date_and_reason_are_kept_where_they_are_harmless() {
+fn valid_dates_and_reasons_of_apps_are_kept() {
     let mut own = response(200, &[("date", "x")], Body::Empty);
     own.reason = Some("Fine".into());
     assert_eq!(

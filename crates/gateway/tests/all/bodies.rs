@@ -1,4 +1,4 @@
-//! Request bodies: limits, back-pressure, 100-continue, and what happens to bodies that nobody reads.
+//! Request bodies: limits, back-pressure, 100-continue, and bodies that the app does not read.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -16,7 +16,7 @@ fn post(path: &str, lines: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn small_bodies_that_came_with_the_head_are_no_streams() {
+async fn small_bodies_that_came_with_the_head_are_not_streams() {
     let server = start(Config::default(), |request: Request| async move {
         let kind = match &request.body {
             Body::Empty => "empty",
@@ -62,7 +62,7 @@ async fn bodies_beyond_the_limit_are_refused_before_they_are_read() {
     client.send("x".repeat(99) + "\r\n").await;
     assert_eq!(client.ask("2\r\n").await.status, 413);
     client.assert_closed().await;
-    // Nobody is asked to send what will be refused.
+    // A client is not asked to send a body that will be rejected.
     let mut client = server.connect().await;
     assert_eq!(client.ask(post("/", "Content-Length: 101\r\nExpect: 100-continue\r\n")).await.status, 413);
 }
@@ -112,7 +112,7 @@ async fn a_client_that_waits_for_100_gets_it_when_the_app_reads() {
     client.send(post("/read", "Content-Length: 5\r\nExpect: 100-continue\r\n")).await;
     assert_eq!(client.until("\r\n\r\n").await, "HTTP/1.1 100 Continue\r\n\r\n");
     assert_eq!(client.ask("hello").await.text(), "POST http://h/read hello");
-    // Who does not wait is not told to go on.
+    // A client that does not wait gets no 100.
     let reply = client.ask(post("/read", "Content-Length: 5\r\nExpect: 100-continue\r\n") + "hello").await;
     assert_eq!((reply.status, reply.text()), (200, "POST http://h/read hello"));
     // An app that reads only while it answers.
@@ -126,22 +126,22 @@ async fn a_client_that_waits_for_100_gets_it_when_the_app_reads() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unread_body_is_thrown_away_or_ends_the_connection() {
+async fn an_unread_body_is_discarded_or_ends_the_connection() {
     let server = start(Config::default(), |_| async { Ok(text_response("done")) }).await;
     let mut client = server.connect().await;
-    // Little: the connection goes on behind it.
+    // A short rest is discarded, and the connection is kept.
     client.send(post("/", "Content-Length: 50000\r\n")).await;
     assert_eq!(client.reply().await.header("connection"), "");
     client.send("x".repeat(50_000)).await;
     client.send(post("/", "Transfer-Encoding: chunked\r\n") + "5\r\n").await;
     assert_eq!(client.reply().await.header("connection"), "");
     client.send("hello\r\n0\r\n\r\n").await;
-    // Much: it ends.
+    // A long rest ends the connection.
     client.send(post("/", "Content-Length: 5000000\r\n")).await;
     let reply = client.reply().await;
     assert_eq!((reply.header("connection"), reply.text()), ("close", "done"));
     client.assert_closed().await;
-    // Much, and unknown before: it ends too, after the answer.
+    // So does a long rest of unknown length, after the answer.
     let mut client = server.connect().await;
     client.send(post("/", "Transfer-Encoding: chunked\r\n")).await;
     assert_eq!(client.reply().await.text(), "done");
@@ -151,7 +151,7 @@ async fn an_unread_body_is_thrown_away_or_ends_the_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_app_that_reads_slowly_holds_its_client_back() {
+async fn an_app_that_reads_slowly_holds_back_its_client() {
     let read = Arc::new(AtomicU64::new(0));
     let (step, counter) = (Arc::new(tokio::sync::Semaphore::new(0)), read.clone());
     let gate = step.clone();
@@ -181,7 +181,7 @@ async fn an_app_that_reads_slowly_holds_its_client_back() {
             result = client.stream.write_all(&piece) => { result.unwrap(); sent += piece.len() as u64; }
             () = async { loop { step.add_permits(1); tokio::task::yield_now().await; } } => {}
         }
-        // Kernel buffers (tens of megabytes, on some machines), the pipe and one read: never the whole of it.
+        // Kernel buffers (tens of megabytes, on some machines), the pipe and one read: never all of the body.
         let waiting = sent.saturating_sub(read.load(SeqCst));
         assert!(waiting < 60_000_000, "{waiting} bytes wait");
     }
@@ -191,7 +191,7 @@ async fn an_app_that_reads_slowly_holds_its_client_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_stops_coming_times_out() {
+async fn a_body_that_stalls_times_out() {
     let config = Config { body_timeout: Duration::from_millis(30), ..Config::default() };
     let server = start(config, mirror).await;
     let mut client = server.connect().await;
@@ -203,7 +203,7 @@ async fn a_body_that_stops_coming_times_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_is_cut_off_is_never_taken_for_a_whole_one() {
+async fn a_truncated_body_is_never_complete() {
     let (results, mut seen) = mpsc::unbounded_channel();
     let server = start(Config::default(), move |request: Request| {
         let results = results.clone();

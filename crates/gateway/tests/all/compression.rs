@@ -52,7 +52,7 @@ async fn serving(compression: Compression) -> Running {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bodies_are_compressed_for_those_who_want_it() {
+async fn bodies_are_compressed_for_clients_that_accept_it() {
     let server = serving(Compression::On).await;
     let mut client = server.connect().await;
     for size in [2_000, 300_000] {
@@ -75,7 +75,7 @@ async fn bodies_are_compressed_for_those_who_want_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn off_is_off() {
+async fn nothing_is_compressed_when_turned_off() {
     let server = serving(Compression::Off).await;
     let reply = server.connect().await.ask(asking("/2000", "gzip")).await;
     assert_eq!((reply.header("content-encoding"), reply.header("vary")), ("", ""));
@@ -114,7 +114,7 @@ async fn a_compressed_stream_still_streams() {
     }
 }
 
-/// What can be read of the start of something compressed.
+/// Decodes the start of a compressed body, as far as it has arrived.
 fn readable(coding: &str, bytes: &[u8]) -> String {
     let mut reader: Box<dyn Read + '_> = match coding {
         "br" => Box::new(brotli::Decompressor::new(bytes, 4096)),

@@ -1,6 +1,6 @@
-//! The gateway beside hyper, the field's most trusted reader of HTTP/1.1, on the same bytes: valid requests, nasty ones,
-//! and random mutations of both. What both let through must be the same requests with the same bodies, in the same order;
-//! whatever we accept hyper must accept. We may refuse more, for the reasons in [`STRICTER`] only.
+//! Compares the gateway with hyper, a widely used HTTP/1.1 parser, on the same bytes: valid requests, hostile ones, and random
+//! mutations of both. What both accept must be the same requests with the same bodies, in the same order. What the gateway accepts
+//! hyper must accept; the gateway may reject more, but only for the reasons in [`STRICTER`].
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use hearth_gateway::{Config, HalfClose};
 
 use crate::support::*;
 
-/// Codes of refusals that hyper does not share, and why.
+/// Codes of rejections that hyper does not share, and why.
 const STRICTER: &[&str] = &[
     "bare_line_feed",      // RFC 9112 allows to accept LF alone, and proxies differ about it
     "host_missing",        // hyper leaves Host to its users; RFC 9112 demands a 400
@@ -89,13 +89,13 @@ fn path_of(url: &str) -> String {
     }
 }
 
-/// What was served of these bytes, and everything that was answered.
+/// The requests that were served of these bytes, and all bytes that were sent back.
 async fn run(address: SocketAddr, log: &Log, bytes: &[u8]) -> (Vec<Seen>, String) {
     log.lock().unwrap().clear();
     let (mut reads, mut writes) = TcpStream::connect(address).await.unwrap().into_split();
     let mut answer = Vec::new();
     let send = async {
-        // A server that refuses may close before it has read everything.
+        // A server that rejects may close before it has read everything.
         let _ = writes.write_all(bytes).await;
         let _ = writes.shutdown().await;
     };
@@ -124,7 +124,7 @@ impl Pair {
         }
     }
 
-    /// Compares; says what we answered last.
+    /// Compares both servers. Gives the gateway's last answer.
     async fn compare(&self, bytes: &[u8]) -> String {
         let (ours, answer) = run(self.ours.address, &self.our_log, bytes).await;
         let (theirs, their_answer) = run(self.hyper, &self.hyper_log, bytes).await;
@@ -132,7 +132,7 @@ impl Pair {
             let text = String::from_utf8_lossy(bytes).into_owned();
             format!("for {text:?}\nours {ours:?}\n{answer}\nhyper {theirs:?}\n{their_answer}")
         };
-        // `OPTIONS *` has no path for us.
+        // `OPTIONS *` has no path in the gateway.
         let same = |(a, b): (&Seen, &Seen)| a == b || (b.path == "*" && a.path == "/" && a.body == b.body);
         assert!(ours.len() <= theirs.len(), "we accept more: {}", explain());
         assert!(ours.iter().zip(&theirs).all(same), "we understand something else: {}", explain());
@@ -152,7 +152,7 @@ fn chunked(body: &str) -> String {
     with("Transfer-Encoding: chunked\r\n", body)
 }
 
-/// What everybody must accept.
+/// Requests that every server must accept.
 fn valid() -> Vec<Vec<u8>> {
     let all = vec![
         get("/"),
@@ -180,7 +180,7 @@ fn valid() -> Vec<Vec<u8>> {
     all.into_iter().map(String::into_bytes).collect()
 }
 
-/// What somebody could misunderstand.
+/// Requests that some parser may misread.
 fn nasty() -> Vec<Vec<u8>> {
     let mut all = vec!["CONNECT h:80 HTTP/1.1\r\nHost: h\r\n\r\n".to_owned()];
     for (lines, body) in [
@@ -229,7 +229,7 @@ fn corpus() -> Vec<Vec<u8>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_corpus_is_understood_as_by_hyper() {
+async fn the_corpus_is_parsed_as_by_hyper() {
     let pair = Pair::start().await;
     for bytes in valid() {
         let code = pair.compare(&bytes).await;
@@ -237,7 +237,7 @@ async fn the_corpus_is_understood_as_by_hyper() {
     }
     for bytes in corpus() {
         pair.compare(&bytes).await;
-        // Cut anywhere, it is a different request; both must agree on which.
+        // A cut may make a different request of it; both must agree on which.
         for cut in (0..bytes.len()).step_by(5) {
             pair.compare(&bytes[..cut]).await;
         }
@@ -245,7 +245,7 @@ async fn the_corpus_is_understood_as_by_hyper() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn mutations_are_understood_as_by_hyper() {
+async fn mutations_are_parsed_as_by_hyper() {
     let pair = Pair::start().await;
     let (corpus, valid) = (corpus(), valid());
     let mut random = Random(0x5eed_1234_abcd_0001);
@@ -258,7 +258,7 @@ async fn mutations_are_understood_as_by_hyper() {
         }
         if pair.compare(&bytes).await.is_empty() { served += 1 } else { refused += 1 }
     }
-    // Both sides of the line were tried.
+    // Both accepted and rejected requests occurred.
     assert!(served > 300 && refused > 300, "{served} {refused}");
 }
 

@@ -1,4 +1,4 @@
-//! Clients that go away, and handlers that fall over.
+//! Clients that disconnect, and handlers that panic.
 
 use std::sync::Arc;
 use std::task::Poll;
@@ -11,7 +11,7 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::support::*;
 
-/// A handler that never answers, and tells when it was dropped.
+/// A handler that never answers, and reports when it is dropped.
 async fn hanging(config: Config) -> (Running, mpsc::UnboundedReceiver<&'static str>) {
     let (events, seen) = mpsc::unbounded_channel();
     let server = start(config, move |request: Request| {

@@ -18,7 +18,7 @@ async fn failing(errors: ErrorDetail) -> Running {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn failures_are_answers_and_the_connection_goes_on() {
+async fn failures_become_responses_and_the_connection_is_kept() {
     let server = failing(ErrorDetail::Brief).await;
     let mut client = server.connect().await;
     let reply = client.ask("GET /app HTTP/1.1\r\nHost: h\r\nX-Request-Id: r1\r\n\r\n").await;
@@ -36,7 +36,7 @@ async fn failures_are_answers_and_the_connection_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn developers_see_the_apps_own_words() {
+async fn detailed_errors_show_the_apps_message() {
     let server = failing(ErrorDetail::Detailed).await;
     let mut client = server.connect().await;
     assert!(client.ask(get("/app")).await.text().contains("Error: secret <b>"));

@@ -1,4 +1,4 @@
-//! What must not be served: smuggling, floods, garbage.
+//! Input that must not be served: request smuggling, floods, garbage.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -91,7 +91,7 @@ async fn large_heads_are_refused() {
     refused(&server, &format!("GET / HTTP/1.1\r\nHost: h\r\n{}\r\n", "X: y\r\n".repeat(100)), 431).await;
     let many = format!("GET / HTTP/1.1\r\nHost: h\r\n{}\r\n", "X: y\r\n".repeat(99));
     assert_eq!(client.ask(many).await.status, 200);
-    // A head that never ends: the answer comes although the client goes on.
+    // A head that never ends: the answer comes although the client keeps sending.
     let mut flood = server.connect().await;
     flood.send("GET / HTTP/1.1\r\nHost: h\r\n").await;
     let line = "X: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n".repeat(10);
@@ -104,7 +104,7 @@ async fn large_heads_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn garbage_is_answered_or_dropped_and_hurts_nobody() {
+async fn garbage_is_answered_or_dropped_and_harmless() {
     let server = start(Config::default(), mirror).await;
     let mut other = server.connect().await;
     let mut random = 0x9e37_79b9_7f4a_7c15u64;

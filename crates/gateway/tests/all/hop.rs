@@ -1,4 +1,4 @@
-//! Two fronts: one that clients talk to, and behind it one in another process, as far as sockets can tell.
+//! Two gateways: one for clients, and one behind it that is reached over a Unix socket, as in another process.
 
 use std::future::Future;
 use std::os::unix::net::UnixListener;
@@ -19,8 +19,8 @@ use tokio::sync::{Notify, mpsc};
 use crate::http2::{Client2, request};
 use crate::support::*;
 
-/// Longer than anything takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The limit for a response that must come.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A socket for one test.
 fn socket() -> (PathBuf, UnixListener) {
@@ -44,13 +44,13 @@ where
     (start_at(Config::default().behind_hop(), listener, handler), path)
 }
 
-/// The front that hands everything on.
+/// The gateway that passes all requests on.
 async fn front(path: &Path, config: Config) -> Running {
     let hop = Arc::new(Hop::new(path));
     start(config, move |request| {
         let hop = hop.clone();
         async move {
-            hop.send(request, "the errand", PATIENCE).await.map_err(|error| match error {
+            hop.send(request, "the directions", RESPONSE_TIMEOUT).await.map_err(|error| match error {
                 HopError::InvalidResponse(error) => Failure::Internal { message: error.to_string() },
                 _ => Failure::Cordoned { retry_after: Duration::from_secs(1) },
             })
@@ -70,7 +70,7 @@ async fn describe(request: Request) -> Answer {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_app_sees_what_it_would_have_seen_without_a_hop() {
+async fn an_app_sees_the_same_request_through_a_hop() {
     let (_back, path) = back(describe).await;
     let server = front(&path, Config::default()).await;
     let mut client = server.connect().await;
@@ -123,7 +123,7 @@ async fn http_2_goes_through() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_largest_head_goes_through() {
+async fn the_largest_head_passes_a_hop() {
     let (_back, path) = back(describe).await;
     let server = front(&path, Config::default()).await;
     let lines: String = (0..99).map(|n| format!("x-{n}: {}\r\n", "v".repeat(140))).collect();
@@ -133,7 +133,7 @@ async fn the_largest_head_goes_through() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn answers_pass_as_they_are() {
+async fn answers_pass_a_hop_unchanged() {
     let (_back, path) = back(|request: Request| async move {
         let mut headers = Headers::new();
         headers.push(b"set-cookie", b"a=1");
@@ -168,7 +168,7 @@ async fn answers_pass_as_they_are() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn failures_are_the_other_sides() {
+async fn failures_become_responses_on_the_other_side() {
     let (_back, path) = back(|_| async { Err(Failure::Unauthorized) }).await;
     let server = front(&path, Config::default()).await;
     let mut client = server.connect().await;
@@ -180,7 +180,7 @@ async fn failures_are_the_other_sides() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_large_body_goes_there_and_back() {
+async fn a_large_body_passes_both_ways() {
     const PIECES: usize = 256;
     let (_back, path) =
         back(|request: Request| async move { Ok(Response::new(200, Headers::new(), request.body)) }).await;
@@ -208,14 +208,14 @@ async fn a_large_body_goes_there_and_back() {
             }
             writes
         });
-        // Read as it comes: the app echoes, so neither side may be waited for alone.
+        // Both bodies are handled at the same time: the app echoes, so waiting for one would block the other.
         let (mut reads, mut all, mut bytes) = (reads, Vec::new(), 0);
         while memchr::memmem::find(&all, b"\r\n\r\n").is_none() {
             assert!(reads.read_buf(&mut all).await.unwrap() > 0);
         }
         all.drain(..memchr::memmem::find(&all, b"\r\n\r\n").unwrap());
         loop {
-            // There is none in the framing.
+            // The framing has no length.
             bytes += all.drain(..).filter(|byte| *byte == b'x').count();
             if bytes == PIECES * piece.len() {
                 break;
@@ -266,7 +266,7 @@ async fn a_client_that_waits_for_100_is_asked_for_the_body_only_when_the_app_wan
     client.assert_closed().await;
 }
 
-/// A handler that tells what becomes of it.
+/// A handler that reports how it ends.
 async fn watched() -> (Running, PathBuf, mpsc::UnboundedReceiver<&'static str>) {
     let (events, seen) = mpsc::unbounded_channel();
     let (running, path) = back(move |request: Request| {
@@ -290,7 +290,7 @@ async fn watched() -> (Running, PathBuf, mpsc::UnboundedReceiver<&'static str>) 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_leaves_ends_the_work_behind_the_hop() {
+async fn a_client_that_leaves_cancels_the_request_behind_the_hop() {
     let (_back, path, mut seen) = watched().await;
     let server = front(&path, Config::default()).await;
     for text in [get("/wait"), "POST /wait HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n123".to_owned()] {
@@ -310,10 +310,10 @@ async fn a_client_that_leaves_ends_the_work_behind_the_hop() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_fails_is_told_and_the_answer_goes_on() {
+async fn a_failed_request_body_reaches_the_app_and_the_answer_goes_on() {
     let (_back, path) = back(|request: Request| async move {
         let (writer, reader) = pipe(DEFAULT_CAPACITY, None);
-        tokio::spawn(tell(request.body, writer));
+        tokio::spawn(report(request.body, writer));
         Ok(Response::new(200, Headers::new(), Body::Stream(Box::new(reader))))
     })
     .await;
@@ -327,8 +327,8 @@ async fn a_body_that_fails_is_told_and_the_answer_goes_on() {
     assert_eq!(client.chunk().await, None);
 }
 
-/// Says what comes.
-async fn tell(mut body: Body, writer: PipeWriter) {
+/// Reports the pieces of a body.
+async fn report(mut body: Body, writer: PipeWriter) {
     loop {
         match body.next().await {
             Some(Ok(piece)) => writer.write(format!("{} bytes", piece.len()).into()),
@@ -342,8 +342,8 @@ async fn tell(mut body: Body, writer: PipeWriter) {
     writer.close();
 }
 
-/// A process that takes one connection after the other, reads a request from each, writes `answer` and closes it. Dropping
-/// what tells when it did ends it.
+/// A server that accepts one connection after the other, reads a request from each, writes `answer` and closes it. It ends when
+/// the receiver of its reports is dropped.
 fn dying(answer: &'static str) -> (PathBuf, mpsc::UnboundedReceiver<()>) {
     let (path, listener) = socket();
     let (closed, seen) = mpsc::unbounded_channel();
@@ -367,7 +367,7 @@ fn dying(answer: &'static str) -> (PathBuf, mpsc::UnboundedReceiver<()>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_process_that_goes_down_costs_what_it_was_doing_and_no_more() {
+async fn a_process_that_crashes_fails_only_its_own_requests() {
     let (path, closed) = dying("");
     let server = front(&path, Config::default()).await;
     let mut client = server.connect().await;
@@ -380,7 +380,7 @@ async fn a_process_that_goes_down_costs_what_it_was_doing_and_no_more() {
     while tokio::net::UnixStream::connect(&path).await.is_ok() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    assert_eq!(client.ask(get("/")).await.status, 503, "nobody is there");
+    assert_eq!(client.ask(get("/")).await.status, 503, "no process listens");
 
     let (path, _closed) = dying("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf");
     let server = front(&path, Config::default()).await;
@@ -394,11 +394,11 @@ async fn a_process_that_goes_down_costs_what_it_was_doing_and_no_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connection_that_was_closed_is_not_used() {
+async fn a_closed_connection_is_not_reused() {
     let (path, mut closed) = dying("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
     let server = front(&path, Config::default()).await;
     let mut client = server.connect().await;
-    // Not one of these may be sent where nobody reads any more, whatever its method.
+    // None of these may be sent on a connection that the other side has closed, whatever its method.
     for _ in 0..200 {
         let reply = client.ask("POST / HTTP/1.1\r\nHost: h\r\n\r\n").await;
         assert_eq!((reply.status, reply.text()), (200, "ok"));
@@ -407,11 +407,15 @@ async fn a_connection_that_was_closed_is_not_used() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_drain_lets_a_connection_of_ours_send_once_more() {
+async fn a_draining_hop_serves_one_more_request() {
     let (path, listener) = socket();
     let listener = Listener::Hop(tokio::net::UnixListener::from_std(listener).unwrap());
-    // However slow the machine is.
-    let config = Config { keep_alive_timeout: PATIENCE, drain_timeout: PATIENCE, ..Config::default().behind_hop() };
+    // Longer than any machine takes.
+    let config = Config {
+        keep_alive_timeout: RESPONSE_TIMEOUT,
+        drain_timeout: RESPONSE_TIMEOUT,
+        ..Config::default().behind_hop()
+    };
     let back = start_at(config, listener, mirror);
     let mut stream = tokio::net::UnixStream::connect(&path).await.unwrap();
     let mut ask = async |path: &str| {
@@ -424,7 +428,7 @@ async fn a_drain_lets_a_connection_of_ours_send_once_more() {
     };
     assert!(!ask("/1").await.contains("connection: close"));
     let stopping = back.begin_stop();
-    // The listener goes when the drain has begun.
+    // The listener is closed when the drain has begun.
     while tokio::net::UnixStream::connect(&path).await.is_ok() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
@@ -473,7 +477,7 @@ async fn websockets_pass_in_both_directions() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn more_at_once_than_may_wait_to_be_accepted_are_answered() {
+async fn more_connections_than_the_accept_queue_are_answered() {
     let gate = Arc::new(Notify::new());
     let (open, count) = (gate.clone(), Arc::new(AtomicUsize::new(0)));
     let came = count.clone();
@@ -493,7 +497,7 @@ async fn more_at_once_than_may_wait_to_be_accepted_are_answered() {
             let hop = hop.clone();
             tokio::spawn(async move {
                 let request = Request::get(format!("http://h/{n}"));
-                hop.send(request, "x", PATIENCE).await.unwrap().body.collect().await
+                hop.send(request, "x", RESPONSE_TIMEOUT).await.unwrap().body.collect().await
             })
         })
         .collect();

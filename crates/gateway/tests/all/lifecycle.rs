@@ -20,7 +20,7 @@ async fn a_head_that_takes_too_long_is_refused() {
         assert_eq!((reply.status, reply.header("connection")), (408, "close"), "{start:?}");
         client.assert_closed().await;
     }
-    // Also after a request, and though bytes keep coming.
+    // Also after a request, and although bytes keep coming.
     let mut client = server.connect().await;
     assert_eq!(client.ask(get("/")).await.status, 200);
     client.send("GET / HTTP/1.1\r\n").await;
@@ -36,7 +36,7 @@ async fn a_head_that_takes_too_long_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_idle_connection_is_closed_without_a_word() {
+async fn an_idle_connection_is_closed_without_a_response() {
     let server = start(Config { keep_alive_timeout: SHORT, ..Config::default() }, mirror).await;
     let mut silent = server.connect().await;
     let mut client = server.connect().await;
@@ -46,7 +46,7 @@ async fn an_idle_connection_is_closed_without_a_word() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_that_takes_long_is_not_an_idle_connection() {
+async fn a_connection_with_a_long_request_is_not_idle() {
     let config = Config { keep_alive_timeout: SHORT, head_timeout: SHORT, body_timeout: SHORT, ..Config::default() };
     let (release, released) = tokio::sync::watch::channel(false);
     let server = start(config, move |request| {
@@ -66,10 +66,10 @@ async fn a_request_that_takes_long_is_not_an_idle_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn beyond_the_limit_connections_wait_for_requests_under_way() {
+async fn connections_beyond_the_limit_wait_for_requests_in_flight() {
     let (go, (events, mut seen)) = (Arc::new(Notify::new()), mpsc::unbounded_channel());
     let gate = go.clone();
-    // What has a request under way is not idle, however long it takes.
+    // A connection with a request in flight is not idle, however long it takes.
     let config = Config { max_connections: 1, evict_idle_after: Duration::ZERO, ..Config::default() };
     let server = start(config, move |request: Request| {
         let (gate, events) = (gate.clone(), events.clone());
@@ -87,7 +87,7 @@ async fn beyond_the_limit_connections_wait_for_requests_under_way() {
     assert_eq!(seen.recv().await.unwrap(), "http://h/first");
     let mut second = server.connect().await;
     second.send(get("/second")).await;
-    // Long enough for several looks at what is idle.
+    // Long enough for several surveys of idle times.
     assert!(tokio::time::timeout(SHORT * 10, seen.recv()).await.is_err());
     go.notify_one();
     assert_eq!(first.reply().await.status, 200);
@@ -97,7 +97,7 @@ async fn beyond_the_limit_connections_wait_for_requests_under_way() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn silent_connections_make_room_for_those_that_wait() {
+async fn idle_connections_are_closed_for_waiting_clients() {
     let config = Config { max_connections: 3, evict_idle_after: SHORT, ..Config::default() };
     let server = start(config, mirror).await;
     let mut silent = [server.connect().await, server.connect().await];
@@ -117,12 +117,12 @@ async fn silent_connections_make_room_for_those_that_wait() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_connection_has_the_time_of_a_head() {
+async fn a_new_connection_is_closed_after_the_head_timeout() {
     let server = start(Config { head_timeout: SHORT, ..Config::default() }, mirror).await;
     let mut client = server.connect().await;
     assert_eq!(client.ask(get("/")).await.status, 200);
     server.connect().await.assert_closed().await;
-    // One that has asked before may rest.
+    // One that has had a request may be idle.
     assert_eq!(client.ask(get("/")).await.status, 200);
 }
 
@@ -166,7 +166,7 @@ async fn shutdown_ends_idle_connections_and_lets_requests_finish() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_outlives_the_drain_is_dropped() {
+async fn connections_that_outlive_the_drain_are_dropped() {
     let (events, mut seen) = mpsc::unbounded_channel();
     let server = start(Config { drain_timeout: SHORT, ..Config::default() }, move |_| {
         let events = events.clone();

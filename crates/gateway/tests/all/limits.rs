@@ -8,7 +8,7 @@ use hearth_gateway::{Config, Rate};
 use crate::support::*;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_has_only_so_many_connections() {
+async fn connections_per_client_are_limited() {
     let server = start(Config { max_connections_per_client: 2, ..Config::default() }, mirror).await;
     let (mut first, mut second) = (server.connect().await, server.connect().await);
     assert_eq!(first.ask(get("/1")).await.status, 200);
@@ -28,7 +28,7 @@ async fn a_client_has_only_so_many_connections() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_proxy_has_as_many_connections_as_it_needs() {
+async fn connections_of_trusted_proxies_are_not_limited() {
     let proxies = vec!["127.0.0.1".parse().unwrap()];
     let config = Config { max_connections_per_client: 1, trusted_proxies: proxies, ..Config::default() };
     let server = start(config, mirror).await;
@@ -38,7 +38,7 @@ async fn a_proxy_has_as_many_connections_as_it_needs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_has_only_so_many_requests() {
+async fn the_request_rate_per_client_is_limited() {
     let config = Config {
         rate_limit: Some(Rate { requests: 3, per: Duration::from_secs(3600) }),
         trusted_proxies: vec!["127.0.0.1".parse().unwrap()],
@@ -55,7 +55,7 @@ async fn a_client_has_only_so_many_requests() {
     let seconds: u64 = reply.header("retry-after").parse().unwrap();
     assert!((1..=1200).contains(&seconds), "{seconds}");
     assert!(reply.text().contains(r#""code":"rate_limited""#));
-    // Others are not concerned, and a body of the refused is out of the way.
+    // Other clients are not limited, and the body of a rejected request is discarded.
     assert_eq!(client.ask(of("192.0.2.2")).await.status, 200);
     let refused = "POST / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 192.0.2.1\r\nContent-Length: 5\r\n\r\nhello";
     assert_eq!(client.ask(refused).await.status, 429);
@@ -65,7 +65,7 @@ async fn a_client_has_only_so_many_requests() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_app_may_want_smaller_bodies_than_the_server_takes() {
+async fn an_app_can_lower_the_body_limit() {
     let server = start(Config { max_body: ByteSize(100), ..Config::default() }, mirror).await;
     let post = |path: &str, size: usize| {
         format!("POST {path} HTTP/1.1\r\nHost: h\r\nContent-Length: {size}\r\n\r\n{}", "x".repeat(size))
@@ -84,13 +84,13 @@ async fn an_app_may_want_smaller_bodies_than_the_server_takes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_trickles_and_then_stops_is_refused() {
+async fn a_body_that_trickles_and_then_stalls_is_rejected() {
     let config = Config { body_timeout: Duration::from_millis(200), ..Config::default() };
     let server = start(config, mirror).await;
     let mut client = server.connect().await;
     client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n").await;
     for _ in 0..5 {
-        // Refused already, where this took too long.
+        // Rejected already, where this took too long.
         let _ = tokio::io::AsyncWriteExt::write_all(&mut client.stream, b"x").await;
         tokio::time::sleep(Duration::from_millis(5)).await;
     }

@@ -2,19 +2,19 @@
 #![allow(clippy::unwrap_used)]
 
 mod access;
+mod batches;
 mod bodies;
 mod compression;
 mod differential;
 mod disconnects;
 mod errors;
+mod forwarded;
 mod framing;
 mod hop;
 mod http2;
-mod identity;
 mod lifecycle;
 mod limits;
 mod messages;
-mod rounds;
 mod sockets;
 mod streams;
 mod support;

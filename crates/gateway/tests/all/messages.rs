@@ -1,4 +1,4 @@
-//! Requests and responses without streams: what apps see, what clients get, and how connections go on.
+//! Requests and responses without streams: what apps see, what clients get, and how connections are kept.
 
 use bytes::Bytes;
 use hearth_core::{Body, Headers, Response};
@@ -144,7 +144,7 @@ async fn large_answers_arrive_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_half_closed_client_gets_the_answer_that_is_ready() {
+async fn a_half_closed_client_gets_an_answer_that_is_ready() {
     for half_close in [HalfClose::Disconnects, HalfClose::Allowed] {
         let server = start(Config { half_close, ..Config::default() }, mirror).await;
         let mut client = server.connect().await;

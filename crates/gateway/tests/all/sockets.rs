@@ -1,4 +1,4 @@
-//! WebSockets over HTTP/1: what is agreed on with the client, on the wire.
+//! WebSockets over HTTP/1: the handshake and the frames.
 
 use std::future::poll_fn;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::*;
 
-/// Opens a socket that says everything back.
+/// Opens a socket that echoes.
 pub async fn echo(request: Request) -> Answer {
     Ok(agree(request))
 }
@@ -83,7 +83,7 @@ async fn messages_are_compressed_where_both_want_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_agreed_on_that_nobody_offered() {
+async fn only_offered_extensions_are_accepted() {
     let off = Config { compression: Compression::Off, ..Config::default() };
     for (config, offer) in [
         (Config::default(), ""),
@@ -97,7 +97,7 @@ async fn nothing_is_agreed_on_that_nobody_offered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bomb_ends_its_own_connection() {
+async fn a_decompression_bomb_ends_its_connection() {
     let (_, _server, mut client) = ask(Config::default(), OFFER).await;
     let mut compress = flate2::Compress::new(flate2::Compression::best(), false);
     let mut bomb = Vec::with_capacity(1 << 20);

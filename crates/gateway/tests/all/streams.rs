@@ -1,4 +1,4 @@
-//! Streamed responses: framing, promises about length, both directions at once, slow readers.
+//! Streamed responses: framing, promised lengths, both directions at once, slow readers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -18,7 +18,7 @@ fn ok(text: &'static str) -> Result<Bytes, BodyError> {
     Ok(Bytes::from_static(text.as_bytes()))
 }
 
-/// Serves the pieces with that promise of length.
+/// Serves the pieces with that promised length.
 async fn serving(all: Vec<Result<Bytes, BodyError>>, length: Option<u64>) -> Running {
     start(Config::default(), move |_| {
         let all = all.clone();
@@ -48,8 +48,8 @@ async fn streams_are_chunked_or_counted_or_ended_by_the_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn promises_about_length_are_kept_or_broken_visibly() {
-    // More than promised: cut, and the connection goes on.
+async fn a_promised_length_is_kept_or_visibly_broken() {
+    // More than promised: cut off, and the connection is kept.
     let server = serving(vec![ok("hel"), ok("lo, world"), ok("!")], Some(5)).await;
     let mut client = server.connect().await;
     for _ in 0..2 {
@@ -69,7 +69,7 @@ async fn a_stream_that_fails_is_not_ended_properly() {
     let answer = server.all(get("/") + &get("/")).await;
     assert!(answer.ends_with("\r\n\r\n3\r\nhel\r\n"), "{answer}");
     let server = serving(failing, None).await;
-    // Without chunks only a reset can tell.
+    // Without chunks only a reset shows the missing end.
     let mut client = server.connect().await;
     client.send("GET / HTTP/1.0\r\n\r\n").await;
     let ended = loop {
@@ -130,9 +130,9 @@ async fn both_directions_flow_at_once() {
     }
 }
 
-/// 100 MB through an app that hands its request's body on.
+/// 100 MB through an app that returns its request's body.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_large_echo_arrives_unchanged_and_is_never_held_whole() {
+async fn a_large_echo_is_unchanged_and_never_buffered_whole() {
     const TOTAL: usize = 100_000_000;
     for chunked in [false, true] {
         let config = Config { max_body: ByteSize::mb(1000), ..Config::default() };
@@ -206,7 +206,7 @@ async fn a_large_echo_arrives_unchanged_and_is_never_held_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_reads_slowly_holds_the_app_back() {
+async fn a_client_that_reads_slowly_holds_back_the_app() {
     let made = Arc::new(AtomicU64::new(0));
     let counter = made.clone();
     let server = start(Config::default(), move |_| {
@@ -235,7 +235,7 @@ async fn a_client_that_reads_slowly_holds_the_app_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_reads_nothing_is_dropped_in_the_end() {
+async fn a_client_that_never_reads_is_dropped() {
     let (dropped, mut seen) = mpsc::unbounded_channel();
     let config = Config { write_timeout: Duration::from_millis(50), ..Config::default() };
     let server = start(config, move |_| {

@@ -1,4 +1,4 @@
-//! A server in front of a closure, and a client that sends bytes as they are and understands what comes back.
+//! A server for a closure, and a client that sends raw bytes and parses the answers.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -22,7 +22,7 @@ pub struct App(Box<Handler>);
 impl Dispatch for App {
     fn dispatch(&self, request: Request) -> MaybeReady<Answer, impl Future<Output = Answer> + Send> {
         let mut answer = (self.0)(request);
-        // As apps do it: what is there at once is an answer.
+        // As apps do it: a future that is ready at once is an answer.
         match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(answer) => MaybeReady::Ready(answer),
             Poll::Pending => MaybeReady::Pending(answer),
@@ -230,9 +230,9 @@ impl Reply {
     }
 }
 
-// === Things to watch ===
+// === Observing drops and streams ===
 
-/// Tells when it was dropped.
+/// Reports when it is dropped.
 pub struct Guard(pub mpsc::UnboundedSender<&'static str>, pub &'static str);
 
 impl Drop for Guard {

@@ -1,4 +1,4 @@
-//! TLS: certificates by name, both protocols, and what happens to those who do not speak it.
+//! TLS: certificates by name, both protocols, and clients without TLS.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -78,7 +78,7 @@ async fn http_1_over_tls() {
                 assert!(stream.read_buf(&mut all).await.unwrap() > 0);
             }
         }
-        // The end is said, so that nobody takes it for an attack.
+        // close_notify was sent, so that the end is not taken for a truncation.
         stream.write_all(b"GET / HTTP/1.0\r\n\r\n").await.unwrap();
         let mut rest = String::new();
         stream.read_to_string(&mut rest).await.unwrap();
@@ -119,11 +119,11 @@ async fn certificates_are_chosen_by_name_and_can_be_replaced() {
     for name in ["two.example", "a.two.example"] {
         assert_eq!(served(name).await, Some(second.der.clone()), "{name}");
     }
-    // Served with the first, which is not good for it.
+    // Served with the first certificate, which does not match.
     for name in ["a.b.two.example", "three.example"] {
         assert_eq!(served(name).await, None, "{name}");
     }
-    // What cannot be used changes nothing.
+    // Unusable certificates change nothing.
     assert!(certificates.replace(&[]).is_err());
     assert_eq!(served("one.example").await, Some(first.der.clone()));
     certificates.replace(std::slice::from_ref(&second.pair)).unwrap();
@@ -160,7 +160,7 @@ fn errors_name_the_file_and_the_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_does_not_speak_tls_is_sent_away() {
+async fn clients_without_tls_are_disconnected() {
     let one = make(&["one.example"]);
     let config = Config { handshake_timeout: SHORT, ..Config::default() };
     let server = start_tls(config, certificates(&[&one]), mirror).await;
@@ -172,7 +172,7 @@ async fn who_does_not_speak_tls_is_sent_away() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_handshake_does_not_hold_the_shutdown_up() {
+async fn a_handshake_does_not_delay_the_shutdown() {
     let one = make(&["one.example"]);
     let config = Config { handshake_timeout: Duration::ZERO, drain_timeout: Duration::ZERO, ..Config::default() };
     let server = start_tls(config, certificates(&[&one]), mirror).await;
@@ -235,7 +235,7 @@ async fn a_large_echo_arrives_unchanged_over_tls() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_handshake_that_does_not_come_makes_room() {
+async fn a_stalled_handshake_is_closed_for_waiting_clients() {
     let made = make(&["example.com"]);
     let certificates = Arc::new(Certificates::new(std::slice::from_ref(&made.pair)).unwrap());
     let config = Config { max_connections: 1, evict_idle_after: SHORT, ..Config::default() };

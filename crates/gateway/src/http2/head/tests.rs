@@ -29,7 +29,7 @@ fn a_plain_request() {
 }
 
 #[test]
-fn a_host_is_named_once_or_twice_the_same() {
+fn host_and_authority_must_agree() {
     assert_eq!(seen("GET", "http://h/", &[("host", "H")]).unwrap().headers.get_all("host").count(), 1);
     assert_eq!(seen("GET", "/", &[("host", "h")]).unwrap().url, "https://h/");
     assert_eq!(seen("GET", "http://h/", &[("host", "other")]).unwrap_err(), Reject::HostDiffers);
@@ -40,7 +40,7 @@ fn a_host_is_named_once_or_twice_the_same() {
 }
 
 #[test]
-fn what_cannot_be_served_is_refused() {
+fn unservable_heads_are_rejected() {
     assert_eq!(seen("CONNECT", "h:80", &[]).unwrap_err(), Reject::Connect);
     assert_eq!(seen("GET", "*", &[("host", "h")]).unwrap_err(), Reject::Target);
     assert_eq!(seen("GET", "http://h/", &[("x", "y"); 101]).unwrap_err(), Reject::TooManyHeaders);
@@ -51,7 +51,7 @@ fn what_cannot_be_served_is_refused() {
 }
 
 #[test]
-fn bodies_are_framed_by_what_is_known_of_them() {
+fn body_framing_follows_length_and_version() {
     let framing = |headers: &[(&str, &str)]| {
         read(&parts("POST", "http://h/", headers), Body::Follows, "http://", None).unwrap().framing
     };
@@ -60,13 +60,13 @@ fn bodies_are_framed_by_what_is_known_of_them() {
 }
 
 #[test]
-fn crumbs_are_one_cookie() {
+fn split_cookies_are_joined() {
     let head = seen("GET", "http://h/", &[("cookie", "a=1"), ("x", "y"), ("cookie", "b=2; c=3")]).unwrap();
     assert_eq!(head.headers.get_all("cookie").collect::<Vec<_>>(), [b"a=1; b=2; c=3"]);
 }
 
 #[test]
-fn responses_keep_what_may_be_sent() {
+fn responses_keep_sendable_headers() {
     let mut headers = Headers::new();
     for (name, value) in [
         ("x-one", "1"),

@@ -54,7 +54,7 @@ async fn a_large_echo_arrives_unchanged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_app_that_does_not_read_holds_its_client_back_and_nobody_else() {
+async fn an_app_that_does_not_read_holds_back_its_client_alone() {
     let (go, gate) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
     let (wait, counter) = (go.clone(), gate.clone());
     let server = start(Config::default(), move |request: Request| {
@@ -90,7 +90,7 @@ async fn an_app_that_does_not_read_holds_its_client_back_and_nobody_else() {
         sent += count;
         assert!(sent < 1_000_000, "{sent} bytes were taken");
     }
-    // Others go on.
+    // Other streams go on.
     assert_eq!(client.ask(request("/quick")).await.status, 200);
     go.add_permits(1);
     send(&mut up, vec![b'x'; 300_000].into()).await;
@@ -99,7 +99,7 @@ async fn an_app_that_does_not_read_holds_its_client_back_and_nobody_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_does_not_read_holds_the_app_back() {
+async fn a_client_that_does_not_read_holds_back_the_app() {
     let made = Arc::new(AtomicUsize::new(0));
     let counter = made.clone();
     let server = start(Config { write_timeout: Duration::from_millis(300), ..Config::default() }, move |_| {
@@ -113,7 +113,7 @@ async fn a_client_that_does_not_read_holds_the_app_back() {
     .await;
     let mut client = Client2::connect(&server).await;
     let mut body = client.begin(request("/")).await.await.unwrap().into_body();
-    // The client's window is 64 KB and it gives nothing back: in the end it is dropped.
+    // The client's window is 64 KB and never grows: the client is dropped.
     let error = loop {
         match body.data().await {
             Some(Ok(_)) => {}
@@ -147,7 +147,7 @@ async fn bodies_are_limited_in_size() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_stops_coming_times_out() {
+async fn a_body_that_stalls_times_out() {
     let server = start(Config { body_timeout: SHORT, ..Config::default() }, mirror).await;
     let mut client = Client2::connect(&server).await;
     let (response, _up) = client.open(post("/")).await;
@@ -156,7 +156,7 @@ async fn a_body_that_stops_coming_times_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_is_not_what_its_length_says_is_never_whole() {
+async fn a_body_of_another_length_is_never_complete() {
     let (results, mut seen) = mpsc::unbounded_channel();
     let server = start(Config::default(), move |request: Request| {
         let results = results.clone();

@@ -1,4 +1,4 @@
-//! Frames made by hand, where a real client would not send such things.
+//! Frames made by hand, which a real client would not send.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -77,7 +77,7 @@ async fn the_preface_may_be_cut_anywhere() {
         let frames = Frames::read_until(&mut stream, |frame| frame.kind == HEADERS).await;
         assert_eq!(frames.last().unwrap().stream, 1, "{cut}");
     }
-    // It is no request, and nothing but a beginning.
+    // Incomplete, and not a request.
     let mut client = server.connect().await;
     assert_eq!(client.ask(get("/")).await.status, 200);
     assert_eq!(client.ask("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.status, 505);
@@ -102,7 +102,7 @@ async fn rapid_resets_end_the_connection() {
     let mut all = Vec::new();
     let _ = reads.read_to_end(&mut all).await;
     flood.await.unwrap();
-    // Either the farewell came through, or the reset of a connection that was closed in the middle of the flood.
+    // Either the GOAWAY arrived, or the reset of a connection that was closed in the middle of the flood.
     let (mut at, mut reason) = (0, None);
     while at + 9 <= all.len() {
         let length = u32::from_be_bytes([0, all[at], all[at + 1], all[at + 2]]) as usize;

@@ -15,7 +15,7 @@ use crate::http2::{Client2, SHORT, next, post, reply, request};
 use crate::support::*;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reset_cancels_the_request_and_nothing_else() {
+async fn a_reset_cancels_only_its_request() {
     let (events, mut seen) = mpsc::unbounded_channel();
     let server = start(Config::default(), move |request: Request| {
         let events = events.clone();
@@ -68,7 +68,7 @@ async fn a_reset_cancels_the_request_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn streams_at_once_are_limited() {
+async fn concurrent_streams_are_limited() {
     let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (counter, highest) = (now.clone(), most.clone());
     let server = start(Config { max_streams: 3, ..Config::default() }, move |request| {
@@ -129,7 +129,7 @@ async fn shutdown_lets_streams_finish() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_outlives_the_drain_is_dropped() {
+async fn connections_that_outlive_the_drain_are_dropped() {
     let (events, mut seen) = mpsc::unbounded_channel();
     let server = start(Config { drain_timeout: SHORT, ..Config::default() }, move |_| {
         let events = events.clone();
@@ -149,7 +149,7 @@ async fn what_outlives_the_drain_is_dropped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_connection_has_the_time_of_a_head() {
+async fn a_new_connection_is_closed_after_the_head_timeout() {
     let server = start(Config { head_timeout: Duration::from_secs(2), ..Config::default() }, mirror).await;
     let mut client = Client2::connect(&server).await;
     assert_eq!(client.ask(request("/")).await.status, 200);

@@ -58,7 +58,7 @@ async fn failures_of_the_app_reach_the_client() {
     assert!(failed.text().contains("app_failed") && !failed.text().contains("secret"));
     for path in ["/cut", "/short"] {
         let mut body = client.begin(request(path)).await.await.unwrap().into_body();
-        // What was sent before may come through, or not.
+        // What was sent before may arrive or not.
         let error = loop {
             match next(&mut body).await {
                 Some(Ok(piece)) => assert_eq!(piece, "12"),

@@ -48,7 +48,7 @@ fn connect(path: &str, protocol: &'static str) -> http::request::Builder {
     request.header("sec-websocket-version", "13")
 }
 
-/// A client that has heard that the server knows of this.
+/// A client that has received the server's settings, which enable extended CONNECT.
 async fn client(server: &Running) -> Client2 {
     let mut client = Client2::connect(server).await;
     assert_eq!(client.ask(request("/")).await.status, 426);
@@ -100,7 +100,7 @@ async fn messages_are_compressed_where_both_want_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_socket_is_refused() {
+async fn requests_without_a_socket_are_refused() {
     let server = start(Config::default(), |request| async move {
         Ok(match request.url.as_str() {
             "http://h/agreed" => agree(request),
@@ -124,7 +124,7 @@ async fn what_is_no_socket_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_stops_says_goodbye() {
+async fn a_server_that_stops_closes_sockets_with_1001() {
     let server = start(Config::default(), echo).await;
     let mut client = client(&server).await;
     let (_, mut socket) = open(&mut client, connect("/", "websocket")).await;
