@@ -122,8 +122,8 @@ fn token(options: &McpFrontOptions, data: &Path) -> anyhow::Result<String> {
             bail!("the token for MCP must be visible ASCII characters, at least one; leave it out, and one is made")
         }
         None => {
-            let made = AdminToken::read_or_make_for_mcp(data)?;
-            if let Some(note) = &made.note {
+            let made = AdminToken::read_or_create_for_mcp(data)?;
+            if let Some(note) = &made.warning {
                 tracing::warn!("{note}");
             }
             tracing::info!("The token for MCP is in {}", data.join(hearth_store::MCP_TOKEN_FILE).display());

@@ -306,8 +306,8 @@ fn administration(
         Some(token) if token.is_empty() => bail!("the admin token is empty: leave --admin-token out, and one is made"),
         Some(token) => token.clone(),
         None => {
-            let made = AdminToken::read_or_make(data)?;
-            if let Some(note) = &made.note {
+            let made = AdminToken::read_or_create(data)?;
+            if let Some(note) = &made.warning {
                 tracing::warn!("{note}");
             }
             made.token.reveal().to_owned()

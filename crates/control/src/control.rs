@@ -23,7 +23,7 @@ use hearth_core::{AppName, Body, ByteSize, Owner, VersionName};
 use hearth_ipc::{EventOutcome, Kind, Query, QueryReply, VersionSpec};
 use hearth_mcp::ToolError;
 use hearth_sandbox::Bequest;
-use hearth_store::{Embedded, StoreError, UploadError};
+use hearth_store::{SqliteStore, StoreError, UploadError};
 use serde_json::{Value, json};
 use tokio::sync::{Notify, watch};
 
@@ -67,7 +67,7 @@ pub struct Control {
 
 pub(crate) struct Shared {
     pub(crate) cells: Cells,
-    pub(crate) store: Arc<Embedded>,
+    pub(crate) store: Arc<SqliteStore>,
     pub(crate) configuration: watch::Sender<Arc<Configuration>>,
     pub(crate) source: Arc<dyn ConfigurationSource>,
     /// Locked while the configuration changes.
@@ -183,7 +183,7 @@ pub enum Answer {
 /// What is there to begin with.
 pub struct Beginning {
     pub cells: Cells,
-    pub store: Arc<Embedded>,
+    pub store: Arc<SqliteStore>,
     pub configuration: Configuration,
     pub source: Arc<dyn ConfigurationSource>,
     pub roots: Vec<PathBuf>,

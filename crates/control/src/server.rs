@@ -12,7 +12,7 @@ use hearth_gateway::{Config, Listener, Server, TlsError};
 use hearth_ipc::{CellEvent, CellStats, Span};
 use hearth_log::LogRecord;
 use hearth_sandbox::Bequest;
-use hearth_store::{Cordon, Cordons as _, Embedded, StoreError};
+use hearth_store::{Cordon, Cordons as _, SqliteStore, StoreError};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -107,8 +107,8 @@ pub async fn serve(
     check_certificates(&configuration.plan.certificates)?;
     // For the program that takes our place, if one does.
     let handles = Handles::new(&listeners, admin.as_ref(), sandboxes.as_ref()).map_err(ServeError::Listeners)?;
-    let store = Arc::new(tokio::task::block_in_place(|| Embedded::open(&data))?);
-    for note in store.notes() {
+    let store = Arc::new(tokio::task::block_in_place(|| SqliteStore::open(&data))?);
+    for note in store.warnings() {
         tracing::warn!("{note}");
     }
     let reach = Reach::new(&roots, store.data(), &store.data().join("apps"));

@@ -37,7 +37,7 @@ pub struct SiteRules {
     /// Names at the top of the folder that are not served, compared without regard to case.
     pub hidden: Vec<String>,
     pub audience: Audience,
-    /// ContentCache for the contents of small files and of pages with injections; 0 disables the cache.
+    /// Memory for the contents of small files and of pages with injections; 0 disables the cache.
     pub memory: ByteSize,
 }
 

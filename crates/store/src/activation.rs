@@ -1,8 +1,11 @@
-//! What an app's bare name means: a version, and, where that version was uploaded, one revision of it.
+//! Activations: the version that an app's bare name means and, if that version was uploaded, its
+//! revision.
 //!
-//! Each change is kept, so that it can be undone: the newest is what holds, a roll-back takes it away and what was
-//! before holds again. A change is either an activation, or an upload that replaced the active version's files.
-//! Invariant: what holds is always the current revision of its version; a roll-back makes it so.
+//! Every change is kept so that it can be rolled back: the newest one is in effect, and a roll-back
+//! removes it. A change is either an activation, or an upload that replaced the files of the active
+//! version.
+//! Invariant: the version in effect is always the current revision of that version; a roll-back
+//! makes it so.
 
 use std::time::SystemTime;
 
@@ -13,37 +16,39 @@ use crate::error::StoreError;
 
 /// What a bare name can point to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Release {
+pub struct ActiveVersion {
     pub version: VersionName,
-    /// None: a version in a folder that the operator serves, which has no revisions.
+    /// `None`: a version in a folder of the operator, which has no revisions.
     pub revision: Option<Revision>,
 }
 
-/// That a name came to mean something.
+/// A change of what a bare name means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Activation {
     pub app: AppName,
-    pub release: Release,
+    pub release: ActiveVersion,
     pub at: SystemTime,
 }
 
 pub trait Activations {
-    /// From now on the bare name means this version: of an uploaded one, its current revision. Whether there is such a
-    /// version is for the caller to know: folders that the operator serves are not recorded here.
-    fn activate(&self, app: &AppName, version: &VersionName) -> Result<Release, StoreError>;
+    /// Lets the bare name mean this version from now on, in its current revision if it was
+    /// uploaded. The caller must check that the version exists: folders of the operator are not
+    /// recorded here.
+    fn activate(&self, app: &AppName, version: &VersionName) -> Result<ActiveVersion, StoreError>;
 
-    /// Undoes the last change of what the bare name means and says what it means now. None, and nothing changed, when
-    /// there is nothing to return to.
+    /// Undoes the last change and returns what the bare name means now. If there is nothing to
+    /// return to, nothing changes and the result is `None`.
     ///
-    /// Of an app that was never activated, the last upload is undone, if it replaced a revision of the same version.
-    fn rollback(&self, app: &AppName) -> Result<Option<Release>, StoreError>;
+    /// For an app that was never activated, undoes the last upload if it replaced a revision of the
+    /// same version.
+    fn rollback(&self, app: &AppName) -> Result<Option<ActiveVersion>, StoreError>;
 
-    /// What was activated last.
-    fn active(&self, app: &AppName) -> Result<Option<Release>, StoreError>;
+    /// The activation in effect.
+    fn active(&self, app: &AppName) -> Result<Option<ActiveVersion>, StoreError>;
 
-    /// What holds, for every app that was activated, in the order of their names.
+    /// The activations in effect of all apps that have one, ordered by name.
     fn activations(&self) -> Result<Vec<Activation>, StoreError>;
 
-    /// What held and what holds, the newest first.
+    /// All changes, the newest first.
     fn history(&self, app: &AppName) -> Result<Vec<Activation>, StoreError>;
 }

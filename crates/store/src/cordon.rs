@@ -1,4 +1,4 @@
-//! Owners that are shut away in a cell of their own: who brought others down is not given a second chance to do so by a
+//! Cordoned owners: owners whose code crashed cells run in a cell of their own, also after a
 //! restart of the server. Times are milliseconds since 1970.
 
 use hearth_core::Owner;
@@ -8,21 +8,21 @@ use crate::error::StoreError;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cordon {
     pub owner: Owner,
-    /// A word of whoever shut it away.
+    /// The reason as text.
     pub why: String,
     pub since: u64,
-    /// What it served then: when it has something else, it gets another chance.
+    /// What the owner served at that time; the cordon is lifted when it has something else.
     pub known: Vec<String>,
-    /// How often its own cell went down, one time soon after the other.
+    /// How often the owner's own cell exited in quick succession.
     pub losses: u32,
-    /// Nobody is let in until then.
+    /// Until then the owner's requests are refused.
     pub until: Option<u64>,
 }
 
 pub trait Cordons {
-    /// All who are shut away, in the order of their names.
+    /// All cordoned owners, ordered by name.
     fn cordons(&self) -> Result<Vec<Cordon>, StoreError>;
 
-    /// These are shut away from now on, and nobody else is.
+    /// Replaces the list of cordoned owners.
     fn keep_cordons(&self, all: &[Cordon]) -> Result<(), StoreError>;
 }

@@ -1,9 +1,10 @@
-//! Versions that were uploaded. The same version again is a new revision; one revision of a version is current, the
-//! others are kept for a roll-back: the newest five in all, and the one that the last upload replaced.
+//! Uploaded versions. Uploading a version again makes a new revision. One revision of a version is
+//! current; the others are kept for a roll-back: the newest five in total, and the one that the
+//! last upload replaced.
 //!
-//! Folders go after their records, never before: a revision that is pruned or deleted loses its record at once, its
-//! folder when [`Deployments::sweep_folders`] hears that nobody uses it any more. A revision's number is never used
-//! again, so neither is its folder.
+//! Folders are removed after their records, never before: a revision that is pruned or deleted
+//! loses its record at once, and its folder when [`Deployments::sweep_folders`] learns that it is
+//! no longer in use. Revision numbers, and so folders, are never reused.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use std::time::SystemTime;
 
 use hearth_core::{AppName, ByteSize, Owner, VersionName};
 
-use crate::activation::Release;
+use crate::activation::ActiveVersion;
 use crate::error::StoreError;
 use crate::hex;
 use crate::upload::{Unpacked, Uploads};
@@ -20,20 +21,20 @@ use crate::upload::{Unpacked, Uploads};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Revision(pub u64);
 
-/// SHA-256 of all files: their paths, what they hold and whether they can be run. Equal folders have equal hashes,
-/// whatever archive they came in.
+/// SHA-256 of all files: paths, contents and whether they are executable. Equal folders have equal
+/// hashes, regardless of the archive format.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ContentHash(pub [u8; 32]);
+pub struct UploadHash(pub [u8; 32]);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// What the version means.
+pub enum RevisionState {
+    /// Requests for the version get this revision.
     Current,
     /// Kept for a roll-back.
     Superseded,
 }
 
-/// Whose upload it is and what it shall be called.
+/// The owner, app and version of an upload.
 #[derive(Clone, Debug)]
 pub struct NewDeployment {
     pub app: AppName,
@@ -48,32 +49,33 @@ pub struct Deployment {
     pub version: VersionName,
     pub revision: Revision,
     pub owner: Owner,
-    pub hash: ContentHash,
-    /// Relative to DATA; [`Deployments::path`] makes it whole.
+    pub hash: UploadHash,
+    /// Relative to DATA; [`Deployments::path`] makes it absolute.
     pub folder: PathBuf,
     pub size: ByteSize,
     pub files: u64,
     pub created_at: SystemTime,
-    pub standing: Standing,
+    pub state: RevisionState,
 }
 
-/// What a deletion did.
+/// The result of a deletion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deleted {
     pub revisions: Vec<Deployment>,
-    /// What the bare name means now, if anything that was activated is left.
-    pub active: Option<Release>,
+    /// What the bare name means now, if an activation is left.
+    pub active: Option<ActiveVersion>,
 }
 
 pub trait Deployments {
-    /// Where archives are received and unpacked, before they are published.
+    /// The folder in which archives are received and unpacked before they are published.
     fn uploads(&self) -> &Uploads;
 
-    /// Makes what was unpacked the current revision of its version. It is on disk for good when this returns; on an
-    /// error nothing has changed. It is an error if another owner has any version of the app. If the version is the active one, the change can be rolled back.
+    /// Makes an unpacked upload the current revision of its version. The files are durable when
+    /// this returns; on an error nothing has changed. It is an error if another owner has any
+    /// version of the app. If the version is active, the change can be rolled back.
     fn publish(&self, unpacked: Unpacked, deployment: NewDeployment) -> Result<Deployment, StoreError>;
 
-    /// The owner of what was uploaded of an app.
+    /// The owner of an app's uploads.
     fn owner(&self, app: &AppName) -> Result<Option<Owner>, StoreError>;
 
     /// All revisions of all versions, by app, version and revision.
@@ -82,14 +84,16 @@ pub trait Deployments {
     /// The revisions of one version, the newest first.
     fn revisions(&self, app: &AppName, version: &VersionName) -> Result<Vec<Deployment>, StoreError>;
 
-    /// Forgets an uploaded version with all its revisions. If it was active, what was active before it is again.
+    /// Deletes an uploaded version with all its revisions. If it was active, the previous
+    /// activation is in effect again.
     fn delete_version(&self, app: &AppName, version: &VersionName) -> Result<Deleted, StoreError>;
 
-    /// Removes the folders of revisions that are no longer recorded, except those in use. Returns what it removed,
-    /// relative to DATA. Folders in use may be given as they are in [`Deployment`] or whole.
+    /// Removes the folders of revisions that have no record, except those in use. Returns the
+    /// removed folders, relative to DATA. Folders in use may be given as in [`Deployment`] or as
+    /// absolute paths.
     fn sweep_folders(&self, in_use: &[PathBuf]) -> Result<Vec<PathBuf>, StoreError>;
 
-    /// The whole path of a folder that is kept relative to DATA.
+    /// The absolute path of a folder that is recorded relative to DATA.
     fn path(&self, folder: &Path) -> PathBuf;
 }
 
@@ -99,14 +103,14 @@ impl fmt::Display for Revision {
     }
 }
 
-impl fmt::Display for ContentHash {
+impl fmt::Display for UploadHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&hex::encode(&self.0))
     }
 }
 
-impl fmt::Debug for ContentHash {
+impl fmt::Debug for UploadHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ContentHash({self})")
+        write!(f, "UploadHash({self})")
     }
 }

@@ -1,11 +1,11 @@
-//! Why the store could not do what it was asked to. What people can do about it is part of the message.
+//! Errors of the store. The message says what the operator can do.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use hearth_core::{AppName, Owner, VersionName};
 
-use crate::secret::SecretFault;
+use crate::secret::SecretError;
 use crate::token::TokenId;
 
 #[derive(Debug, thiserror::Error)]
@@ -62,7 +62,7 @@ pub enum StoreError {
     #[error("the secret {name} of {app} is damaged: set it anew")]
     SecretDamaged { app: AppName, name: String },
     #[error(transparent)]
-    Secret(#[from] SecretFault),
+    Secret(#[from] SecretError),
     #[error("{app} has no secret {name}")]
     NoSecret { app: AppName, name: String },
 
@@ -84,7 +84,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether there is no room left for what was to be kept.
+    /// Whether the disk is full.
     pub fn is_disk_full(&self) -> bool {
         match self {
             Self::Io { source, .. } => {

@@ -1,4 +1,4 @@
-//! Random bytes, and bytes as people can copy them.
+//! Random bytes and hexadecimal text.
 
 use crate::error::StoreError;
 
@@ -13,7 +13,7 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|b| [b >> 4, b & 15]).map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
 }
 
-/// Exactly `N` bytes, or nothing.
+/// Exactly `N` bytes, or `None`.
 pub(crate) fn decode<const N: usize>(text: &str) -> Option<[u8; N]> {
     let text = text.as_bytes();
     if text.len() != 2 * N {
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_and_back() {
+    fn round_trip() {
         let bytes: [u8; 24] = random().unwrap();
         assert_eq!(decode(&encode(&bytes)), Some(bytes));
         assert_eq!(encode(&[0, 0xff, 0x1a]), "00ff1a");

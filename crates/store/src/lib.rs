@@ -1,5 +1,6 @@
-//! What control must remember, in a folder called DATA: which version of an app is active, versions that were uploaded,
-//! secrets and tokens, and who is shut away. And uploads themselves: archives from strangers, unpacked with care.
+//! The records of control in a folder called DATA: active versions, uploaded versions, secrets,
+//! tokens and cordoned owners. Also the uploads themselves: archives from untrusted clients and
+//! their extraction.
 //!
 //! ```text
 //! DATA/hearth.db            the records (SQLite, with -wal and -shm beside it)
@@ -16,41 +17,41 @@
 //! | question | file |
 //! |---|---|
 //! | what is kept, and what can be done with it? | `activation.rs`, `deployment.rs`, `secret.rs`, `token.rs`, `cordon.rs` |
-//! | how is it kept? | `embedded/` |
-//! | what is a good archive? | `upload/` (`path.rs`: names, `tar.rs`, `zip.rs`: formats, `tree.rs`: limits) |
+//! | how is it kept? | `sqlite/` |
+//! | what is a good archive? | `upload/` (`entry_path.rs`: names, `tar.rs`, `zip.rs`: formats, `extraction.rs`: limits) |
 //! | how is a folder sent? | `pack.rs` |
-//! | files that hold keys | `keyfile.rs`, `admin.rs` |
+//! | files that hold keys | `key_file.rs`, `token_file.rs` |
 //!
-//! Everything blocks: callers on an async runtime use its blocking threads.
+//! All calls block: callers on an async runtime use its blocking threads.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod activation;
-mod admin;
 mod cordon;
 mod deployment;
-pub mod embedded;
 mod error;
 mod hex;
-mod keyfile;
+mod key_file;
 mod pack;
 mod secret;
+pub mod sqlite;
 mod token;
+mod token_file;
 pub mod upload;
 
-pub use activation::{Activation, Activations, Release};
-pub use admin::{AdminToken, MCP_TOKEN_FILE};
+pub use activation::{Activation, Activations, ActiveVersion};
 pub use cordon::{Cordon, Cordons};
-pub use deployment::{ContentHash, Deleted, Deployment, Deployments, NewDeployment, Revision, Standing};
-pub use embedded::Embedded;
+pub use deployment::{Deleted, Deployment, Deployments, NewDeployment, Revision, RevisionState, UploadHash};
 pub use error::StoreError;
-pub use keyfile::{Note, Origin};
+pub use key_file::{KeyFileOrigin, KeyFileWarning};
 pub use pack::{Dependencies, LOCAL_SECRETS, PackError, Packed, pack};
-pub use secret::{SecretFault, Secrets};
-pub use token::{PlainToken, Token, TokenHash, TokenId, Tokens};
+pub use secret::{SecretError, Secrets};
+pub use sqlite::SqliteStore;
+pub use token::{PlainToken, StoredToken, TokenHash, TokenId, Tokens};
+pub use token_file::{AdminToken, MCP_TOKEN_FILE};
 pub use upload::{Spool, Unpacked, UploadError, UploadLimits, Uploads};
 
-/// All that is remembered.
+/// All traits of the store.
 pub trait Store: Activations + Cordons + Deployments + Secrets + Tokens + Send + Sync {}
 
 impl<S: Activations + Cordons + Deployments + Secrets + Tokens + Send + Sync> Store for S {}

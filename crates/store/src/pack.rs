@@ -1,10 +1,11 @@
-//! An app's folder as a `.tgz`, to be uploaded. The same files give the same bytes: entries are in order, times and
-//! owners are left out.
+//! Packs an app's folder as a `.tgz` for upload. Output is reproducible: entries are sorted, times
+//! and owners are omitted.
 //!
-//! What goes in: everything, dot files too (`.env` is part of an app), but not `.env.local`, and no folder whose name begins with a dot:
-//! those are of tools (`.git`, `.hearth`, `.vscode`). In `node_modules` such folders can be code, and only `.bin` and
-//! `.cache` are left out there. `node_modules` itself stays at home if the server installs dependencies
-//! ([`Dependencies`]). Links are refused here, as the server would.
+//! Everything is packed, including dot files (`.env` is part of an app), except `.env.local` and
+//! folders with a leading dot, which belong to tools (`.git`, `.hearth`, `.vscode`). In
+//! `node_modules` such folders can be code, and only `.bin` and `.cache` are omitted.
+//! `node_modules` itself is omitted if the server installs dependencies ([`Dependencies`]). Links
+//! are refused, as they are by the server.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -18,19 +19,19 @@ use tar::{Builder, EntryType, Header};
 
 use crate::upload::UploadLimits;
 
-/// Secrets for `hearth dev`, which stay at home.
+/// Secrets for `hearth dev`, which are never uploaded.
 pub const LOCAL_SECRETS: &str = ".env.local";
 
 /// What happens to `node_modules`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dependencies {
-    /// They are uploaded as they are here.
+    /// It is uploaded.
     Include,
-    /// The server installs them (`autoInstall: true`).
+    /// The server installs dependencies (`autoInstall: true`).
     LeaveOut,
 }
 
-/// What was packed.
+/// The result of packing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packed {
     pub files: u64,
@@ -100,7 +101,7 @@ fn check_limits(folder: &Path, files: &[(PathBuf, String)], limits: &UploadLimit
     }
     let (mut total, mut largest) = (ByteSize(0), (ByteSize(0), folder));
     for (path, _) in files {
-        // What cannot be looked at is told when it is packed.
+        // Unreadable files are reported while packing.
         let size = ByteSize(fs::metadata(path).map_or(0, |facts| facts.len()));
         if size > limits.file {
             return Err(PackError::FileTooLarge { path: path.clone(), size, limit: limits.file });
@@ -115,7 +116,7 @@ fn check_limits(folder: &Path, files: &[(PathBuf, String)], limits: &UploadLimit
     Ok(())
 }
 
-/// Files, and what they are called in the archive, in the order of those names.
+/// All files with their names in the archive, sorted by name.
 fn list(folder: &Path, dependencies: Dependencies) -> Result<Vec<(PathBuf, String)>, PackError> {
     let mut files = Vec::new();
     let mut folders = vec![(folder.to_owned(), String::new())];
@@ -149,7 +150,7 @@ fn list(folder: &Path, dependencies: Dependencies) -> Result<Vec<(PathBuf, Strin
     Ok(files)
 }
 
-/// Whether the folder `name` in `prefix` stays at home.
+/// Whether the folder `name` in `prefix` is omitted.
 fn is_left_out(prefix: &str, name: &str, dependencies: Dependencies) -> bool {
     if name == "node_modules" {
         return dependencies == Dependencies::LeaveOut;
@@ -170,7 +171,7 @@ fn add(builder: &mut Builder<impl Write>, path: &Path, name: &str) -> Result<u64
     header.set_size(size);
     header.set_mode(if meta.permissions().mode() & 0o111 == 0 { 0o644 } else { 0o755 });
     header.set_mtime(0);
-    let mut body = Exact { file, left: size, fault: None };
+    let mut body = ExactReader { file, left: size, fault: None };
     let added = builder.append_data(&mut header, name, &mut body);
     match body.fault {
         Some(Fault::Read(source)) => return Err(failed(source)),
@@ -180,8 +181,9 @@ fn add(builder: &mut Builder<impl Write>, path: &Path, name: &str) -> Result<u64
     Ok(size)
 }
 
-/// As many bytes of a file as its header says, and why it could not be.
-struct Exact {
+/// Reads exactly as many bytes of a file as its header says, and keeps the error if there are fewer
+/// or more.
+struct ExactReader {
     file: File,
     left: u64,
     fault: Option<Fault>,
@@ -192,7 +194,7 @@ enum Fault {
     Shrunk,
 }
 
-impl Read for Exact {
+impl Read for ExactReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match (&mut self.file).take(self.left).read(buffer) {
             Ok(0) if self.left > 0 && !buffer.is_empty() => {

@@ -1,44 +1,45 @@
-//! Values that only one app may see, as parts of its `env`. At rest they are encrypted; names are not secret.
+//! Secrets: values that only one app may see, as parts of its `env`. They are encrypted at rest;
+//! their names are not.
 
 use hearth_core::{AppName, ByteSize};
 
 use crate::error::StoreError;
 
-const LONGEST_NAME: usize = 128;
-const LARGEST_VALUE: ByteSize = ByteSize::kb(64);
+const MAX_NAME_BYTES: usize = 128;
+const MAX_VALUE_SIZE: ByteSize = ByteSize::kb(64);
 
-/// What is wrong with a secret that shall be set.
+/// Why a secret cannot be set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SecretFault {
+pub enum SecretError {
     #[error(
-        "{name:?} cannot be the name of a secret: use letters, digits and _, not a digit first, at most {LONGEST_NAME}"
+        "{name:?} cannot be the name of a secret: use letters, digits and _, not a digit first, at most {MAX_NAME_BYTES}"
     )]
     Name { name: String },
-    #[error("the value of {name} has {size} bytes: a secret can have {} ({LARGEST_VALUE})", LARGEST_VALUE.bytes())]
+    #[error("the value of {name} has {size} bytes: a secret can have {} ({MAX_VALUE_SIZE})", MAX_VALUE_SIZE.bytes())]
     Value { name: String, size: u64 },
 }
 
 pub trait Secrets {
-    /// Sets a secret, whether or not there was one of that name.
+    /// Sets a secret, new or existing.
     fn set_secret(&self, app: &AppName, name: &str, value: &str) -> Result<(), StoreError>;
 
     fn delete_secret(&self, app: &AppName, name: &str) -> Result<(), StoreError>;
 
     fn secret_names(&self, app: &AppName) -> Result<Vec<String>, StoreError>;
 
-    /// Names and values, in the order of their names.
+    /// Names and values, ordered by name.
     fn secrets(&self, app: &AppName) -> Result<Vec<(String, String)>, StoreError>;
 }
 
-pub(crate) fn check(name: &str, value: &str) -> Result<(), SecretFault> {
+pub(crate) fn check(name: &str, value: &str) -> Result<(), SecretError> {
     let mut letters = name.bytes();
     let first = letters.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
-    if !first || name.len() > LONGEST_NAME || !letters.all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-        return Err(SecretFault::Name { name: name.chars().take(LONGEST_NAME + 1).collect() });
+    if !first || name.len() > MAX_NAME_BYTES || !letters.all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+        return Err(SecretError::Name { name: name.chars().take(MAX_NAME_BYTES + 1).collect() });
     }
     let size = value.len() as u64;
-    if size > LARGEST_VALUE.bytes() {
-        return Err(SecretFault::Value { name: name.to_owned(), size });
+    if size > MAX_VALUE_SIZE.bytes() {
+        return Err(SecretError::Value { name: name.to_owned(), size });
     }
     Ok(())
 }
@@ -53,7 +54,7 @@ mod tests {
             assert_eq!(check(name, ""), Ok(()), "{name}");
         }
         for name in ["", "1A", "A-B", "A B", "A=B", "É", "A\0", "A\n", &"x".repeat(129)] {
-            assert!(matches!(check(name, ""), Err(SecretFault::Name { .. })), "{name}");
+            assert!(matches!(check(name, ""), Err(SecretError::Name { .. })), "{name}");
         }
     }
 

@@ -1,6 +1,6 @@
-//! Tokens that let clients in where an app's manifest says `auth: token`. A token is shown once, when it is made; what
-//! is kept is its SHA-256, which is enough to recognise it and of no use to who reads the database: a token is 32
-//! random bytes, too many to guess, so no slow hash is needed.
+//! Tokens for apps whose manifest has `auth: token`. A token is shown once, when it is created. The
+//! store keeps its SHA-256, which is useless to a reader of the database: a token is 32 random
+//! bytes, so no slow hash is needed.
 
 use std::fmt;
 use std::time::SystemTime;
@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::error::StoreError;
 use crate::hex;
 
-/// What a token is called in the admin API. Never used again after a token was deleted.
+/// The token's id in the admin API. Ids of deleted tokens are not reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TokenId(pub u64);
 
@@ -23,9 +23,9 @@ pub struct PlainToken(String);
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TokenHash(pub [u8; 32]);
 
-/// All that is known of a token after it was shown.
+/// What is known of a token after its creation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Token {
+pub struct StoredToken {
     pub id: TokenId,
     pub label: String,
     pub created_at: SystemTime,
@@ -36,8 +36,8 @@ pub trait Tokens {
 
     fn delete_token(&self, app: &AppName, id: TokenId) -> Result<(), StoreError>;
 
-    /// In the order in which they were made.
-    fn tokens(&self, app: &AppName) -> Result<Vec<Token>, StoreError>;
+    /// In order of creation.
+    fn tokens(&self, app: &AppName) -> Result<Vec<StoredToken>, StoreError>;
 
     fn token_hashes(&self, app: &AppName) -> Result<Vec<TokenHash>, StoreError>;
 }
@@ -49,7 +49,7 @@ impl PlainToken {
         Self(text)
     }
 
-    /// A token that nobody has yet: `hearth_` and 64 hexadecimal digits.
+    /// A new token: `hearth_` and 64 hexadecimal digits.
     pub(crate) fn random() -> Result<Self, StoreError> {
         let bytes: [u8; 32] = hex::random()?;
         Ok(Self(format!("hearth_{}", hex::encode(&bytes))))
@@ -69,8 +69,8 @@ impl fmt::Debug for PlainToken {
 // === impl TokenHash ===
 
 impl TokenHash {
-    /// Of what a client sent.
-    pub fn of(token: &str) -> Self {
+    /// The hash of what a client sent.
+    pub fn from_token(token: &str) -> Self {
         Self(Sha256::digest(token.as_bytes()).into())
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use hearth_config::{ConfigErrors, parse_dotenv};
 use hearth_core::AppName;
-use hearth_store::{Embedded, LOCAL_SECRETS, Secrets, StoreError};
+use hearth_store::{LOCAL_SECRETS, Secrets, SqliteStore, StoreError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum SecretsError {
@@ -32,7 +32,7 @@ pub fn put(data: &Path, apps: &[(AppName, PathBuf)]) -> Result<(), SecretsError>
         let secrets = parse_dotenv(&text, &path)?;
         let store = match &mut store {
             Some(store) => store,
-            none => none.insert(Embedded::open(data)?),
+            none => none.insert(SqliteStore::open(data)?),
         };
         for name in store.secret_names(app)? {
             store.delete_secret(app, &name)?;
@@ -55,7 +55,7 @@ mod tests {
         let (data, folder) = (temp.path().join("data"), temp.path().join("app"));
         std::fs::create_dir(&folder).unwrap();
         let apps = [(AppName::new("app"), folder.clone())];
-        let kept = || Embedded::open(&data).unwrap().secrets(&apps[0].0).unwrap();
+        let kept = || SqliteStore::open(&data).unwrap().secrets(&apps[0].0).unwrap();
         put(&data, &apps).unwrap();
         assert!(!data.exists(), "there was nothing to keep");
         for (text, expected) in [("API_KEY=one\nTOKEN=two\n", 2), ("API_KEY=three\n", 1)] {

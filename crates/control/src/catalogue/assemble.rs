@@ -10,7 +10,9 @@ use hearth_apps::versions::AppVersion;
 use hearth_config::{OperatorConfig, Origin};
 use hearth_core::{AppName, Owner, VersionName};
 use hearth_ipc::{Active, Placement, VersionSpec};
-use hearth_store::{Activations, Deployments, Embedded, Release, Secrets, Standing, StoreError, TokenHash, Tokens};
+use hearth_store::{
+    Activations, ActiveVersion, Deployments, RevisionState, Secrets, SqliteStore, StoreError, TokenHash, Tokens,
+};
 
 use super::active::Conflicts;
 use super::reading::{ReadError, Reading, read};
@@ -21,7 +23,7 @@ const AS_BEFORE: &str = "; what was there before is served on";
 
 /// Where versions come from.
 pub(crate) struct Sources<'a> {
-    pub(crate) store: &'a Embedded,
+    pub(crate) store: &'a SqliteStore,
     pub(crate) operator: &'a OperatorConfig,
     pub(crate) roots: &'a [PathBuf],
     pub(crate) installer: &'a Installer,
@@ -40,7 +42,7 @@ struct Candidate {
 
 /// What the store says about an app, beside its versions.
 struct Kept {
-    active: Option<Release>,
+    active: Option<ActiveVersion>,
     secrets: Vec<(String, String)>,
     tokens: Vec<TokenHash>,
 }
@@ -132,7 +134,7 @@ fn uploaded(sources: &Sources<'_>) -> Result<Vec<Candidate>, StoreError> {
     for one in &all {
         *revisions.entry((&one.app, &one.version)).or_default() += 1;
     }
-    let current = all.iter().filter(|one| one.standing == Standing::Current);
+    let current = all.iter().filter(|one| one.state == RevisionState::Current);
     Ok(current
         .filter_map(|one| {
             let folder = sources.store.path(&one.folder);
@@ -198,7 +200,7 @@ fn version(candidate: &Candidate, reading: &Reading, kept: &Kept, sources: &Sour
 }
 
 impl Kept {
-    fn of(store: &Embedded, app: &AppName) -> Result<Self, StoreError> {
+    fn of(store: &SqliteStore, app: &AppName) -> Result<Self, StoreError> {
         Ok(Self { active: store.active(app)?, secrets: store.secrets(app)?, tokens: store.token_hashes(app)? })
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use hearth_core::Owner;
-use hearth_store::{Cordon, Cordons, Embedded};
+use hearth_store::{Cordon, Cordons, SqliteStore};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
@@ -23,7 +23,7 @@ enum Order {
 
 impl CordonRecord {
     /// On the current runtime, for as long as anybody has it.
-    pub(crate) fn of(store: Arc<Embedded>) -> Self {
+    pub(crate) fn of(store: Arc<SqliteStore>) -> Self {
         let (orders, inbox) = mpsc::unbounded_channel();
         tokio::spawn(write(store, inbox));
         Self(orders)
@@ -43,7 +43,7 @@ impl CordonRecord {
     }
 }
 
-async fn write(store: Arc<Embedded>, mut inbox: mpsc::UnboundedReceiver<Order>) {
+async fn write(store: Arc<SqliteStore>, mut inbox: mpsc::UnboundedReceiver<Order>) {
     while let Some(order) = inbox.recv().await {
         match order {
             Order::Keep(all) => {

@@ -4,7 +4,7 @@ use std::time::UNIX_EPOCH;
 
 use hearth_config::Auth;
 use hearth_core::AppName;
-use hearth_store::{Embedded, Secrets, StoreError, TokenId, Tokens};
+use hearth_store::{Secrets, SqliteStore, StoreError, TokenId, Tokens};
 use serde_json::{Value, json};
 
 use super::{ActionError, Control, blocking};
@@ -67,7 +67,7 @@ impl Control {
 
     pub(super) async fn stored<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Embedded) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnOnce(&SqliteStore) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, ActionError> {
         let store = self.shared.store.clone();
         Ok(blocking(move || work(&store)).await??)

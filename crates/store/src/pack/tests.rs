@@ -28,7 +28,7 @@ fn names(archive: &[u8]) -> Vec<String> {
 }
 
 #[test]
-fn what_goes_in() {
+fn packed_and_omitted_files() {
     let temp = folder(&[
         "index.ts",
         ".env",
@@ -53,7 +53,7 @@ fn what_goes_in() {
 }
 
 #[test]
-fn the_same_files_give_the_same_bytes_and_come_out_again() {
+fn packing_is_reproducible_and_reversible() {
     let long = format!("{}end.js", "a-long-name/".repeat(20));
     let files = ["index.ts", "b/ü.js", long.as_str()];
     let one = folder(&files);
@@ -72,14 +72,14 @@ fn the_same_files_give_the_same_bytes_and_come_out_again() {
 }
 
 #[test]
-fn it_says_what_it_packed() {
+fn the_result_has_counts_and_sizes() {
     let temp = folder(&["a", "bb"]);
     let told = pack(temp.path(), Dependencies::Include, Vec::new()).unwrap();
     assert_eq!(told, Packed { files: 2, size: ByteSize(19) });
 }
 
 #[test]
-fn what_cannot_be_uploaded() {
+fn folders_that_cannot_be_uploaded() {
     let temp = folder(&["index.ts"]);
     symlink("index.ts", temp.path().join("link.ts")).unwrap();
     let error = packed(temp.path(), Dependencies::Include).unwrap_err();
@@ -94,7 +94,7 @@ fn what_cannot_be_uploaded() {
 }
 
 #[test]
-fn links_in_what_is_left_out_do_not_matter() {
+fn links_in_omitted_folders_are_ignored() {
     let temp = folder(&["index.ts", "node_modules/.bin/x", "node_modules/a/index.js"]);
     symlink("../a/index.js", temp.path().join("node_modules/.bin/a")).unwrap();
     assert!(packed(temp.path(), Dependencies::Include).is_ok());
@@ -104,7 +104,7 @@ fn links_in_what_is_left_out_do_not_matter() {
 }
 
 #[test]
-fn what_the_server_would_refuse_is_told_before() {
+fn files_that_the_server_refuses_are_refused_before() {
     let temp = tempfile::tempdir().unwrap();
     for (name, size) in [("small.js", 10), ("large.bin", 300)] {
         fs::write(temp.path().join(name), vec![0; size]).unwrap();

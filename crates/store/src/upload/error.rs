@@ -1,16 +1,16 @@
-//! Why an upload was refused: what is wrong with which entry, and how to put it right.
+//! Why an upload was refused: which entry, what is wrong with it, and the remedy.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use hearth_core::ByteSize;
 
-use super::archive::Kind;
-use super::path::PathFault;
+use super::archive::ArchiveKind;
+use super::entry_path::EntryPathError;
 
-/// Something in an archive that is neither a file nor a folder.
+/// An entry that is neither a file nor a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum What {
+pub enum SpecialFile {
     #[error("a symbolic link")]
     SymbolicLink,
     #[error("a hard link")]
@@ -38,16 +38,16 @@ pub enum UploadError {
     #[error("the archive has no files: pack the app's folder, with its files")]
     Empty,
     #[error("the {kind} ends too early{}: it was cut off, upload it again", at(entry))]
-    Truncated { kind: Kind, entry: Option<String> },
+    Truncated { kind: ArchiveKind, entry: Option<String> },
     #[error("the {kind} is damaged{} ({reason}): make it again and upload it again", at(entry))]
-    Damaged { kind: Kind, entry: Option<String>, reason: String },
+    Damaged { kind: ArchiveKind, entry: Option<String>, reason: String },
     #[error("the path of the entry {entry:?} {fault}")]
-    Path { entry: String, fault: PathFault },
+    Path { entry: String, fault: EntryPathError },
     #[error(
         "the entry {entry:?} is {what}: put in its place what it stands for, or leave it out (tar --dereference and \
          zip without --symlinks follow links)"
     )]
-    NotAFile { entry: String, what: What },
+    NotAFile { entry: String, what: SpecialFile },
     #[error("the entry {entry:?} is there twice: pack the folder anew, with each file once")]
     Duplicate { entry: String },
     #[error("the entry {entry:?} is both a file and a folder: rename one of them")]
@@ -66,7 +66,7 @@ pub enum UploadError {
     FileTooLarge { entry: String, limit: ByteSize },
     #[error("the archive holds more than {limit} files, or as many folders: leave out what the app does not need")]
     TooManyFiles { limit: u64 },
-    /// The machine's fault, not the archive's.
+    /// A failure of the machine, not of the archive.
     #[error("cannot {action} {}: {source}", path.display())]
     Io { action: &'static str, path: PathBuf, source: io::Error },
 }
@@ -75,7 +75,7 @@ fn at(entry: &Option<String>) -> String {
     entry.as_ref().map(|entry| format!(" at the entry {entry:?}")).unwrap_or_default()
 }
 
-/// What comes out of an archive is more than can be taken. Travels through readers as an I/O error.
+/// The extracted data exceeds a limit. Travels through readers as an I/O error.
 #[derive(Debug, thiserror::Error)]
 #[error("more than can be taken")]
 pub(super) struct Overrun;
@@ -87,8 +87,8 @@ impl UploadError {
         move |source| Self::Io { action, path, source }
     }
 
-    /// What it means that reading on failed.
-    pub(super) fn reading(kind: Kind, entry: Option<&str>, limit: ByteSize, error: &io::Error) -> Self {
+    /// Converts an error of reading the archive.
+    pub(super) fn reading(kind: ArchiveKind, entry: Option<&str>, limit: ByteSize, error: &io::Error) -> Self {
         let entry = entry.map(str::to_owned);
         if error.get_ref().is_some_and(|inner| inner.is::<Overrun>()) {
             return Self::TooLarge { limit };
@@ -99,14 +99,14 @@ impl UploadError {
         }
     }
 
-    /// Whether there was no room left for it.
+    /// Whether the disk is full.
     pub fn is_disk_full(&self) -> bool {
         let is_full =
             |error: &io::Error| matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
         matches!(self, Self::Io { source, .. } if is_full(source))
     }
 
-    /// True if it is for who uploaded to put right.
+    /// Whether the client can fix the error.
     pub fn is_uploaders_fault(&self) -> bool {
         !matches!(self, Self::Io { .. })
     }

@@ -1,4 +1,4 @@
-//! How large an upload may be.
+//! Limits of an upload.
 
 use hearth_core::ByteSize;
 
@@ -6,11 +6,11 @@ use hearth_core::ByteSize;
 pub struct UploadLimits {
     /// The archive itself.
     pub archive: ByteSize,
-    /// All that comes out of it.
+    /// All extracted data.
     pub size: ByteSize,
     /// One file.
     pub file: ByteSize,
-    /// Files; and, counted apart, folders.
+    /// Files; folders are counted separately against the same limit.
     pub files: u64,
 }
 

@@ -1,30 +1,32 @@
 //! Uploads: archives (`.tgz`, `.tar`, `.zip`) become folders.
 //!
-//! An archive comes from somebody who may mean harm, or whose connection broke. So:
-//! - everything is unpacked below a new folder `uploads/tmp-…`, and only a whole, checked folder is moved to where it
-//!   is served from (`Deployments::publish`); on any error nothing is left;
-//! - nothing but files and folders is made: links, devices and pipes are refused, set-user-id bits dropped;
-//! - no size is believed: all limits count bytes as they come out, and nothing is allocated by what a header claims;
-//! - if there are two ways to read an archive, it is refused: duplicate names, headers that disagree, data after the
-//!   end.
+//! Archives are untrusted and may be truncated, therefore:
+//! - everything is extracted below a new folder `uploads/tmp-…`, and only a complete, checked
+//!   folder is moved to where it is served from (`Deployments::publish`); an error leaves nothing
+//!   behind;
+//! - only files and folders are created: links, devices and pipes are refused, set-user-id bits
+//!   dropped;
+//! - sizes in headers are not trusted: all limits count extracted bytes, and no allocation is sized
+//!   by a header;
+//! - ambiguous archives are refused: duplicate names, headers that disagree, data after the end.
 
 mod archive;
+mod entry_path;
 mod error;
+mod extraction;
 mod limits;
-mod path;
 mod sync;
 mod tar;
 #[cfg(test)]
 mod tests;
-mod tree;
 mod unpacked;
 mod uploads;
 mod zip;
 
-pub use archive::Kind;
-pub use error::{UploadError, What};
+pub use archive::ArchiveKind;
+pub use entry_path::EntryPathError;
+pub use error::{SpecialFile, UploadError};
 pub use limits::UploadLimits;
-pub use path::PathFault;
 pub use unpacked::Unpacked;
 pub use uploads::{Spool, Uploads};
 

@@ -1,25 +1,26 @@
-//! Bytes that were written, made to stay: nothing is recorded before it would survive a power cut.
+//! Makes written files durable: records are written only after their files would survive a power
+//! cut.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-/// Beyond this many files it is cheaper to have the whole file system written than each of them.
+/// Beyond this many files, syncing the whole file system is cheaper than syncing each file.
 #[cfg(target_os = "linux")]
-const FEW: u32 = 64;
+const MAX_SINGLE_SYNCS: u32 = 64;
 #[cfg(not(target_os = "linux"))]
-const FEW: u32 = u32::MAX;
+const MAX_SINGLE_SYNCS: u32 = u32::MAX;
 
-/// A folder and all that is in it.
+/// Syncs a folder and everything in it.
 pub(crate) fn sync_tree(folder: &Path) -> io::Result<()> {
-    let mut left = FEW;
+    let mut left = MAX_SINGLE_SYNCS;
     match walk(folder, &mut left)? {
         Walk::Done => Ok(()),
         Walk::TooMany => everything(folder),
     }
 }
 
-/// A folder's own entries.
+/// Syncs a folder's own entries.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }

@@ -1,33 +1,36 @@
-//! Tar archives, compressed or not: blocks of 512 bytes, a header before each entry, a block of zeros at the end.
+//! Tar archives, compressed or not: blocks of 512 bytes, a header before each entry, blocks of
+//! zeros at the end.
 //!
-//! The `tar` crate reads headers; the walk from one to the next is ours, because it must be bounded (that crate reads
-//! long names into memory whatever their length) and strict: an archive without its end was cut off, and something
-//! after the end would be seen by other programs and not by this one.
+//! The `tar` crate parses headers; the iteration over entries is implemented here, because it must
+//! be bounded (the crate reads long names into memory regardless of their length) and strict: an
+//! archive without an end was truncated, and data after the end would be seen by other programs and
+//! not by this one.
 
 use std::io::{self, Read};
 
 use tar::{EntryType, Header};
 
-use super::archive::Kind;
-use super::error::{Overrun, UploadError, What};
+use super::archive::ArchiveKind;
+use super::entry_path::{EntryPath, shown};
+use super::error::{Overrun, SpecialFile, UploadError};
+use super::extraction::{Extraction, Mode};
 use super::limits::UploadLimits;
-use super::path::{EntryPath, shown};
-use super::tree::{Mode, Tree};
 
 pub(super) const BLOCK: usize = 512;
 
-/// Of the headers that come before an entry: long names, and what else `pax` has to say (attributes can be large).
-const LARGEST_EXTRA: u64 = 1 << 20;
+/// The limit of one extension header before an entry: long names and other `pax` records
+/// (attributes can be large).
+const MAX_EXTENSION_HEADER: u64 = 1 << 20;
 
-/// What an entry may need beside its contents: headers, long names, padding.
-const OVERHEAD: u64 = 8 << 10;
+/// The allowance of an entry beside its contents: headers, long names, padding.
+const ENTRY_OVERHEAD: u64 = 8 << 10;
 
 /// Padding at the end, up to the block sizes of tapes.
-const TAIL: u64 = 1 << 20;
+const MAX_PADDING: u64 = 1 << 20;
 
-/// What stood before an entry's own header.
+/// What the extension headers before an entry say.
 #[derive(Default)]
-struct Extra {
+struct PaxHeaders {
     path: Option<Vec<u8>>,
     size: Option<u64>,
     sparse: Option<Sparse>,
@@ -36,13 +39,13 @@ struct Extra {
 struct Sparse;
 
 struct Stream<R> {
-    kind: Kind,
-    source: Metered<R>,
+    kind: ArchiveKind,
+    source: LimitedReader<R>,
     limits: UploadLimits,
 }
 
-/// Fails when more comes out than could be of use, wherever in the archive it is.
-struct Metered<R> {
+/// Fails when more data comes out than the limits allow, wherever in the archive that is.
+struct LimitedReader<R> {
     inner: R,
     left: u64,
 }
@@ -52,10 +55,16 @@ pub(super) fn is_start(start: &[u8]) -> bool {
     start.first_chunk::<BLOCK>().is_some_and(|block| is_zero(block) || sum_is_right(block))
 }
 
-pub(super) fn unpack(kind: Kind, source: impl Read, tree: &mut Tree, limits: &UploadLimits) -> Result<(), UploadError> {
-    let left = limits.size.bytes().saturating_add(limits.files.saturating_mul(OVERHEAD)).saturating_add(TAIL);
-    let mut stream = Stream { kind, source: Metered { inner: source, left }, limits: limits.clone() };
-    let mut extra = Extra::default();
+pub(super) fn unpack(
+    kind: ArchiveKind,
+    source: impl Read,
+    extraction: &mut Extraction,
+    limits: &UploadLimits,
+) -> Result<(), UploadError> {
+    let left =
+        limits.size.bytes().saturating_add(limits.files.saturating_mul(ENTRY_OVERHEAD)).saturating_add(MAX_PADDING);
+    let mut stream = Stream { kind, source: LimitedReader { inner: source, left }, limits: limits.clone() };
+    let mut extra = PaxHeaders::default();
     let mut block = stream.block(None)?;
     if !is_zero(&block) && !sum_is_right(&block) {
         return Err(UploadError::NotATar);
@@ -65,7 +74,7 @@ pub(super) fn unpack(kind: Kind, source: impl Read, tree: &mut Tree, limits: &Up
         let raw = extra.path.clone().unwrap_or_else(|| header.path_bytes().into_owned());
         let entry = shown(&raw);
         if !sum_is_right(&block) {
-            // Its path is as wrong as the rest.
+            // With a wrong checksum the path is unreliable, too.
             return Err(stream.damaged(None, "a header's checksum is wrong"));
         }
         let size = header.entry_size().map_err(|_| stream.damaged(Some(&entry), "its size is not a number"))?;
@@ -79,11 +88,11 @@ pub(super) fn unpack(kind: Kind, source: impl Read, tree: &mut Tree, limits: &Up
                 let records = stream.extra(size)?;
                 extra.read(&records).ok_or_else(|| stream.damaged(Some(&entry), "its pax header is malformed"))?;
             }
-            // The target of a link, which is refused when it comes.
+            // The target of a link, which is refused when its entry comes.
             EntryType::GNULongLink => drop(stream.extra(size)?),
             EntryType::XGlobalHeader => {
                 let records = stream.extra(size)?;
-                let mut all = Extra::default();
+                let mut all = PaxHeaders::default();
                 if all.read(&records).is_none() || all.path.is_some() || all.size.is_some() {
                     return Err(stream.damaged(Some(&entry), "it changes the names or sizes of all that follow"));
                 }
@@ -94,7 +103,7 @@ pub(super) fn unpack(kind: Kind, source: impl Read, tree: &mut Tree, limits: &Up
                     return Err(stream.damaged(Some(&entry), "its headers disagree about its size"));
                 }
                 let entry_kind = if extra.sparse.is_some() { EntryType::GNUSparse } else { entry_kind };
-                stream.entry(entry_kind, &raw, Mode::of(header.mode().unwrap_or(0)), size, tree)?;
+                stream.entry(entry_kind, &raw, Mode::from_bits(header.mode().unwrap_or(0)), size, extraction)?;
             }
         }
         block = stream.block(Some(&entry))?;
@@ -111,42 +120,43 @@ impl<R: Read> Stream<R> {
         raw: &[u8],
         mode: Mode,
         size: u64,
-        tree: &mut Tree,
+        extraction: &mut Extraction,
     ) -> Result<(), UploadError> {
         let entry = shown(raw);
         let what = match kind {
             EntryType::Regular | EntryType::Continuous | EntryType::Directory => None,
-            EntryType::Symlink => Some(What::SymbolicLink),
-            EntryType::Link => Some(What::HardLink),
-            EntryType::Char | EntryType::Block => Some(What::Device),
-            EntryType::Fifo => Some(What::Pipe),
-            EntryType::GNUSparse => Some(What::SparseFile),
-            _ => Some(What::Unknown),
+            EntryType::Symlink => Some(SpecialFile::SymbolicLink),
+            EntryType::Link => Some(SpecialFile::HardLink),
+            EntryType::Char | EntryType::Block => Some(SpecialFile::Device),
+            EntryType::Fifo => Some(SpecialFile::Pipe),
+            EntryType::GNUSparse => Some(SpecialFile::SparseFile),
+            _ => Some(SpecialFile::Unknown),
         };
         if let Some(what) = what {
             return Err(UploadError::NotAFile { entry, what });
         }
         let path = EntryPath::parse(raw).map_err(|fault| UploadError::Path { entry: entry.clone(), fault })?;
-        // Before there was a type for them, folders were told by the end of their names.
+        // Old archives mark folders by a trailing slash in the name.
         let is_folder = kind == EntryType::Directory || raw.ends_with(b"/");
         if is_folder && size > 0 {
             return Err(self.damaged(Some(&entry), "it is a folder with contents"));
         }
         match path {
-            Some(path) if is_folder => tree.folder(&path),
+            Some(path) if is_folder => extraction.folder(&path),
             Some(path) => {
-                // A claim, and only good for an early answer: what comes out is counted too.
+                // The size is a claim, good for an early error only; extracted bytes are counted as
+                // well.
                 if size > self.limits.file.bytes() {
                     return Err(UploadError::FileTooLarge { entry, limit: self.limits.file });
                 }
-                let read = tree.file(self.kind, &path, mode, &mut (&mut self.source).take(size))?;
+                let read = extraction.file(self.kind, &path, mode, &mut (&mut self.source).take(size))?;
                 if read < size {
                     return Err(UploadError::Truncated { kind: self.kind, entry: Some(entry) });
                 }
                 self.skip_padding(size, &entry)
             }
             None if is_folder => Ok(()),
-            None => Err(UploadError::Path { entry, fault: super::PathFault::Empty }),
+            None => Err(UploadError::Path { entry, fault: super::EntryPathError::Empty }),
         }
     }
 
@@ -156,9 +166,9 @@ impl<R: Read> Stream<R> {
         Ok(block)
     }
 
-    /// What a header before a header holds.
+    /// The content of an extension header.
     fn extra(&mut self, size: u64) -> Result<Vec<u8>, UploadError> {
-        if size > LARGEST_EXTRA {
+        if size > MAX_EXTENSION_HEADER {
             return Err(self.damaged(None, "a header is larger than any name"));
         }
         let mut bytes = Vec::new();
@@ -176,7 +186,7 @@ impl<R: Read> Stream<R> {
         self.source.read_exact(&mut [0; BLOCK][..padding]).map_err(|error| self.failed(Some(entry), &error))
     }
 
-    /// To the very end, which also checks what gzip has to say about it.
+    /// Reads to the very end, which also verifies gzip's checksum.
     fn end(&mut self) -> Result<(), UploadError> {
         let mut buffer = [0; 8 << 10];
         loop {
@@ -199,8 +209,8 @@ impl<R: Read> Stream<R> {
     }
 }
 
-impl Extra {
-    /// Records of the form `LENGTH KEY=VALUE\n`, the length counting all of it.
+impl PaxHeaders {
+    /// Records of the form `LENGTH KEY=VALUE\n`, where the length includes itself.
     fn read(&mut self, mut records: &[u8]) -> Option<()> {
         while !records.is_empty() {
             let space = records.iter().position(|&b| b == b' ')?;
@@ -220,7 +230,7 @@ impl Extra {
     }
 }
 
-impl<R: Read> Read for Metered<R> {
+impl<R: Read> Read for LimitedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
         self.left = self.left.checked_sub(read as u64).ok_or_else(|| io::Error::other(Overrun))?;
@@ -232,7 +242,7 @@ fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().all(|&b| b == 0)
 }
 
-/// The sum of all bytes of a header, its own field taken for spaces.
+/// The sum of all bytes of a header, with its own field taken as spaces.
 fn sum_is_right(block: &[u8; BLOCK]) -> bool {
     let sum = |bytes: &[u8]| bytes.iter().map(|&b| u32::from(b)).sum::<u32>();
     let right = sum(&block[..148]) + 8 * u32::from(b' ') + sum(&block[156..]);

@@ -1,12 +1,12 @@
-//! An upload that was unpacked and found good, not yet published. Dropped, it is gone.
+//! An upload that was extracted and checked but not published. Dropping it removes its files.
 
 use std::path::{Path, PathBuf};
 
 use hearth_core::ByteSize;
 
-use crate::deployment::ContentHash;
+use crate::deployment::UploadHash;
 
-use super::tree::Finished;
+use super::extraction::Finished;
 use super::uploads::Scratch;
 
 #[derive(Debug)]
@@ -14,18 +14,24 @@ pub struct Unpacked {
     folder: PathBuf,
     files: u64,
     size: ByteSize,
-    hash: ContentHash,
-    /// Goes when this goes; by then `folder` may have been moved out of it.
+    hash: UploadHash,
+    /// Removed when this is dropped; by then `folder` may have been moved out of it.
     _scratch: Scratch,
 }
 
 impl Unpacked {
-    pub(super) fn new(tree: Finished, scratch: Scratch) -> Self {
-        Self { folder: tree.folder, files: tree.files, size: tree.size, hash: tree.hash, _scratch: scratch }
+    pub(super) fn new(extraction: Finished, scratch: Scratch) -> Self {
+        Self {
+            folder: extraction.folder,
+            files: extraction.files,
+            size: extraction.size,
+            hash: extraction.hash,
+            _scratch: scratch,
+        }
     }
 
-    /// The app's folder. What is added here before publishing (dependencies) is published too, but is not in `files`,
-    /// `size` and `hash`: those tell what was uploaded.
+    /// The app's folder. Files added here before publishing (dependencies) are published, too, but
+    /// are not part of `files`, `size` and `hash`, which describe the upload.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -38,7 +44,7 @@ impl Unpacked {
         self.size
     }
 
-    pub fn hash(&self) -> ContentHash {
+    pub fn hash(&self) -> UploadHash {
         self.hash
     }
 }

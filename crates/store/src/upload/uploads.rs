@@ -1,5 +1,6 @@
-//! `DATA/uploads`: what is being received, unpacked or thrown away. Everything in it is called `tmp-…` and belongs to a
-//! value that removes it when dropped; what a crash left is removed at the next start.
+//! `DATA/uploads`: data that is being received, extracted or removed. Every entry is called `tmp-…`
+//! and belongs to a value that removes it when dropped; a crash's leftovers are removed at the next
+//! start.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -11,8 +12,8 @@ use crate::hex;
 
 use super::archive;
 use super::error::UploadError;
+use super::extraction::Extraction;
 use super::limits::UploadLimits;
-use super::tree::Tree;
 use super::unpacked::Unpacked;
 
 #[derive(Clone, Debug)]
@@ -30,11 +31,11 @@ pub struct Spool {
     scratch: Scratch,
 }
 
-/// A file or folder that is gone when this is.
+/// A file or folder that is removed when this is dropped.
 #[derive(Debug)]
 pub(super) struct Scratch(PathBuf);
 
-/// A folder that was moved away, to be removed.
+/// A folder that was moved here to be removed.
 pub(crate) struct Discarded {
     name: OsString,
     scratch: Scratch,
@@ -43,7 +44,7 @@ pub(crate) struct Discarded {
 // === impl Uploads ===
 
 impl Uploads {
-    /// Nobody else may have it open.
+    /// No other server may have it open.
     pub(crate) fn open(folder: PathBuf) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         for entry in fs::read_dir(&folder)? {
@@ -55,12 +56,12 @@ impl Uploads {
         Ok(Self { folder })
     }
 
-    /// In a folder of somebody's own, such as a temporary one, to look into an archive.
+    /// In a folder of the caller's, such as a temporary one, to inspect an archive.
     pub fn aside(folder: &Path) -> Result<Self, UploadError> {
         Self::open(folder.to_owned()).map_err(UploadError::io("open", folder))
     }
 
-    /// A place for an archive of which the bytes are still to come.
+    /// A file for an archive whose bytes are still to come.
     pub fn spool(&self, limits: &UploadLimits) -> Result<Spool, UploadError> {
         let scratch = self.scratch()?;
         let path = &scratch.0;
@@ -69,17 +70,17 @@ impl Uploads {
         Ok(Spool { file, written: 0, limits: limits.clone(), uploads: self.clone(), scratch })
     }
 
-    /// Unpacks an archive, of the kind that its first bytes say it is. On an error nothing is left.
+    /// Extracts an archive, whose format its first bytes determine. An error leaves nothing behind.
     pub fn unpack(&self, archive: impl Read + Seek, limits: &UploadLimits) -> Result<Unpacked, UploadError> {
         let scratch = self.scratch()?;
         let root = scratch.0.join("root");
         fs::create_dir_all(&root).map_err(UploadError::io("create", &root))?;
-        let mut tree = Tree::new(root, limits);
-        archive::unpack(archive, &mut tree, limits)?;
-        Ok(Unpacked::new(tree.finish()?, scratch))
+        let mut extraction = Extraction::new(root, limits);
+        archive::unpack(archive, &mut extraction, limits)?;
+        Ok(Unpacked::new(extraction.finish()?, scratch))
     }
 
-    /// Moves a folder out of its place, at once, so that it can be removed later.
+    /// Moves a folder here at once, so that it can be removed later.
     pub(crate) fn discard(&self, folder: &Path) -> io::Result<Discarded> {
         let scratch = self.scratch().map_err(io::Error::other)?;
         fs::rename(folder, &scratch.0)?;
@@ -103,7 +104,7 @@ impl Spool {
         self.file.write_all(bytes).map_err(UploadError::io("write", &self.scratch.0))
     }
 
-    /// When all bytes have come.
+    /// Called when all bytes have come.
     pub fn unpack(self) -> Result<Unpacked, UploadError> {
         self.uploads.unpack(&self.file, &self.limits)
     }
@@ -112,7 +113,7 @@ impl Spool {
 // === impl Discarded ===
 
 impl Discarded {
-    /// Removes it, and says what it was called.
+    /// Removes it and returns its name.
     pub(crate) fn clear(self) -> OsString {
         drop(self.scratch);
         self.name
@@ -121,7 +122,7 @@ impl Discarded {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed now is tried again at the next start.
+        // What cannot be removed now is removed at the next start.
         let _ = remove(&self.0);
     }
 }

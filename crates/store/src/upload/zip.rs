@@ -1,44 +1,44 @@
-//! Zip archives. A zip says everything twice: in the directory at its end and in a header before each entry. The
-//! directory counts, and where a header disagrees with it the archive is refused: somebody made it to look different to
-//! others.
+//! Zip archives. A zip has every fact twice: in the directory at its end and in a header before
+//! each entry. The directory is authoritative, and an archive whose headers disagree with it is
+//! refused, since other programs would see other files.
 
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
 use flate2::bufread::DeflateDecoder;
 use rawzip::{CompressionMethod, ErrorKind, ReaderAt, ZipArchive, ZipEntry, ZipFileHeaderRecord};
 
-use super::archive::Kind;
-use super::error::{UploadError, What};
+use super::archive::ArchiveKind;
+use super::entry_path::{EntryPath, EntryPathError, shown};
+use super::error::{SpecialFile, UploadError};
+use super::extraction::{Extraction, Mode};
 use super::limits::UploadLimits;
-use super::path::{EntryPath, PathFault, shown};
-use super::tree::{Mode, Tree};
 
-const KIND: Kind = Kind::Zip;
+const KIND: ArchiveKind = ArchiveKind::Zip;
 
 /// A name and extra fields: 64 KB each.
-const LARGEST_HEADER: usize = 128 << 10;
+const MAX_HEADER_BYTES: usize = 128 << 10;
 
 pub(super) fn unpack<R: Read + Seek>(
     mut archive: R,
-    tree: &mut Tree,
+    extraction: &mut Extraction,
     limits: &UploadLimits,
 ) -> Result<(), UploadError> {
     check_end(&mut archive)?;
     let mut buffer = vec![0; rawzip::MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
     let archive = ZipArchive::from_seekable(archive, &mut buffer).map_err(|error| failed(None, error))?;
-    let mut local = vec![0; LARGEST_HEADER];
+    let mut local = vec![0; MAX_HEADER_BYTES];
     let mut entries = archive.entries(&mut buffer);
     let mut count = 0;
     while let Some(record) = entries.next_entry().map_err(|error| failed(None, error))? {
         count += 1;
-        // Folders that are named again and again, and litter, cost time too.
+        // Repeated folders and desktop files cost time, too.
         if count > limits.files.saturating_mul(4) {
             return Err(UploadError::TooManyFiles { limit: limits.files });
         }
         let name = shown(record.file_path().as_bytes());
         let entry = archive.get_entry(record.wayfinder()).map_err(|error| failed(Some(&name), error))?;
         agree(&record, &entry, &mut local, &name)?;
-        put(&record, &entry, tree, name)?;
+        put(&record, &entry, extraction, name)?;
     }
     if count != archive.entries_hint() {
         return Err(damaged(None, "its directory has another number of entries than it says"));
@@ -50,7 +50,8 @@ pub(super) fn unpack<R: Read + Seek>(
 const END: usize = 22;
 const END_MARK: &[u8] = b"PK\x05\x06";
 
-/// Programs look for the last record of this kind, and some take bytes behind it, which others read as another archive.
+/// Programs search for the last record of this kind; some accept bytes behind it, which others read
+/// as another archive.
 fn check_end<R: Read + Seek>(archive: &mut R) -> Result<(), UploadError> {
     let broken = |error: io::Error| UploadError::io("read", "the upload".as_ref())(error);
     let size = archive.seek(SeekFrom::End(0)).map_err(broken)?;
@@ -73,17 +74,17 @@ fn check_end<R: Read + Seek>(archive: &mut R) -> Result<(), UploadError> {
 fn put<R: ReaderAt>(
     record: &ZipFileHeaderRecord<'_>,
     entry: &ZipEntry<'_, R>,
-    tree: &mut Tree,
+    extraction: &mut Extraction,
     name: String,
 ) -> Result<(), UploadError> {
     let mode = record.external_attributes() >> 16;
     let what = match mode & 0o170_000 {
-        // No type is what programs write that know no others.
+        // Programs that know no file types write 0.
         0 | 0o040_000 | 0o100_000 => None,
-        0o120_000 => Some(What::SymbolicLink),
-        0o020_000 | 0o060_000 => Some(What::Device),
-        0o010_000 | 0o140_000 => Some(What::Pipe),
-        _ => Some(What::Unknown),
+        0o120_000 => Some(SpecialFile::SymbolicLink),
+        0o020_000 | 0o060_000 => Some(SpecialFile::Device),
+        0o010_000 | 0o140_000 => Some(SpecialFile::Pipe),
+        _ => Some(SpecialFile::Unknown),
     };
     if let Some(what) = what {
         return Err(UploadError::NotAFile { entry: name, what });
@@ -95,26 +96,27 @@ fn put<R: ReaderAt>(
         return Err(damaged(Some(&name), "it is a folder with contents"));
     }
     let Some(path) = path else {
-        let fault = PathFault::Empty;
+        let fault = EntryPathError::Empty;
         return if is_folder { Ok(()) } else { Err(UploadError::Path { entry: name, fault }) };
     };
     if is_folder {
-        return tree.folder(&path);
+        return extraction.folder(&path);
     }
-    let mode = Mode::of(mode);
+    let mode = Mode::from_bits(mode);
     let compressed = BufReader::new(entry.reader());
-    // The verifier compares size and checksum with the directory's, and stops at the first byte too many.
+    // The verifier compares size and checksum with the directory's and stops at the first excess
+    // byte.
     match record.compression_method() {
-        CompressionMethod::STORE => tree.file(KIND, &path, mode, &mut entry.verifying_reader(compressed)),
+        CompressionMethod::STORE => extraction.file(KIND, &path, mode, &mut entry.verifying_reader(compressed)),
         CompressionMethod::DEFLATE => {
-            tree.file(KIND, &path, mode, &mut entry.verifying_reader(DeflateDecoder::new(compressed)))
+            extraction.file(KIND, &path, mode, &mut entry.verifying_reader(DeflateDecoder::new(compressed)))
         }
         method => Err(UploadError::Method { entry: name, method: format!("method {}", method.as_u16()) }),
     }?;
     Ok(())
 }
 
-/// Compares what the directory says with what stands before the entry.
+/// Compares the directory's facts with the header before the entry.
 fn agree<R: ReaderAt>(
     record: &ZipFileHeaderRecord<'_>,
     entry: &ZipEntry<'_, R>,
@@ -127,7 +129,8 @@ fn agree<R: ReaderAt>(
     }
     let sizes = (record.compressed_size_hint(), record.uncompressed_size_hint());
     let local_sizes = (local.compressed_size_hint(), local.uncompressed_size_hint());
-    // Who writes without knowing the end puts zeros first and the numbers behind the data.
+    // Programs that do not know the size in advance write zeros first and the numbers after the
+    // data.
     let later = local.flags().has_data_descriptor();
     let field = if local.file_path().as_bytes() != record.file_path().as_bytes() {
         "name"
@@ -146,7 +149,7 @@ fn agree<R: ReaderAt>(
 fn failed(entry: Option<&str>, error: rawzip::Error) -> UploadError {
     let entry = entry.map(str::to_owned);
     match error.kind() {
-        // The directory is at the end: without it, the end is missing.
+        // The directory is at the end: if it is missing, so is the end.
         ErrorKind::MissingEndOfCentralDirectory | ErrorKind::Eof => UploadError::Truncated { kind: KIND, entry },
         _ => UploadError::Damaged { kind: KIND, entry, reason: error.to_string().to_lowercase() },
     }

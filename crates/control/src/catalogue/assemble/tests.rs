@@ -10,7 +10,7 @@ use super::*;
 /// `apps/one`, `apps/@acme/two`, `apps/three/1.0.0` and a link `apps/four`.
 struct Place {
     temp: TempDir,
-    store: Embedded,
+    store: SqliteStore,
     roots: Vec<PathBuf>,
 }
 
@@ -23,7 +23,7 @@ impl Place {
             fs::write(top.join(folder).join("index.js"), "export default {}").unwrap();
         }
         symlink(top.join("elsewhere/four"), top.join("apps/four")).unwrap();
-        let store = Embedded::open(&top.join("data")).unwrap();
+        let store = SqliteStore::open(&top.join("data")).unwrap();
         Self { temp, store, roots: vec![top.join("apps")] }
     }
 

@@ -1,4 +1,4 @@
-//! What good archives become, whichever kind they are.
+//! Valid archives of all formats.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -15,7 +15,7 @@ fn as_zip(prefix: &str) -> Vec<u8> {
 }
 
 #[test]
-fn all_kinds_become_the_same_folder() {
+fn all_formats_become_the_same_folder() {
     let fixture = Fixture::new();
     let mut hashes = Vec::new();
     for prefix in ["", "./", "package/", "my-app/"] {
@@ -33,7 +33,7 @@ fn all_kinds_become_the_same_folder() {
 }
 
 #[test]
-fn the_hash_tells_names_contents_and_modes_apart() {
+fn the_hash_depends_on_names_contents_and_modes() {
     let fixture = Fixture::new();
     let mut hashes: Vec<_> = [
         tar(&[tar_file("a", "1")]),
@@ -80,7 +80,7 @@ fn folders_may_be_named_empty_or_twice() {
 }
 
 #[test]
-fn only_whether_it_runs_is_left_of_a_mode() {
+fn only_the_executable_bit_of_a_mode_is_kept() {
     let fixture = Fixture::new();
     let modes = [("plain", 0o666, 0o644), ("root", 0o6777, 0o755), ("closed", 0o000, 0o644), ("own", 0o1700, 0o755)];
     let in_tar = tar(&modes.map(|(name, mode, _)| tar_header(name.as_bytes(), b'0', 0, mode).to_vec()));
@@ -90,7 +90,7 @@ fn only_whether_it_runs_is_left_of_a_mode() {
         let unpacked = fixture.unpack(&archive).unwrap();
         for (name, _, expected) in modes {
             let mode = fs::metadata(unpacked.folder().join(name)).unwrap().permissions().mode() & 0o7777;
-            // A strict umask may have cut it further.
+            // A strict umask may have removed more bits.
             assert_eq!(mode & !expected, 0, "{name} is {mode:o}");
             assert_eq!(mode & 0o100, expected & 0o100, "{name} is {mode:o}");
         }
@@ -117,7 +117,7 @@ fn an_archive_can_come_in_pieces() {
 }
 
 #[test]
-fn what_is_no_archive_is_told_so() {
+fn other_data_is_reported_as_no_archive() {
     let fixture = Fixture::new();
     for garbage in [&b""[..], b"hello", &[b'x'; 5000], b"PK\x01\x02", b"\x1f", &[0; 100]] {
         assert!(matches!(fixture.refused(garbage), UploadError::UnknownKind), "{garbage:?}");

@@ -1,19 +1,19 @@
-//! What is refused in every kind of archive.
+//! Entries that are refused in every format.
 
-use super::super::{PathFault, What};
+use super::super::{EntryPathError, SpecialFile};
 use super::*;
 
 #[test]
 fn paths_that_leave_the_folder() {
     let fixture = Fixture::new();
     let cases = [
-        ("../untouched", PathFault::Parent),
-        ("a/../../untouched", PathFault::Parent),
-        ("a/..", PathFault::Parent),
-        ("/tmp/untouched", PathFault::Absolute),
-        ("..\\untouched", PathFault::Backslash),
-        ("C:/untouched", PathFault::Drive),
-        ("a\nb", PathFault::Control),
+        ("../untouched", EntryPathError::Parent),
+        ("a/../../untouched", EntryPathError::Parent),
+        ("a/..", EntryPathError::Parent),
+        ("/tmp/untouched", EntryPathError::Absolute),
+        ("..\\untouched", EntryPathError::Backslash),
+        ("C:/untouched", EntryPathError::Drive),
+        ("a\nb", EntryPathError::Control),
     ];
     for (name, expected) in cases {
         let good = tar_file("good.js", "x");
@@ -43,39 +43,45 @@ fn names_with_other_bytes() {
     let fixture = Fixture::new();
     let zipped =
         |name: &[u8]| zip(&[Zipped { name: name.to_vec(), local_name: name.to_vec(), ..Zipped::stored("", b"") }]);
-    let cases: [(&[u8], PathFault); 3] =
-        [(b"a\xffb", PathFault::NotUtf8), (b"", PathFault::Empty), (b"a\0b", PathFault::Control)];
+    let cases: [(&[u8], EntryPathError); 3] =
+        [(b"a\xffb", EntryPathError::NotUtf8), (b"", EntryPathError::Empty), (b"a\0b", EntryPathError::Control)];
     for (name, expected) in cases {
         assert!(matches!(fixture.refused(&zipped(name)), UploadError::Path { fault, .. } if fault == expected));
     }
     let long = "x/".repeat(1000);
-    assert!(matches!(fixture.refused(&zipped(long.as_bytes())), UploadError::Path { fault: PathFault::TooLong, .. }));
+    assert!(matches!(
+        fixture.refused(&zipped(long.as_bytes())),
+        UploadError::Path { fault: EntryPathError::TooLong, .. }
+    ));
     assert!(matches!(
         fixture.refused(&tar(&[tar_entry(b"a\xff", b'0', b"")])),
-        UploadError::Path { fault: PathFault::NotUtf8, .. }
+        UploadError::Path { fault: EntryPathError::NotUtf8, .. }
     ));
     // The folder itself, as a file.
-    assert!(matches!(fixture.refused(&tar(&[tar_file(".", "x")])), UploadError::Path { fault: PathFault::Empty, .. }));
+    assert!(matches!(
+        fixture.refused(&tar(&[tar_file(".", "x")])),
+        UploadError::Path { fault: EntryPathError::Empty, .. }
+    ));
 }
 
 #[test]
 fn links_devices_and_pipes() {
     let fixture = Fixture::new();
     let kinds = [
-        (b'1', What::HardLink),
-        (b'2', What::SymbolicLink),
-        (b'3', What::Device),
-        (b'4', What::Device),
-        (b'6', What::Pipe),
-        (b'S', What::SparseFile),
-        (b'V', What::Unknown),
-        (b'M', What::Unknown),
+        (b'1', SpecialFile::HardLink),
+        (b'2', SpecialFile::SymbolicLink),
+        (b'3', SpecialFile::Device),
+        (b'4', SpecialFile::Device),
+        (b'6', SpecialFile::Pipe),
+        (b'S', SpecialFile::SparseFile),
+        (b'V', SpecialFile::Unknown),
+        (b'M', SpecialFile::Unknown),
     ];
     for (kind, expected) in kinds {
         let mut header = tar_header(b"a/link", kind, 0, 0o777);
         header[157..168].copy_from_slice(b"../../etc/x");
         tar_sum(&mut header);
-        // What would be written through the link.
+        // An entry that would be written through the link.
         let archive = tar(&[header.to_vec(), tar_file("a/link/untouched", "evil")]);
         let error = fixture.refused(&archive);
         assert!(
@@ -84,10 +90,10 @@ fn links_devices_and_pipes() {
         );
     }
     let kinds = [
-        (0o120_777, What::SymbolicLink),
-        (0o020_666, What::Device),
-        (0o060_666, What::Device),
-        (0o010_666, What::Pipe),
+        (0o120_777, SpecialFile::SymbolicLink),
+        (0o020_666, SpecialFile::Device),
+        (0o060_666, SpecialFile::Device),
+        (0o010_666, SpecialFile::Pipe),
     ];
     for (mode, expected) in kinds {
         let link = Zipped { attributes: mode << 16, ..Zipped::stored("link", b"../../etc") };
@@ -102,7 +108,7 @@ fn links_devices_and_pipes() {
 }
 
 #[test]
-fn names_that_are_there_twice() {
+fn duplicate_names() {
     let fixture = Fixture::new();
     let names = [("a.js", "a.js"), ("a.js", "./a.js"), ("x/a.js", "x//a.js")];
     for (one, two) in names {
@@ -124,12 +130,12 @@ fn names_that_are_there_twice() {
 }
 
 #[test]
-fn archives_that_were_cut_off() {
+fn truncated_archives() {
     let fixture = Fixture::new();
     let body = "some text that does not compress to nothing: 0123456789".repeat(30);
     let entries = [tar_file("a.js", &body), tar_file("b.js", &body)];
     let plain = tar(&entries);
-    // A tar's end is two empty blocks, of which one is enough.
+    // The end of a tar is two empty blocks, of which one is enough.
     for archive in [plain[..plain.len() - 1024].to_vec(), gzip(&plain)] {
         for part in 0..40 {
             let cut = archive.len() * part / 40;

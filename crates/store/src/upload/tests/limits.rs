@@ -1,4 +1,4 @@
-//! Limits count what comes out, never what is claimed.
+//! Limits count extracted bytes, not sizes in headers.
 
 use hearth_core::ByteSize;
 
@@ -65,7 +65,7 @@ fn bombs_of_zeros() {
         let error = fixture.refused_within(&archive, &UploadLimits { archive: ByteSize::mb(64), ..tight.clone() });
         assert!(matches!(error, UploadError::FileTooLarge { .. }), "{error}");
     }
-    // In what is skipped: litter, and what follows the end.
+    // Bombs in skipped data: desktop files, and data after the end.
     let litter = tar_file(".DS_Store", &zeros);
     let error = fixture.refused_within(&gzip(&tar(&[litter])), &tight);
     assert!(matches!(error, UploadError::FileTooLarge { .. }), "{error}");
@@ -74,7 +74,7 @@ fn bombs_of_zeros() {
     let few = UploadLimits { files: 10, ..tight };
     let error = fixture.refused_within(&gzip(&tail), &few);
     assert!(matches!(error, UploadError::TooLarge { .. }), "{error}");
-    // Headers without end, each harmless.
+    // Endless headers, each of them harmless.
     let endless = tar_entry(b"p", b'x', b"").repeat(10_000);
     let error = fixture.refused_within(&gzip(&endless), &few);
     assert!(matches!(error, UploadError::TooLarge { .. }), "{error}");
@@ -83,9 +83,9 @@ fn bombs_of_zeros() {
 }
 
 #[test]
-fn claims_are_not_believed() {
+fn header_sizes_are_not_trusted() {
     let fixture = Fixture::new();
-    // Petabytes, in a header; a few bytes, in fact.
+    // A header of petabytes with a few bytes of content.
     for kind in [b'0', b'L', b'x', b'g'] {
         let mut header = tar_header(b"a", kind, 0, 0o644);
         header[124..136].copy_from_slice(&[0x80, 0, 0, 0, 0, 0x0f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]);
@@ -95,7 +95,7 @@ fn claims_are_not_believed() {
     }
     let liar = Zipped { size: u32::MAX - 1, local_size: u32::MAX - 1, ..Zipped::deflated("a", b"few") };
     assert!(matches!(fixture.refused(&zip(&[liar])), UploadError::Damaged { .. }));
-    // Little, in a header; much, in fact.
+    // A header of a few bytes with much content.
     let zeros = vec![0; 1 << 20];
     let liar = Zipped { size: 3, local_size: 3, ..Zipped::deflated("a", &zeros) };
     assert!(matches!(fixture.refused(&zip(&[liar])), UploadError::Damaged { .. }));

@@ -1,4 +1,5 @@
-//! Archives, good and bad. The bad ones are made byte by byte: no decent program writes them.
+//! Valid and malicious archives. The malicious ones are built byte by byte, since no archiver
+//! writes them.
 
 mod formats;
 mod hostile;
@@ -17,7 +18,7 @@ use tempfile::TempDir;
 
 use super::{Unpacked, UploadError, UploadLimits, Uploads};
 
-/// A folder for uploads, beside something that must not be touched.
+/// A folder for uploads, beside a file that must stay unchanged.
 struct Fixture {
     uploads: Uploads,
     temp: TempDir,
@@ -39,7 +40,7 @@ impl Fixture {
         self.uploads.unpack(Cursor::new(archive), limits)
     }
 
-    /// The error of an archive that must be refused, with nothing left behind.
+    /// The error of an archive that must be refused without leftovers.
     fn refused(&self, archive: &[u8]) -> UploadError {
         self.refused_within(archive, &UploadLimits::default())
     }
@@ -56,7 +57,7 @@ impl Fixture {
     }
 }
 
-/// All that is below a folder: `folder/`, `file=contents`.
+/// Everything below a folder: `folder/`, `file=contents`.
 fn tree(folder: &Path) -> Vec<String> {
     fn walk(folder: &Path, prefix: &str, all: &mut Vec<String>) {
         let mut entries: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -76,7 +77,7 @@ fn tree(folder: &Path) -> Vec<String> {
     all
 }
 
-/// One header of a tar archive, whatever it says.
+/// One header of a tar archive with arbitrary fields.
 fn tar_header(name: &[u8], kind: u8, size: u64, mode: u32) -> [u8; 512] {
     let mut block = [0; 512];
     block[..name.len()].copy_from_slice(name);
@@ -107,7 +108,7 @@ fn tar_file(name: &str, body: &str) -> Vec<u8> {
     tar_entry(name.as_bytes(), b'0', body.as_bytes())
 }
 
-/// Entries, with an end.
+/// Entries with an end.
 fn tar(entries: &[Vec<u8>]) -> Vec<u8> {
     let mut archive = entries.concat();
     archive.extend_from_slice(&[0; 1024]);
@@ -120,7 +121,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// One entry of a zip archive, in which each of the two headers can say something else.
+/// One entry of a zip archive whose two headers can differ.
 #[derive(Clone)]
 struct Zipped {
     name: Vec<u8>,
@@ -161,7 +162,8 @@ impl Zipped {
         Self { method: 8, local_method: 8, data, ..Self::stored(name, body) }
     }
 
-    /// As programs write that do not know the end: zeros first, the numbers behind the data.
+    /// As written by programs that do not know the size in advance: zeros first, the numbers after
+    /// the data.
     fn streamed(name: &str, body: &[u8]) -> Self {
         Self { flags: 0x808, local_crc: 0, local_size: 0, ..Self::deflated(name, body) }
     }

@@ -1,9 +1,9 @@
-//! Good archives with a few bytes changed: thousands of them, the same on every run. None may panic, leave anything
-//! behind or touch anything outside of its folder.
+//! Valid archives with a few bytes changed: thousands of them, the same in every run. None may
+//! panic, leave files behind or touch anything outside of its folder.
 
 use super::*;
 
-/// xorshift64*: enough to choose bytes with.
+/// xorshift64*: sufficient to choose bytes.
 struct Dice(u64);
 
 impl Dice {
@@ -73,7 +73,7 @@ fn plain_tar() {
     run("tar", &plain(), |_| {});
 }
 
-/// With checksums put right, so that what is wrong lies deeper.
+/// With corrected checksums, so that the mutation reaches later checks.
 #[test]
 fn tar_with_right_checksums() {
     run("tar, repaired", &plain(), |bytes| {

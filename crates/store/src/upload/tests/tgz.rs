@@ -1,6 +1,6 @@
-//! What is peculiar to tar and gzip.
+//! Cases of tar and gzip.
 
-use super::super::{PathFault, What};
+use super::super::{EntryPathError, SpecialFile};
 use super::*;
 
 fn pax(records: &[(&str, &str)]) -> Vec<u8> {
@@ -41,10 +41,10 @@ fn long_names_of_both_kinds() {
 #[test]
 fn long_names_are_checked_like_short_ones() {
     let fixture = Fixture::new();
-    let cases: [(Vec<u8>, PathFault); 3] = [
-        (tar_entry(b"l", b'L', b"../../untouched\0"), PathFault::Parent),
-        (tar_entry(b"p", b'x', &pax(&[("path", "/etc/x")])), PathFault::Absolute),
-        (tar_entry(b"l", b'L', &[b'x'; 70_000]), PathFault::TooLong),
+    let cases: [(Vec<u8>, EntryPathError); 3] = [
+        (tar_entry(b"l", b'L', b"../../untouched\0"), EntryPathError::Parent),
+        (tar_entry(b"p", b'x', &pax(&[("path", "/etc/x")])), EntryPathError::Absolute),
+        (tar_entry(b"l", b'L', &[b'x'; 70_000]), EntryPathError::TooLong),
     ];
     for (extra, expected) in cases {
         let error = fixture.refused(&tar(&[extra, tar_file("good", "")]));
@@ -64,7 +64,7 @@ fn headers_that_could_be_read_in_two_ways() {
     assert!(fixture.unpack(&tar(&[same, tar_file("a", "x")])).is_ok());
     let sparse = tar_entry(b"p", b'x', &pax(&[("GNU.sparse.major", "1")]));
     let error = fixture.refused(&tar(&[sparse, tar_file("a", "x")]));
-    assert!(matches!(error, UploadError::NotAFile { what: What::SparseFile, .. }), "{error}");
+    assert!(matches!(error, UploadError::NotAFile { what: SpecialFile::SparseFile, .. }), "{error}");
     let global = tar_entry(b"g", b'g', &pax(&[("path", "b")]));
     assert!(matches!(fixture.refused(&tar(&[global, tar_file("a", "x")])), UploadError::Damaged { .. }));
     let comment = tar_entry(b"g", b'g', &pax(&[("comment", "a commit\nin two lines")]));
@@ -104,7 +104,7 @@ fn nothing_may_follow_the_end() {
 }
 
 #[test]
-fn gzip_may_have_parts_and_must_add_up() {
+fn gzip_may_have_several_members_and_checksums_must_match() {
     let fixture = Fixture::new();
     let whole = tar(&[tar_file("a", "x")]);
     let parts = [gzip(&whole[..700]), gzip(&whole[700..])].concat();

@@ -1,4 +1,4 @@
-//! What is peculiar to zip.
+//! Cases of zip.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn stored_deflated_and_streamed() {
 }
 
 #[test]
-fn what_another_program_writes() {
+fn an_archive_of_another_program() {
     let fixture = Fixture::new();
     let mut writer = rawzip::ZipArchiveWriter::new(Vec::new());
     let (mut entry, config) =
@@ -66,7 +66,7 @@ fn headers_that_disagree() {
 }
 
 #[test]
-fn contents_that_do_not_add_up() {
+fn contents_that_do_not_match_their_checksum() {
     let fixture = Fixture::new();
     let good = Zipped::deflated("a.js", b"hello");
     let crc = good.crc ^ 1;

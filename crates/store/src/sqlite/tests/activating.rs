@@ -1,4 +1,4 @@
-//! What the bare name means, and how it comes back.
+//! Activations and their roll-back.
 
 use super::*;
 
@@ -25,7 +25,7 @@ fn versions_in_folders_are_activated_and_rolled_back() {
 }
 
 #[test]
-fn apps_do_not_mix() {
+fn apps_are_independent() {
     let fixture = Fixture::new();
     let other = AppName::new("@acme/blog");
     fixture.activate("1.0.0");
@@ -38,7 +38,7 @@ fn apps_do_not_mix() {
 }
 
 #[test]
-fn an_upload_of_the_active_version_is_rolled_back_to_the_revision_before() {
+fn an_upload_of_the_active_version_is_rolled_back_to_the_previous_revision() {
     let fixture = Fixture::new();
     fixture.upload("1.0.0", "one");
     assert_eq!(fixture.activate("1.0.0"), release("1.0.0", 1));
@@ -52,13 +52,13 @@ fn an_upload_of_the_active_version_is_rolled_back_to_the_revision_before() {
 }
 
 #[test]
-fn what_the_name_meant_is_what_it_means_again() {
+fn a_roll_back_restores_the_recorded_revision() {
     let fixture = Fixture::new();
     fixture.upload("1.0.0", "one");
     fixture.activate("1.0.0");
     fixture.upload("2.0.0", "two");
     fixture.activate("2.0.0");
-    // While another version was active: no change of what the name means.
+    // This upload happens while another version is active, so it is no change of the bare name.
     fixture.upload("1.0.0", "one, again");
     assert_eq!(fixture.active(), Some(release("2.0.0", 1)));
     assert_eq!(fixture.rollback(), Some(release("1.0.0", 1)));
@@ -83,7 +83,7 @@ fn without_activation_the_last_upload_is_undone() {
 }
 
 #[test]
-fn deleting_the_active_version_returns_to_the_one_before() {
+fn deleting_the_active_version_returns_to_the_previous_one() {
     let fixture = Fixture::new();
     fixture.upload("1.0.0", "one");
     fixture.upload("2.0.0", "two");
@@ -100,7 +100,7 @@ fn deleting_the_active_version_returns_to_the_one_before() {
 }
 
 #[test]
-fn a_deletion_in_between_leaves_no_idle_steps() {
+fn a_deletion_leaves_no_repeated_changes() {
     let fixture = Fixture::new();
     fixture.upload("2.0.0", "two");
     for version in ["0.9.0", "1.0.0", "2.0.0", "1.0.0"] {
@@ -111,7 +111,7 @@ fn a_deletion_in_between_leaves_no_idle_steps() {
 }
 
 #[test]
-fn history_is_bounded_and_tells_the_newest_first() {
+fn history_is_bounded_and_newest_first() {
     let fixture = Fixture::new();
     for n in 0..52 {
         fixture.activate(&format!("1.0.{n}"));

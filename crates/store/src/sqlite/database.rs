@@ -1,11 +1,12 @@
-//! `DATA/hearth.db`: opened, recognised, brought to today's schema.
+//! `DATA/hearth.db`: opened, verified, and migrated to the current schema.
 //!
-//! WAL with `synchronous = FULL`: what was answered with "done" is there after a power cut. The cheaper NORMAL would
-//! lose the last transactions then, and a deploy or a roll-back that is undone by itself costs more than the one
-//! `fsync` that it takes; there are too few writes for more.
+//! WAL with `synchronous = FULL`: a change that was reported as done survives a power cut. NORMAL
+//! would lose the last transactions then; a deploy or roll-back that reverts itself costs more than
+//! one `fsync`, and writes are rare.
 //!
-//! Invariant: a file that is not ours, not whole or from the future is left as it is. The check of `application_id`,
-//! `user_version` and `quick_check` comes before the first statement that writes.
+//! Invariant: a file of another program, a damaged one, or one of a newer version is left
+//! unchanged. `application_id`, `user_version` and `quick_check` are checked before the first
+//! statement that writes.
 
 use std::fs::{OpenOptions, Permissions};
 use std::io;
@@ -18,16 +19,17 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 
 use crate::error::StoreError;
 
-/// "HRTH": marks the file as ours.
+/// "HRTH": marks the file as Hearth's.
 const APPLICATION: i64 = 0x4852_5448;
 
-/// Each brings the schema to the next number; the first makes it. Never changed after a release, only added to.
+/// Each migration brings the schema to the next number; the first creates it. Released migrations
+/// never change; new ones are appended.
 const MIGRATIONS: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.sql")];
 
 const KNOWN: i64 = MIGRATIONS.len() as i64;
 
-/// Others may look into the file with tools of their own.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Other tools may open the file.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) struct Database {
     path: PathBuf,
@@ -35,14 +37,15 @@ pub(super) struct Database {
     room: Room,
 }
 
-/// Whether the disk had room for what SQLite needs beside the file.
+/// Whether the disk had room for SQLite's files beside the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Room {
     There,
     Wanted,
 }
 
-/// Whether tools of others may look into the file meanwhile. That takes a file of its own, for the index of the log.
+/// Whether other tools may open the file meanwhile. This needs a file for the shared index of the
+/// WAL.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sharing {
     WithOthers,
@@ -51,8 +54,8 @@ enum Sharing {
 
 impl Database {
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
-        // Its owner's alone from the first moment; SQLite gives the files that it makes beside it the same mode. What fails
-        // here fails below too, with a better word for it.
+        // Only the owner has access from the first moment; SQLite gives its other files the same
+        // mode. If this fails, opening fails below, too, with a better message.
         let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         let failed = |error| match error {
             Fault::Store(error) => error,
@@ -60,7 +63,7 @@ impl Database {
         };
         let (connection, room) = match open(path, Sharing::WithOthers) {
             Ok(connection) => (connection, Room::There),
-            // On a full disk there is no memory to share, but what is kept can be read.
+            // On a full disk there is no shared index, but the records can be read.
             Err(Fault::Sqlite(error)) if is_want_of_room(&error) => {
                 let connection = open(path, Sharing::Alone).map_err(|_| failed(error.into()))?;
                 (connection, Room::Wanted)
@@ -83,7 +86,7 @@ impl Database {
         f(&self.lock()).map_err(|fault| self.explain(fault))
     }
 
-    /// All of what `f` does is kept when this returns `Ok`, and nothing of it otherwise.
+    /// All changes of `f` are kept if this returns `Ok`, and none otherwise.
     pub(super) fn write<T>(&self, f: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>) -> Result<T, StoreError> {
         let mut connection = self.lock();
         let done = connection
@@ -105,12 +108,12 @@ impl Database {
     }
 
     fn lock(&self) -> MutexGuard<'_, Connection> {
-        // A transaction that a panic went through was rolled back as it was dropped.
+        // A transaction that a panic interrupted was rolled back when it was dropped.
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What can go wrong inside a transaction: SQLite's own errors get their path further out.
+/// Errors inside a transaction; SQLite's own errors get their path in the caller.
 #[derive(Debug)]
 pub(super) enum Fault {
     Sqlite(rusqlite::Error),
@@ -139,7 +142,7 @@ fn explain(path: &Path, error: rusqlite::Error) -> StoreError {
     }
 }
 
-/// A file from before that was not: now it is known to be ours.
+/// A database that was made before the mark existed: its tables show that it is Hearth's.
 fn keep_private(path: &Path) -> io::Result<()> {
     for end in ["", "-wal", "-shm"] {
         let mut file = path.as_os_str().to_owned();
@@ -160,9 +163,9 @@ fn is_want_of_room(error: &rusqlite::Error) -> bool {
 fn open(path: &Path, sharing: Sharing) -> Result<Connection, Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(LOCK_TIMEOUT)?;
     if sharing == Sharing::Alone {
-        // Said before the file is first looked at, it keeps the index of the log in the process's own memory.
+        // Set before the first access, this keeps the WAL's index in the process's own memory.
         connection.pragma_update(None, "locking_mode", "exclusive")?;
     }
     let version = recognise(&connection, path)?;
@@ -172,7 +175,7 @@ fn open(path: &Path, sharing: Sharing) -> Result<Connection, Fault> {
     Ok(connection)
 }
 
-/// The schema that the file has; 0 for one that is still empty.
+/// The schema version of the file; 0 if it is empty.
 fn recognise(connection: &Connection, path: &Path) -> Result<i64, Fault> {
     let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
     let application = number("application_id")?;

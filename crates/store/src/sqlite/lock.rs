@@ -1,5 +1,5 @@
-//! One server per DATA folder. The system gives the lock back when the process ends, however it ends, so a lock file
-//! that is left over stops nobody.
+//! The lock that permits one server per DATA folder. The kernel releases it when the process ends,
+//! so a leftover lock file has no effect.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
@@ -15,7 +15,7 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    pub(super) fn take(data: &Path) -> Result<Self, StoreError> {
+    pub(super) fn acquire(data: &Path) -> Result<Self, StoreError> {
         let path = data.join("lock");
         let failed = |error| StoreError::io("lock", &path)(error);
         let mut file =
@@ -23,14 +23,15 @@ impl Lock {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => {
-                // The number is for people; a holder that has not written it yet is a holder all the same.
+                // The number is informative; a holder that has not written it yet holds the lock
+                // all the same.
                 let mut holder = String::new();
                 let _ = file.take(20).read_to_string(&mut holder);
                 return Err(StoreError::InUse { data: data.to_owned(), holder: holder.trim().parse().ok() });
             }
             Err(error) => return Err(failed(error.into())),
         }
-        // On a full disk it cannot be written, and is held all the same.
+        // On a full disk the number cannot be written; the lock is held all the same.
         let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", std::process::id()));
         Ok(Self { _file: file })
     }

@@ -1,8 +1,8 @@
-//! Small files that hold a key: made once, with mode 0600, and then only read.
+//! Small files that hold a key: created once with mode 0600, then only read.
 //!
-//! A key file appears whole or not at all (it is written beside its place and linked into it, which fails if somebody
-//! was faster), so two processes that make it at the same time end up with the same key. What is there is never written
-//! over.
+//! A key file appears atomically: it is written to a temporary file, then hard-linked to its name,
+//! which fails if another process was faster. Two processes that create it at the same time
+//! therefore end up with the same key. An existing file is never overwritten.
 
 use std::fmt;
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
@@ -13,34 +13,34 @@ use std::path::{Path, PathBuf};
 use crate::error::StoreError;
 use crate::hex;
 
-/// Something that the operator should hear of, and that stops nothing.
+/// A condition that the operator should know of; the server starts nevertheless.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Note {
+pub enum KeyFileWarning {
     ReadableByOthers {
         path: PathBuf,
         mode: u32,
     },
-    /// The disk is full: what is kept is served, and nothing new can be kept until the next start.
+    /// The disk is full: existing records are served, and changes fail until the next start.
     NoRoom {
         path: PathBuf,
     },
 }
 
-/// Where a key is from.
+/// Whether a key was found or created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    Made,
+pub enum KeyFileOrigin {
+    Created,
     Found,
 }
 
 #[derive(Debug)]
 pub(crate) struct KeyFile {
     pub text: String,
-    pub origin: Origin,
-    pub note: Option<Note>,
+    pub origin: KeyFileOrigin,
+    pub warning: Option<KeyFileWarning>,
 }
 
-/// What the file at `path` holds; `None` if there is none.
+/// The content of the file at `path`; `None` if there is none.
 pub(crate) fn read(path: &Path) -> Result<Option<KeyFile>, StoreError> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text.trim().to_owned(),
@@ -51,37 +51,37 @@ pub(crate) fn read(path: &Path) -> Result<Option<KeyFile>, StoreError> {
         return Err(StoreError::KeyEmpty { path: path.to_owned() });
     }
     let mode = fs::metadata(path).map_err(StoreError::io("read", path))?.permissions().mode() & 0o777;
-    let note = (mode & 0o077 != 0).then(|| Note::ReadableByOthers { path: path.to_owned(), mode });
-    Ok(Some(KeyFile { text, origin: Origin::Found, note }))
+    let warning = (mode & 0o077 != 0).then(|| KeyFileWarning::ReadableByOthers { path: path.to_owned(), mode });
+    Ok(Some(KeyFile { text, origin: KeyFileOrigin::Found, warning }))
 }
 
-/// What the file at `path` holds, or, if there is none, what `make` gives, which it then holds.
-pub(crate) fn read_or_make(
+/// The content of the file at `path`; if there is none, it is created with what `create` returns.
+pub(crate) fn read_or_create(
     path: &Path,
-    make: impl FnOnce() -> Result<String, StoreError>,
+    create: impl FnOnce() -> Result<String, StoreError>,
 ) -> Result<KeyFile, StoreError> {
     if let Some(found) = read(path)? {
         return Ok(found);
     }
     let folder = path.parent().unwrap_or(Path::new("."));
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(StoreError::io("create", folder))?;
-    let origin = place(path, &make()?)?;
+    let origin = link_new(path, &create()?)?;
     let found = read(path)?.ok_or_else(|| StoreError::io("read", path)(io::ErrorKind::NotFound.into()))?;
     Ok(KeyFile { origin, ..found })
 }
 
-fn place(path: &Path, text: &str) -> Result<Origin, StoreError> {
+fn link_new(path: &Path, text: &str) -> Result<KeyFileOrigin, StoreError> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".tmp-{}", hex::encode(&hex::random::<8>()?)));
     let beside = PathBuf::from(beside);
     let written = write(&beside, text).map_err(StoreError::io("write", &beside)).and_then(|()| {
         match fs::hard_link(&beside, path) {
-            Ok(()) => Ok(Origin::Made),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Origin::Found),
+            Ok(()) => Ok(KeyFileOrigin::Created),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(KeyFileOrigin::Found),
             Err(error) => Err(StoreError::io("create", path)(error)),
         }
     });
-    // Whatever happened; and the link that counts is the other one.
+    // In any case; the key's name is the other link.
     let _ = fs::remove_file(&beside);
     let origin = written?;
     let folder = path.parent().unwrap_or(Path::new("."));
@@ -91,13 +91,14 @@ fn place(path: &Path, text: &str) -> Result<Origin, StoreError> {
 
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    // A mode given to `open` is cut by the umask, never widened; said again for masks that cut the owner's own rights.
+    // The umask can only remove bits from the mode given to `open`; this also restores the owner's
+    // bits.
     file.set_permissions(Permissions::from_mode(0o600))?;
     writeln!(file, "{text}")?;
     file.sync_all()
 }
 
-impl fmt::Display for Note {
+impl fmt::Display for KeyFileWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ReadableByOthers { path, mode } => {
@@ -121,38 +122,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn made_once_and_private() {
+    fn created_once_and_private() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("deep/er/a.key");
         assert!(read(&path).unwrap().is_none());
-        let made = read_or_make(&path, || Ok("one".into())).unwrap();
-        assert_eq!((made.text.as_str(), made.origin, made.note), ("one", Origin::Made, None));
+        let made = read_or_create(&path, || Ok("one".into())).unwrap();
+        assert_eq!((made.text.as_str(), made.origin, made.warning), ("one", KeyFileOrigin::Created, None));
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        let found = read_or_make(&path, || panic!("there is one")).unwrap();
-        assert_eq!((found.text.as_str(), found.origin), ("one", Origin::Found));
+        let found = read_or_create(&path, || panic!("there is one")).unwrap();
+        assert_eq!((found.text.as_str(), found.origin), ("one", KeyFileOrigin::Found));
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
     }
 
     #[test]
-    fn who_is_slower_takes_what_is_there() {
+    fn the_slower_process_takes_the_existing_key() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("a.key");
-        let late = read_or_make(&path, || {
+        let late = read_or_create(&path, || {
             write(&path, "theirs").unwrap();
             Ok("ours".into())
         });
         let late = late.unwrap();
-        assert_eq!((late.text.as_str(), late.origin), ("theirs", Origin::Found));
+        assert_eq!((late.text.as_str(), late.origin), ("theirs", KeyFileOrigin::Found));
     }
 
     #[test]
-    fn open_doors_are_noted_and_empty_files_refused() {
+    fn readable_files_give_a_warning_and_empty_files_are_refused() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("a.key");
         fs::write(&path, "x\n").unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
-        let note = read(&path).unwrap().unwrap().note.unwrap().to_string();
-        assert!(note.contains("a.key can be read by others (mode 0644): run chmod 600"), "{note}");
+        let warning = read(&path).unwrap().unwrap().warning.unwrap().to_string();
+        assert!(warning.contains("a.key can be read by others (mode 0644): run chmod 600"), "{warning}");
         fs::write(&path, " \n").unwrap();
         assert!(matches!(read(&path), Err(StoreError::KeyEmpty { .. })));
     }

@@ -1,5 +1,6 @@
-//! Encryption of secrets: XChaCha20-Poly1305, whose nonces are long enough to be random. App and name are authenticated
-//! with the value, so that rows cannot be swapped by who can write to the database.
+//! Encryption of secrets with XChaCha20-Poly1305, whose nonces are long enough to be random. App
+//! and name are authenticated with the value, so that a process with write access to the database
+//! cannot swap rows.
 
 use chacha20poly1305::aead::{Aead, Payload};
 use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
@@ -9,18 +10,18 @@ use crate::hex;
 
 pub(super) struct Cipher(XChaCha20Poly1305);
 
-pub(super) struct Sealed {
+pub(super) struct Ciphertext {
     pub nonce: [u8; 24],
     pub value: Vec<u8>,
 }
 
-/// What a value belongs to.
-pub(super) enum Place<'a> {
+/// The app and name that a value is bound to.
+pub(super) enum SecretBinding<'a> {
     Secret {
         app: &'a str,
         name: &'a str,
     },
-    /// The known value that tells the right key from a wrong one.
+    /// A known value whose decryption shows that the key is the right one.
     Mark,
 }
 
@@ -29,23 +30,23 @@ impl Cipher {
         Self(XChaCha20Poly1305::new(key.into()))
     }
 
-    pub(super) fn seal(&self, place: &Place<'_>, plain: &[u8]) -> Result<Sealed, StoreError> {
+    pub(super) fn seal(&self, place: &SecretBinding<'_>, plain: &[u8]) -> Result<Ciphertext, StoreError> {
         let nonce = hex::random()?;
         let payload = Payload { msg: plain, aad: &place.bytes() };
         let value =
             self.0.encrypt(XNonce::from_slice(&nonce), payload).expect("values are far below the cipher's limit");
-        Ok(Sealed { nonce, value })
+        Ok(Ciphertext { nonce, value })
     }
 
-    /// None: not sealed with this key, or not for this place, or changed since.
-    pub(super) fn open(&self, place: &Place<'_>, sealed: &Sealed) -> Option<Vec<u8>> {
+    /// `None` if it was encrypted with another key or for another binding, or was modified.
+    pub(super) fn open(&self, place: &SecretBinding<'_>, sealed: &Ciphertext) -> Option<Vec<u8>> {
         let payload = Payload { msg: &sealed.value, aad: &place.bytes() };
         self.0.decrypt(XNonce::from_slice(&sealed.nonce), payload).ok()
     }
 }
 
-impl Place<'_> {
-    /// With the app's length, so that no two places look alike.
+impl SecretBinding<'_> {
+    /// Includes the app's length, so that different bindings have different bytes.
     fn bytes(&self) -> Vec<u8> {
         match self {
             Self::Mark => b"hearth key mark".to_vec(),
@@ -62,24 +63,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_right_key_and_place_open() {
+    fn only_the_right_key_and_binding_decrypt() {
         let cipher = Cipher::new(&[7; 32]);
-        let place = Place::Secret { app: "shop", name: "KEY" };
+        let place = SecretBinding::Secret { app: "shop", name: "KEY" };
         let mut sealed = cipher.seal(&place, b"value").unwrap();
         assert_eq!(cipher.open(&place, &sealed).as_deref(), Some(&b"value"[..]));
         assert!(Cipher::new(&[8; 32]).open(&place, &sealed).is_none());
         for (app, name) in [("shop", "KEX"), ("sho", "pKEY"), ("shopK", "EY"), ("", "shopKEY")] {
-            assert!(cipher.open(&Place::Secret { app, name }, &sealed).is_none(), "{app} {name}");
+            assert!(cipher.open(&SecretBinding::Secret { app, name }, &sealed).is_none(), "{app} {name}");
         }
-        assert!(cipher.open(&Place::Mark, &sealed).is_none());
+        assert!(cipher.open(&SecretBinding::Mark, &sealed).is_none());
         sealed.value[0] ^= 1;
         assert!(cipher.open(&place, &sealed).is_none());
     }
 
     #[test]
-    fn equal_values_look_different() {
+    fn equal_values_have_different_ciphertexts() {
         let cipher = Cipher::new(&[7; 32]);
-        let sealed = [0, 1].map(|_| cipher.seal(&Place::Mark, b"value").unwrap());
+        let sealed = [0, 1].map(|_| cipher.seal(&SecretBinding::Mark, b"value").unwrap());
         assert!(sealed[0].value != sealed[1].value && sealed[0].nonce != sealed[1].nonce);
     }
 }

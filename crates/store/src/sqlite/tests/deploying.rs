@@ -3,14 +3,14 @@
 use std::fs;
 
 use super::*;
-use crate::{Standing, StoreError};
+use crate::{RevisionState, StoreError};
 
 #[test]
-fn a_version_is_published_and_found_again() {
+fn a_published_version_is_found() {
     let mut fixture = Fixture::new();
     let made = fixture.upload("1.0.0", "hello");
     assert_eq!((made.revision, made.files, made.size.bytes()), (Revision(1), 1, 5));
-    assert_eq!((made.owner.as_str(), made.standing), ("acme", Standing::Current));
+    assert_eq!((made.owner.as_str(), made.state), ("acme", RevisionState::Current));
     assert_eq!(made.folder, PathBuf::from("apps/shop@1.0.0+r1"));
     assert_eq!(fixture.text(&made), "hello");
     assert!(names(&fixture.data().join("uploads")).is_empty(), "nothing is left where it was unpacked");
@@ -28,7 +28,7 @@ fn scoped_names_have_folders_too() {
 }
 
 #[test]
-fn bad_names_change_nothing() {
+fn invalid_names_change_nothing() {
     let fixture = Fixture::new();
     let bad = fixture.store().publish(fixture.unpack("x"), deployment("../shop", "1.0.0"));
     assert!(matches!(bad, Err(StoreError::AppName { .. })));
@@ -38,7 +38,7 @@ fn bad_names_change_nothing() {
 }
 
 #[test]
-fn a_name_is_its_first_owners_until_all_of_it_is_deleted() {
+fn a_name_belongs_to_its_first_owner_until_all_of_it_is_deleted() {
     let fixture = Fixture::new();
     let app = AppName::new("shop");
     assert_eq!(fixture.store().owner(&app).unwrap(), None);
@@ -87,7 +87,7 @@ fn five_revisions_are_kept_and_folders_go_when_swept() {
 }
 
 #[test]
-fn what_was_rolled_back_to_survives_the_next_upload() {
+fn a_rolled_back_revision_survives_the_next_upload() {
     let fixture = Fixture::new();
     for n in 1..=5 {
         fixture.upload("1.0.0", &n.to_string());
@@ -107,7 +107,7 @@ fn what_was_rolled_back_to_survives_the_next_upload() {
 }
 
 #[test]
-fn a_deleted_version_is_gone_and_its_numbers_are_not_used_again() {
+fn a_deleted_version_is_gone_and_its_numbers_are_not_reused() {
     let fixture = Fixture::new();
     fixture.upload("1.0.0", "one");
     let kept = fixture.upload("2.0.0", "two");
@@ -122,7 +122,7 @@ fn a_deleted_version_is_gone_and_its_numbers_are_not_used_again() {
 }
 
 #[test]
-fn what_is_not_there_cannot_be_deleted() {
+fn a_missing_version_cannot_be_deleted() {
     let fixture = Fixture::new();
     fixture.upload("1.0.0", "one");
     for version in ["2.0.0", "1.0.0 "] {
@@ -136,7 +136,7 @@ fn what_is_not_there_cannot_be_deleted() {
 }
 
 #[test]
-fn a_folder_that_a_crash_left_is_in_nobodys_way() {
+fn a_folder_that_a_crash_left_is_replaced() {
     let mut fixture = Fixture::new();
     let left = fixture.data().join("apps/shop@1.0.0+r1");
     fs::create_dir_all(left.join("half")).unwrap();
@@ -154,11 +154,11 @@ fn a_folder_that_a_crash_left_is_in_nobodys_way() {
 }
 
 #[test]
-fn what_is_added_before_publishing_is_published() {
+fn files_added_before_publishing_are_published() {
     let fixture = Fixture::new();
     let unpacked = fixture.unpack("x");
     fs::create_dir_all(unpacked.folder().join("node_modules/a")).unwrap();
-    // More than are written to disk one by one.
+    // More files than are synced one by one.
     for n in 0..100 {
         fs::write(unpacked.folder().join(format!("node_modules/a/{n}.js")), "y").unwrap();
     }
@@ -171,7 +171,7 @@ fn what_is_added_before_publishing_is_published() {
 fn a_failed_publication_changes_nothing() {
     let fixture = Fixture::new();
     fixture.upload("1.0.0", "one");
-    // No folder can be put where a file is.
+    // A folder cannot replace a file.
     let obstacle = fixture.data().join("apps/shop@1.0.0+r2");
     fs::write(&obstacle, "x").unwrap();
     let error = fixture.store().publish(fixture.unpack("two"), deployment("shop", "1.0.0")).unwrap_err();

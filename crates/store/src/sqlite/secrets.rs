@@ -1,4 +1,4 @@
-//! Secrets at rest, and the key file that opens them.
+//! Secrets at rest, and the key file that decrypts them.
 
 use std::path::Path;
 
@@ -7,19 +7,19 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::StoreError;
 use crate::hex;
-use crate::keyfile::{self, Note};
+use crate::key_file::{self, KeyFileWarning};
 use crate::secret::{self, Secrets};
 
-use super::Embedded;
-use super::cipher::{Cipher, Place, Sealed};
+use super::SqliteStore;
+use super::cipher::{Cipher, Ciphertext, SecretBinding};
 use super::database::{Database, Fault};
 
 const MARK: &[u8] = b"hearth";
 
-impl Secrets for Embedded {
+impl Secrets for SqliteStore {
     fn set_secret(&self, app: &AppName, name: &str, value: &str) -> Result<(), StoreError> {
         secret::check(name, value)?;
-        let sealed = self.cipher.seal(&Place::Secret { app: app.as_str(), name }, value.as_bytes())?;
+        let sealed = self.cipher.seal(&SecretBinding::Secret { app: app.as_str(), name }, value.as_bytes())?;
         self.database.write(|db| {
             db.execute(
                 "INSERT INTO secrets (app, name, nonce, value) VALUES (?, ?, ?, ?)
@@ -52,7 +52,7 @@ impl Secrets for Embedded {
             let mut secrets = Vec::new();
             for row in rows.query_map([app.as_str()], |row| Ok((sealed(row)?, row.get::<_, String>(2)?)))? {
                 let (sealed, name) = row?;
-                let plain = self.cipher.open(&Place::Secret { app: app.as_str(), name: &name }, &sealed);
+                let plain = self.cipher.open(&SecretBinding::Secret { app: app.as_str(), name: &name }, &sealed);
                 let Some(value) = plain.and_then(|plain| String::from_utf8(plain).ok()) else {
                     return Err(StoreError::SecretDamaged { app: app.clone(), name }.into());
                 };
@@ -63,30 +63,30 @@ impl Secrets for Embedded {
     }
 }
 
-/// The key from `DATA/secret.key`, made if no secret needs another one.
-pub(super) fn unlock(data: &Path, database: &Database) -> Result<(Cipher, Option<Note>), StoreError> {
+/// The key from `DATA/secret.key`, which is created unless existing secrets need another one.
+pub(super) fn unlock(data: &Path, database: &Database) -> Result<(Cipher, Option<KeyFileWarning>), StoreError> {
     let path = data.join("secret.key");
     let secrets = database.read(count)?;
-    if secrets > 0 && keyfile::read(&path)?.is_none() {
+    if secrets > 0 && key_file::read(&path)?.is_none() {
         return Err(StoreError::KeyMissing { path, database: database.path().to_owned(), secrets });
     }
-    let file = keyfile::read_or_make(&path, || Ok(hex::encode(&hex::random::<32>()?)))?;
+    let file = key_file::read_or_create(&path, || Ok(hex::encode(&hex::random::<32>()?)))?;
     let key = hex::decode(&file.text).ok_or_else(|| StoreError::KeyMalformed { path: path.clone() })?;
     let cipher = Cipher::new(&key);
     let mark = database.read(mark)?;
-    let fits = mark.is_some_and(|mark| cipher.open(&Place::Mark, &mark).as_deref() == Some(MARK));
+    let fits = mark.is_some_and(|mark| cipher.open(&SecretBinding::Mark, &mark).as_deref() == Some(MARK));
     if !fits && secrets > 0 {
         return Err(StoreError::KeyWrong { path, database: database.path().to_owned(), secrets });
     }
     if !fits {
-        let sealed = cipher.seal(&Place::Mark, MARK)?;
+        let sealed = cipher.seal(&SecretBinding::Mark, MARK)?;
         database.write(|db| {
             let sql = "INSERT OR REPLACE INTO key_mark (id, nonce, value) VALUES (1, ?, ?)";
             db.execute(sql, params![sealed.nonce, sealed.value])?;
             Ok(())
         })?;
     }
-    Ok((cipher, file.note))
+    Ok((cipher, file.warning))
 }
 
 fn count(db: &Connection) -> Result<u64, Fault> {
@@ -94,10 +94,10 @@ fn count(db: &Connection) -> Result<u64, Fault> {
     Ok(u64::try_from(count).unwrap_or(0))
 }
 
-fn mark(db: &Connection) -> Result<Option<Sealed>, Fault> {
+fn mark(db: &Connection) -> Result<Option<Ciphertext>, Fault> {
     Ok(db.query_row("SELECT nonce, value FROM key_mark", [], sealed).optional()?)
 }
 
-fn sealed(row: &Row<'_>) -> rusqlite::Result<Sealed> {
-    Ok(Sealed { nonce: row.get(0)?, value: row.get(1)? })
+fn sealed(row: &Row<'_>) -> rusqlite::Result<Ciphertext> {
+    Ok(Ciphertext { nonce: row.get(0)?, value: row.get(1)? })
 }

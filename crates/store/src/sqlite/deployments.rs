@@ -1,8 +1,9 @@
-//! Uploaded versions: published, listed, deleted.
+//! Uploaded versions: publishing, listing, deletion.
 //!
-//! Publishing, step by step: the files are on disk; in one transaction the next number is taken, the folder is moved to
-//! its place, the records are written. Cut off before the last step, a folder without a record is left, which nobody
-//! serves: the next upload of that version or the next sweep removes it.
+//! Publishing: first the files are made durable; then, in one transaction, the next number is
+//! taken, the folder is moved to its place, and the records are written. A crash before the commit
+//! leaves a folder without a record, which is not served; the next upload of that version or the
+//! next sweep removes it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,24 +11,24 @@ use std::path::{Path, PathBuf};
 use hearth_core::{AppName, ByteSize, Owner, VersionName};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::activation::Release;
-use crate::deployment::{ContentHash, Deleted, Deployment, Deployments, NewDeployment, Revision, Standing};
+use crate::activation::ActiveVersion;
+use crate::deployment::{Deleted, Deployment, Deployments, NewDeployment, Revision, RevisionState, UploadHash};
 use crate::error::StoreError;
 use crate::upload::{Unpacked, Uploads, sync_folder, sync_tree};
 
 use super::activations::{active, current, number, point, revision};
 use super::database::Fault;
-use super::{Embedded, folders, now, time};
+use super::{SqliteStore, folders, now, time};
 
-/// Revisions per version, the current one among them; and the one that the last upload replaced, however old it is:
-/// after a roll-back it need not be among the newest.
-const KEPT: i64 = 5;
+/// Revisions per version, including the current one. The revision that the last upload replaced is
+/// kept in addition: after a roll-back it need not be among the newest.
+const MAX_REVISIONS: i64 = 5;
 
 const COLUMNS: &str =
     "SELECT app, version, revision, owner, hash, folder, size, files, created_at, revision IS v.current
     FROM deployments JOIN versions v USING (app, version)";
 
-impl Deployments for Embedded {
+impl Deployments for SqliteStore {
     fn uploads(&self) -> &Uploads {
         &self.uploads
     }
@@ -38,8 +39,8 @@ impl Deployments for Embedded {
         let deployment = self.database.write(|db| {
             check_owner(db, &new)?;
             let revision = next_revision(db, &new)?;
-            let folder = folders::of(&new.app, &new.version, revision);
-            self.settle(&unpacked, &folder)?;
+            let folder = folders::revision_folder(&new.app, &new.version, revision);
+            self.move_to_final_folder(&unpacked, &folder)?;
             record(db, &new, &unpacked, revision, &folder)
         })?;
         Ok(deployment)
@@ -76,7 +77,7 @@ impl Deployments for Embedded {
 
     fn sweep_folders(&self, in_use: &[PathBuf]) -> Result<Vec<PathBuf>, StoreError> {
         let apps = self.data.join(folders::APPS);
-        // In a transaction, so that nothing is published between the question and the answer.
+        // In a transaction, so that nothing is published between the query and its result.
         let gone = self.database.write(|db| {
             let mut kept = Vec::new();
             let mut all = db.prepare("SELECT folder FROM deployments")?;
@@ -93,7 +94,8 @@ impl Deployments for Embedded {
             }
             Ok(gone)
         })?;
-        // Outside of it: large folders take their time. What fails is tried again at the next start.
+        // Outside of the transaction, since large folders take time. A folder that cannot be
+        // removed is tried again at the next start.
         Ok(gone.into_iter().map(|folder| Path::new(folders::APPS).join(folder.clear())).collect())
     }
 
@@ -102,12 +104,12 @@ impl Deployments for Embedded {
     }
 }
 
-impl Embedded {
-    /// Moves what was unpacked to where it stays.
-    fn settle(&self, unpacked: &Unpacked, folder: &Path) -> Result<(), StoreError> {
+impl SqliteStore {
+    /// Moves an unpacked upload to its final place.
+    fn move_to_final_folder(&self, unpacked: &Unpacked, folder: &Path) -> Result<(), StoreError> {
         let target = self.data.join(folder);
         if fs::symlink_metadata(&target).is_ok() {
-            // The number was not taken, so this is what a crash left of an earlier try.
+            // The number was free, so this folder is a crash's leftover.
             fs::remove_dir_all(&target).map_err(StoreError::io("remove", &target))?;
         }
         fs::rename(unpacked.folder(), &target).map_err(StoreError::io("create", &target))?;
@@ -116,7 +118,7 @@ impl Embedded {
     }
 }
 
-/// A name, with its secrets, is its first owner's until all that was uploaded under it is deleted.
+/// An app's name, with its secrets, belongs to its first owner until all its uploads are deleted.
 fn check_owner(db: &Connection, new: &NewDeployment) -> Result<(), Fault> {
     match owners(db, &new.app)?.into_iter().find(|owner| *owner != new.owner) {
         Some(owner) => Err(StoreError::OtherOwner { app: new.app.clone(), owner, given: new.owner.clone() }.into()),
@@ -168,7 +170,7 @@ fn record(
         ],
     )?;
     if active(db, &new.app)?.is_some_and(|release| release.version == new.version) {
-        point(db, &new.app, &Release { version: new.version.clone(), revision: Some(revision) })?;
+        point(db, &new.app, &ActiveVersion { version: new.version.clone(), revision: Some(revision) })?;
     }
     prune(db, new, replaced)?;
     Ok(Deployment {
@@ -181,28 +183,28 @@ fn record(
         size: unpacked.size(),
         files: unpacked.files(),
         created_at: time(created_at),
-        standing: Standing::Current,
+        state: RevisionState::Current,
     })
 }
 
-/// Forgets the oldest revisions, and that names ever meant them. The newest is current at this moment, so no current
-/// one is among them.
+/// Deletes the oldest revisions and the activations that point to them. The newest one is current
+/// at this moment, so the current one is never among them.
 fn prune(db: &Connection, new: &NewDeployment, replaced: Option<Revision>) -> Result<(), Fault> {
     let kept = "SELECT revision FROM deployments WHERE app = ?1 AND version = ?2 ORDER BY revision DESC LIMIT ?3";
     for table in ["activations", "deployments"] {
         let sql = format!(
             "DELETE FROM {table} WHERE app = ?1 AND version = ?2 AND revision NOT IN ({kept}) AND revision IS NOT ?4"
         );
-        db.execute(&sql, params![new.app.as_str(), new.version.as_str(), KEPT, replaced.map(number)])?;
+        db.execute(&sql, params![new.app.as_str(), new.version.as_str(), MAX_REVISIONS, replaced.map(number)])?;
     }
     Ok(())
 }
 
-/// What the bare name means after a deletion: the newest change that is left, in that version's current revision, which
-/// may have been uploaded since.
-fn settle_active(db: &Connection, app: &AppName) -> Result<Option<Release>, Fault> {
+/// What the bare name means after a deletion: the newest remaining activation, with the current
+/// revision of its version, which may have been uploaded since.
+fn settle_active(db: &Connection, app: &AppName) -> Result<Option<ActiveVersion>, Fault> {
     let Some(left) = active(db, app)? else { return Ok(None) };
-    let release = Release { revision: current(db, app, &left.version)?, ..left };
+    let release = ActiveVersion { revision: current(db, app, &left.version)?, ..left };
     point(db, app, &release)?;
     Ok(Some(release))
 }
@@ -219,11 +221,11 @@ fn deployment(row: &Row<'_>) -> rusqlite::Result<Deployment> {
         version: VersionName::new(row.get::<_, String>(1)?),
         revision: revision(row.get(2)?),
         owner: Owner::new(row.get::<_, String>(3)?),
-        hash: ContentHash(row.get(4)?),
+        hash: UploadHash(row.get(4)?),
         folder: PathBuf::from(row.get::<_, String>(5)?),
         size: ByteSize(count(row.get(6)?)),
         files: count(row.get(7)?),
         created_at: time(row.get(8)?),
-        standing: if row.get(9)? { Standing::Current } else { Standing::Superseded },
+        state: if row.get(9)? { RevisionState::Current } else { RevisionState::Superseded },
     })
 }

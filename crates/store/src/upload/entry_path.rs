@@ -1,15 +1,15 @@
-//! Paths of entries, as strangers wrote them. What [`EntryPath::parse`] lets through names something below the folder
-//! that it is joined to, on every system, and has one spelling only.
+//! Paths of entries, which are untrusted. A path that [`EntryPath::parse`] accepts names something
+//! below the folder that it is joined to, on every system, and has one spelling only.
 
 use std::path::{Path, PathBuf};
 
-const LONGEST_PATH: usize = 1024;
-const LONGEST_PART: usize = 255;
-/// Of what is shown of a path that is refused.
+const MAX_PATH_BYTES: usize = 1024;
+const MAX_NAME_BYTES: usize = 255;
+/// The length to which a refused path is cut in errors.
 const SHOWN: usize = 200;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PathFault {
+pub enum EntryPathError {
     #[error("is absolute: paths must be relative to the app's folder")]
     Absolute,
     #[error("has \"..\" in it: paths must stay inside the app's folder")]
@@ -22,7 +22,7 @@ pub enum PathFault {
     Control,
     #[error("is not UTF-8: rename the file")]
     NotUtf8,
-    #[error("is longer than {LONGEST_PATH} bytes, or a part of it than {LONGEST_PART}: shorten it")]
+    #[error("is longer than {MAX_PATH_BYTES} bytes, or a part of it than {MAX_NAME_BYTES}: shorten it")]
     TooLong,
     #[error("is empty: pack the folder anew")]
     Empty,
@@ -34,33 +34,33 @@ pub(super) struct EntryPath(String);
 
 impl EntryPath {
     /// `None` is the folder itself (`./`).
-    pub(super) fn parse(raw: &[u8]) -> Result<Option<Self>, PathFault> {
-        if raw.len() > LONGEST_PATH {
-            return Err(PathFault::TooLong);
+    pub(super) fn parse(raw: &[u8]) -> Result<Option<Self>, EntryPathError> {
+        if raw.len() > MAX_PATH_BYTES {
+            return Err(EntryPathError::TooLong);
         }
-        let text = std::str::from_utf8(raw).map_err(|_| PathFault::NotUtf8)?;
+        let text = std::str::from_utf8(raw).map_err(|_| EntryPathError::NotUtf8)?;
         if text.is_empty() {
-            return Err(PathFault::Empty);
+            return Err(EntryPathError::Empty);
         }
         if text.contains(char::is_control) {
-            return Err(PathFault::Control);
+            return Err(EntryPathError::Control);
         }
         if text.contains('\\') {
-            return Err(PathFault::Backslash);
+            return Err(EntryPathError::Backslash);
         }
         if text.starts_with('/') {
-            return Err(PathFault::Absolute);
+            return Err(EntryPathError::Absolute);
         }
         let mut parts: Vec<&str> = Vec::new();
         for part in text.split('/') {
             match part {
                 "" | "." => continue,
-                ".." => return Err(PathFault::Parent),
-                _ if part.len() > LONGEST_PART => return Err(PathFault::TooLong),
+                ".." => return Err(EntryPathError::Parent),
+                _ if part.len() > MAX_NAME_BYTES => return Err(EntryPathError::TooLong),
                 _ => {}
             }
             if parts.is_empty() && matches!(part.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic()) {
-                return Err(PathFault::Drive);
+                return Err(EntryPathError::Drive);
             }
             parts.push(part);
         }
@@ -75,19 +75,19 @@ impl EntryPath {
         folder.join(&self.0)
     }
 
-    /// The folders that it is in, the outermost first.
+    /// The folders that contain it, the outermost first.
     pub(super) fn parents(&self) -> impl Iterator<Item = &str> {
         self.0.match_indices('/').map(|(end, _)| &self.0[..end])
     }
 
-    /// What desktops put into archives by themselves, and no app means to upload.
-    pub(super) fn is_litter(&self) -> bool {
+    /// Files that desktop systems add to archives and that no app needs.
+    pub(super) fn is_desktop_file(&self) -> bool {
         let name = self.0.rsplit('/').next().unwrap_or(&self.0);
         self.0.split('/').next() == Some("__MACOSX") || name == ".DS_Store" || name.starts_with("._")
     }
 }
 
-/// How a path is shown in an error.
+/// The path as shown in an error.
 pub(super) fn shown(raw: &[u8]) -> String {
     let text = String::from_utf8_lossy(raw);
     if text.chars().count() <= SHOWN {
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_spelling() {
+    fn every_path_has_one_spelling() {
         for raw in ["a/b", "./a/b", "a//b", "a/./b/", "././a/b//"] {
             assert_eq!(EntryPath::parse(raw.as_bytes()).unwrap().unwrap().as_str(), "a/b", "{raw}");
         }
@@ -113,11 +113,11 @@ mod tests {
     }
 
     #[test]
-    fn what_could_leave_the_folder() {
-        use PathFault::*;
+    fn paths_that_could_leave_the_folder() {
+        use EntryPathError::*;
         let long = "x/".repeat(600);
         let wide = "x".repeat(256);
-        let cases: [(&[u8], PathFault); 16] = [
+        let cases: [(&[u8], EntryPathError); 16] = [
             (b"/etc/passwd", Absolute),
             (b"//a", Absolute),
             (b"..", Parent),
@@ -144,11 +144,11 @@ mod tests {
     }
 
     #[test]
-    fn litter() {
+    fn desktop_files() {
         for (raw, litter) in
             [("__MACOSX/a", true), ("a/.DS_Store", true), ("._a", true), ("a/__MACOSX", false), ("_a", false)]
         {
-            assert_eq!(EntryPath::parse(raw.as_bytes()).unwrap().unwrap().is_litter(), litter, "{raw}");
+            assert_eq!(EntryPath::parse(raw.as_bytes()).unwrap().unwrap().is_desktop_file(), litter, "{raw}");
         }
     }
 }

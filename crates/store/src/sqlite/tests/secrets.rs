@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
-use crate::{Note, Secrets, StoreError};
+use crate::{KeyFileWarning, Secrets, StoreError};
 
 #[test]
 fn set_read_and_deleted() {
@@ -22,11 +22,11 @@ fn set_read_and_deleted() {
     let error = store.delete_secret(&shop(), "A").unwrap_err();
     assert_eq!(error.to_string(), "shop has no secret A");
     assert_eq!(store.secret_names(&shop()).unwrap(), ["B"]);
-    assert_eq!(store.secrets(&AppName::new("nobody")).unwrap(), []);
+    assert_eq!(store.secrets(&AppName::new("none")).unwrap(), []);
 }
 
 #[test]
-fn bad_ones_are_refused() {
+fn invalid_secrets_are_refused() {
     let fixture = Fixture::new();
     for (name, value) in [("1A", "x".to_owned()), ("A", "x".repeat((64 << 10) + 1))] {
         assert!(matches!(fixture.store().set_secret(&shop(), name, &value), Err(StoreError::Secret(_))));
@@ -51,7 +51,7 @@ fn no_value_is_on_disk_in_the_clear() {
 }
 
 #[test]
-fn rows_cannot_be_swapped_or_changed() {
+fn swapped_and_modified_rows_are_detected() {
     let mut fixture = Fixture::new();
     fixture.store().set_secret(&shop(), "A", "one").unwrap();
     fixture.store().set_secret(&AppName::new("blog"), "A", "two").unwrap();
@@ -70,20 +70,20 @@ fn rows_cannot_be_swapped_or_changed() {
 }
 
 #[test]
-fn the_key_is_private_and_an_open_one_is_noted() {
+fn the_key_is_private_and_a_readable_one_gives_a_warning() {
     let mut fixture = Fixture::new();
     let key = fixture.data().join("secret.key");
     assert_eq!(fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(fs::read_to_string(&key).unwrap().trim().len(), 64);
-    assert!(fixture.store().notes().is_empty());
+    assert!(fixture.store().warnings().is_empty());
     fs::set_permissions(&key, fs::Permissions::from_mode(0o640)).unwrap();
     fixture.reopen();
-    let notes = fixture.store().notes();
-    assert!(matches!(notes, [Note::ReadableByOthers { mode: 0o640, .. }]), "{notes:?}");
+    let warnings = fixture.store().warnings();
+    assert!(matches!(warnings, [KeyFileWarning::ReadableByOthers { mode: 0o640, .. }]), "{warnings:?}");
 }
 
 #[test]
-fn a_missing_key_is_missed_only_if_secrets_need_it() {
+fn a_missing_key_is_an_error_only_if_secrets_need_it() {
     let mut fixture = Fixture::new();
     let key = fixture.data().join("secret.key");
     fixture.close();
@@ -93,7 +93,7 @@ fn a_missing_key_is_missed_only_if_secrets_need_it() {
     fixture.close();
     let right = fs::read(&key).unwrap();
     fs::remove_file(&key).unwrap();
-    let error = Embedded::open(&fixture.data()).err().unwrap();
+    let error = SqliteStore::open(&fixture.data()).err().unwrap();
     assert!(matches!(&error, StoreError::KeyMissing { secrets: 1, .. }), "{error}");
     assert!(error.to_string().contains("secret.key is missing, and 1 secrets"), "{error}");
     assert!(!key.exists(), "no other key is put in its place");
@@ -103,20 +103,20 @@ fn a_missing_key_is_missed_only_if_secrets_need_it() {
 }
 
 #[test]
-fn a_wrong_key_is_found_before_it_is_used() {
+fn a_wrong_key_is_detected_before_it_is_used() {
     let mut fixture = Fixture::new();
     let key = fixture.data().join("secret.key");
     fixture.store().set_secret(&shop(), "A", "one").unwrap();
     fixture.close();
     let right = fs::read(&key).unwrap();
     fs::write(&key, "0".repeat(64)).unwrap();
-    assert!(matches!(Embedded::open(&fixture.data()), Err(StoreError::KeyWrong { secrets: 1, .. })));
+    assert!(matches!(SqliteStore::open(&fixture.data()), Err(StoreError::KeyWrong { secrets: 1, .. })));
     for malformed in ["0".repeat(63), "x".repeat(64), "words".to_owned()] {
         fs::write(&key, malformed).unwrap();
-        assert!(matches!(Embedded::open(&fixture.data()), Err(StoreError::KeyMalformed { .. })));
+        assert!(matches!(SqliteStore::open(&fixture.data()), Err(StoreError::KeyMalformed { .. })));
     }
     fs::write(&key, "").unwrap();
-    assert!(matches!(Embedded::open(&fixture.data()), Err(StoreError::KeyEmpty { .. })));
+    assert!(matches!(SqliteStore::open(&fixture.data()), Err(StoreError::KeyEmpty { .. })));
     fs::write(&key, right).unwrap();
     fixture.reopen();
     assert_eq!(fixture.store().secrets(&shop()).unwrap()[0].1, "one");

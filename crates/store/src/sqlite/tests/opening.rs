@@ -1,12 +1,12 @@
-//! What can be found when a store is opened: nothing, another server, damage, what a crash left.
+//! States in which a store can be opened: empty, locked by another server, damaged, after a crash.
 
 use std::fs;
 
 use super::*;
 use crate::{Secrets, Store, StoreError};
 
-fn opened(data: &Path) -> Result<Embedded, StoreError> {
-    Embedded::open(data)
+fn opened(data: &Path) -> Result<SqliteStore, StoreError> {
+    SqliteStore::open(data)
 }
 
 fn error(data: &Path) -> StoreError {
@@ -14,7 +14,7 @@ fn error(data: &Path) -> StoreError {
 }
 
 #[test]
-fn two_servers_are_one_too_many() {
+fn a_second_server_is_refused() {
     let mut fixture = Fixture::new();
     let error = error(&fixture.data());
     assert!(matches!(&error, StoreError::InUse { holder: Some(id), .. } if *id == std::process::id()), "{error}");
@@ -24,25 +24,29 @@ fn two_servers_are_one_too_many() {
 }
 
 #[test]
-fn without_room_for_a_shared_index_what_is_kept_is_read_and_written() {
+fn without_room_for_a_shared_index_records_are_read_and_written() {
     let mut fixture = Fixture::new();
     let made = fixture.upload("1.0.0", "hello");
     fixture.close();
-    // As on a full disk, the file beside the database cannot be made.
+    // As on a full disk, the file beside the database cannot be created.
     std::os::unix::fs::symlink("/nowhere/at/all", fixture.data().join("hearth.db-shm")).unwrap();
     fixture.reopen();
     assert_eq!(fixture.store().deployments().unwrap(), std::slice::from_ref(&made));
-    assert!(matches!(fixture.store().notes(), [crate::Note::NoRoom { .. }]), "{:?}", fixture.store().notes());
+    assert!(
+        matches!(fixture.store().warnings(), [crate::KeyFileWarning::NoRoom { .. }]),
+        "{:?}",
+        fixture.store().warnings()
+    );
     fixture.upload("2.0.0", "again");
     fixture.close();
     fs::remove_file(fixture.data().join("hearth.db-shm")).unwrap();
     fixture.reopen();
     assert_eq!(fixture.store().deployments().unwrap().len(), 2);
-    assert!(fixture.store().notes().is_empty());
+    assert!(fixture.store().warnings().is_empty());
 }
 
 #[test]
-fn the_folder_is_private_if_it_is_made_here() {
+fn a_created_folder_is_private() {
     use std::os::unix::fs::PermissionsExt;
     let temp = tempfile::tempdir().unwrap();
     let data = temp.path().join("a/b");
@@ -59,14 +63,14 @@ fn the_folder_is_private_if_it_is_made_here() {
     };
     assert!(!modes().is_empty() && modes().iter().all(|mode| *mode == 0o600), "{:?}", modes());
     drop(store);
-    // One that was made before this was so.
+    // A database with an older, wider mode.
     fs::set_permissions(data.join("hearth.db"), fs::Permissions::from_mode(0o644)).unwrap();
     let _store = opened(&data).unwrap();
     assert!(modes().iter().all(|mode| *mode == 0o600), "{:?}", modes());
 }
 
 #[test]
-fn what_is_no_database_is_named_and_left_alone() {
+fn a_file_that_is_no_database_is_named_and_left_unchanged() {
     let mut fixture = Fixture::new();
     fixture.close();
     let path = fixture.data().join("hearth.db");
@@ -81,7 +85,7 @@ fn what_is_no_database_is_named_and_left_alone() {
 }
 
 #[test]
-fn damage_inside_is_found_before_anything_is_written() {
+fn damage_is_found_before_anything_is_written() {
     let mut fixture = Fixture::new();
     for n in 0..20 {
         fixture.store().set_secret(&shop(), &format!("S{n}"), &"x".repeat(10_000)).unwrap();
@@ -91,7 +95,7 @@ fn damage_inside_is_found_before_anything_is_written() {
     let whole = fs::read(&path).unwrap();
     assert!(whole.len() > 20 * 4096);
     let mut damaged = whole.clone();
-    // The pages of the tables, not the first one.
+    // Damages the tables' pages, not the first one.
     damaged[4096 * 4..4096 * 12].fill(0xa5);
     fs::write(&path, &damaged).unwrap();
     let error = error(&fixture.data());
@@ -105,7 +109,7 @@ fn damage_inside_is_found_before_anything_is_written() {
 }
 
 #[test]
-fn databases_of_others_and_of_the_future_are_left_alone() {
+fn databases_of_other_programs_and_newer_versions_are_left_unchanged() {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("hearth.db");
     let sql = |sql: &str| rusqlite::Connection::open(&path).unwrap().execute_batch(sql).unwrap();
@@ -123,13 +127,13 @@ fn databases_of_others_and_of_the_future_are_left_alone() {
     opened(temp.path()).unwrap();
 }
 
-/// A copy of DATA while it is in use: what is there if the machine stops at this moment.
+/// A copy of DATA while it is in use: the state after a power cut at this moment.
 fn snapshot(fixture: &Fixture) -> TempDir {
     fn copy(from: &Path, to: &Path) {
         fs::create_dir_all(to).unwrap();
         for name in names(from) {
             let (from, to) = (from.join(&name), to.join(&name));
-            // The index of the log is memory that is shared, not state.
+            // The index of the WAL is shared memory, not state.
             if from.is_dir() {
                 copy(&from, &to);
             } else if name != "hearth.db-shm" {
@@ -143,7 +147,7 @@ fn snapshot(fixture: &Fixture) -> TempDir {
 }
 
 #[test]
-fn what_was_answered_is_there_after_a_crash() {
+fn reported_changes_survive_a_crash() {
     let fixture = Fixture::new();
     let made = fixture.upload("1.0.0", "one");
     fixture.activate("1.0.0");
@@ -162,7 +166,7 @@ fn what_was_answered_is_there_after_a_crash() {
 }
 
 #[test]
-fn a_log_that_was_cut_off_gives_an_earlier_state_never_a_broken_one() {
+fn a_truncated_wal_gives_an_earlier_state() {
     let fixture = Fixture::new();
     for n in 0..30 {
         fixture.activate(&format!("1.0.{n}"));
@@ -181,7 +185,7 @@ fn a_log_that_was_cut_off_gives_an_earlier_state_never_a_broken_one() {
         let history = store.history(&shop()).unwrap();
         assert!(history.len() >= last, "{} after {last}", history.len());
         last = history.len();
-        // Each state is one that was: versions up to some number, without gaps.
+        // Every state is one that existed: versions up to some number, without gaps.
         for (at, activation) in history.iter().rev().enumerate() {
             assert_eq!(activation.release, served(&format!("1.0.{at}")));
         }

@@ -1,4 +1,4 @@
-//! The embedded store, over real folders.
+//! the embedded store over real folders.
 
 mod activating;
 mod cordons;
@@ -15,18 +15,18 @@ use hearth_core::{AppName, Owner, VersionName};
 use tempfile::TempDir;
 
 use crate::upload::Unpacked;
-use crate::{Activations, Deployment, Deployments, Embedded, NewDeployment, Release, Revision, UploadLimits};
+use crate::{Activations, ActiveVersion, Deployment, Deployments, NewDeployment, Revision, SqliteStore, UploadLimits};
 
-/// A store in a folder of its own.
+/// A store in a temporary folder.
 struct Fixture {
-    store: Option<Embedded>,
+    store: Option<SqliteStore>,
     temp: TempDir,
 }
 
 impl Fixture {
     fn new() -> Self {
         let temp = tempfile::tempdir().unwrap();
-        let store = Some(Embedded::open(&temp.path().join("data")).unwrap());
+        let store = Some(SqliteStore::open(&temp.path().join("data")).unwrap());
         Self { store, temp }
     }
 
@@ -34,7 +34,7 @@ impl Fixture {
         self.temp.path().join("data")
     }
 
-    fn store(&self) -> &Embedded {
+    fn store(&self) -> &SqliteStore {
         self.store.as_ref().unwrap()
     }
 
@@ -44,7 +44,7 @@ impl Fixture {
 
     fn reopen(&mut self) {
         self.close();
-        self.store = Some(Embedded::open(&self.data()).unwrap());
+        self.store = Some(SqliteStore::open(&self.data()).unwrap());
     }
 
     fn unpack(&self, text: &str) -> Unpacked {
@@ -60,22 +60,22 @@ impl Fixture {
         std::fs::read_to_string(self.store().path(&deployment.folder).join("index.js")).unwrap()
     }
 
-    fn activate(&self, version: &str) -> Release {
+    fn activate(&self, version: &str) -> ActiveVersion {
         self.store().activate(&shop(), &VersionName::new(version)).unwrap()
     }
 
-    fn active(&self) -> Option<Release> {
+    fn active(&self) -> Option<ActiveVersion> {
         self.store().active(&shop()).unwrap()
     }
 
-    fn rollback(&self) -> Option<Release> {
+    fn rollback(&self) -> Option<ActiveVersion> {
         self.store().rollback(&shop()).unwrap()
     }
 
     /// The current revision of a version of `shop`.
     fn current(&self, version: &str) -> u64 {
         let all = self.store().revisions(&shop(), &VersionName::new(version)).unwrap();
-        let current: Vec<_> = all.iter().filter(|d| d.standing == crate::Standing::Current).collect();
+        let current: Vec<_> = all.iter().filter(|d| d.state == crate::RevisionState::Current).collect();
         assert_eq!(current.len(), 1, "{all:?}");
         current[0].revision.0
     }
@@ -98,13 +98,13 @@ fn deployment(app: &str, version: &str) -> NewDeployment {
     NewDeployment { app: AppName::new(app), version: VersionName::new(version), owner: Owner::new("acme") }
 }
 
-fn release(version: &str, revision: u64) -> Release {
-    Release { version: VersionName::new(version), revision: Some(Revision(revision)) }
+fn release(version: &str, revision: u64) -> ActiveVersion {
+    ActiveVersion { version: VersionName::new(version), revision: Some(Revision(revision)) }
 }
 
-/// A version in a folder that the operator serves.
-fn served(version: &str) -> Release {
-    Release { version: VersionName::new(version), revision: None }
+/// A version in a folder of the operator.
+fn served(version: &str) -> ActiveVersion {
+    ActiveVersion { version: VersionName::new(version), revision: None }
 }
 
 fn archive(text: &str) -> Vec<u8> {

@@ -4,14 +4,14 @@ use hearth_core::AppName;
 use rusqlite::params;
 
 use crate::error::StoreError;
-use crate::token::{PlainToken, Token, TokenHash, TokenId, Tokens};
+use crate::token::{PlainToken, StoredToken, TokenHash, TokenId, Tokens};
 
-use super::{Embedded, now, time};
+use super::{SqliteStore, now, time};
 
-impl Tokens for Embedded {
+impl Tokens for SqliteStore {
     fn add_token(&self, app: &AppName, label: &str) -> Result<(TokenId, PlainToken), StoreError> {
         let token = PlainToken::random()?;
-        let hash = TokenHash::of(token.reveal());
+        let hash = TokenHash::from_token(token.reveal());
         self.database.write(|db| {
             db.execute(
                 "INSERT INTO tokens (app, label, hash, created_at) VALUES (?, ?, ?, ?)",
@@ -32,11 +32,11 @@ impl Tokens for Embedded {
         })
     }
 
-    fn tokens(&self, app: &AppName) -> Result<Vec<Token>, StoreError> {
+    fn tokens(&self, app: &AppName) -> Result<Vec<StoredToken>, StoreError> {
         self.database.read(|db| {
             let mut rows = db.prepare("SELECT id, label, created_at FROM tokens WHERE app = ? ORDER BY id")?;
             let tokens = rows.query_map([app.as_str()], |row| {
-                Ok(Token { id: id(row.get(0)?), label: row.get(1)?, created_at: time(row.get(2)?) })
+                Ok(StoredToken { id: id(row.get(0)?), label: row.get(1)?, created_at: time(row.get(2)?) })
             })?;
             Ok(tokens.collect::<Result<_, _>>()?)
         })

@@ -1,7 +1,7 @@
-//! Where revisions lie: `apps/NAME@VERSION+rN`, with `+` for the `/` of scoped names.
+//! Folders of revisions: `apps/NAME@VERSION+rN`, with `+` for the `/` of scoped names.
 //!
-//! Names come from who uploads, so what is not surely harmless in a path is refused. Two revisions never share a
-//! folder: names have no `+`, versions no `@`, and `+r` with digits is always last.
+//! Names come from clients, so only names that are harmless in a path are accepted. Two revisions
+//! never share a folder: names have no `+`, versions no `@`, and `+r` with digits is always last.
 
 use std::path::PathBuf;
 
@@ -12,11 +12,11 @@ use crate::error::StoreError;
 
 pub(super) const APPS: &str = "apps";
 
-/// Together with a number they stay below the 255 bytes that a file name can have.
-const LONGEST_NAME: usize = 128;
-const LONGEST_VERSION: usize = 100;
+/// Together with the number they stay below 255 bytes, the limit for file names.
+const MAX_NAME_BYTES: usize = 128;
+const MAX_VERSION_BYTES: usize = 100;
 
-pub(super) fn of(app: &AppName, version: &VersionName, revision: Revision) -> PathBuf {
+pub(super) fn revision_folder(app: &AppName, version: &VersionName, revision: Revision) -> PathBuf {
     let app = app.as_str().replace('/', "+");
     PathBuf::from(APPS).join(format!("{app}@{version}+r{revision}"))
 }
@@ -27,14 +27,14 @@ pub(super) fn check(app: &AppName, version: &VersionName) -> Result<(), StoreErr
         Some(scoped) => scoped.split_once('/').is_some_and(|(scope, name)| plain(scope) && plain(name)),
         None => plain(name),
     };
-    if !fits || name.len() > LONGEST_NAME {
-        return Err(StoreError::AppName { app: name.chars().take(LONGEST_NAME + 1).collect() });
+    if !fits || name.len() > MAX_NAME_BYTES {
+        return Err(StoreError::AppName { app: name.chars().take(MAX_NAME_BYTES + 1).collect() });
     }
     let text = version.as_str();
     let fits = text.starts_with(|c: char| c.is_ascii_alphanumeric())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-.+".contains(&b));
-    if !fits || text.len() > LONGEST_VERSION {
-        return Err(StoreError::VersionName { version: text.chars().take(LONGEST_VERSION + 1).collect() });
+    if !fits || text.len() > MAX_VERSION_BYTES {
+        return Err(StoreError::VersionName { version: text.chars().take(MAX_VERSION_BYTES + 1).collect() });
     }
     Ok(())
 }
@@ -74,8 +74,8 @@ mod tests {
     }
 
     #[test]
-    fn one_folder_each() {
-        let folder = of(&AppName::new("@acme/site"), &VersionName::new("1.0.0+b"), Revision(3));
+    fn every_revision_has_a_folder_of_its_own() {
+        let folder = revision_folder(&AppName::new("@acme/site"), &VersionName::new("1.0.0+b"), Revision(3));
         assert_eq!(folder, PathBuf::from("apps/@acme+site@1.0.0+b+r3"));
     }
 }

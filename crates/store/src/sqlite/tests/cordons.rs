@@ -1,4 +1,4 @@
-//! Who is shut away.
+//! Cordoned owners.
 
 use super::*;
 use crate::{Cordon, Cordons};
@@ -9,7 +9,7 @@ fn cordon(owner: &str, until: Option<u64>) -> Cordon {
 }
 
 #[test]
-fn who_is_shut_away_is_so_after_a_restart_and_nobody_else() {
+fn cordoned_owners_are_the_same_after_a_restart() {
     let mut fixture = Fixture::new();
     assert_eq!(fixture.store().cordons().unwrap(), []);
     let (ann, bob) = (cordon("ann", Some(1_700_000_060_000)), cordon("bob", None));
@@ -25,7 +25,7 @@ fn who_is_shut_away_is_so_after_a_restart_and_nobody_else() {
 }
 
 #[test]
-fn a_store_from_before_cordons_gets_room_for_them() {
+fn a_store_from_before_cordons_is_migrated() {
     let mut fixture = Fixture::new();
     fixture.activate("1.0.0");
     fixture.close();

@@ -1,4 +1,4 @@
-//! Who is shut away. There are few, and they change together: all are written anew.
+//! Cordoned owners. They are few and change together, so the table is rewritten as a whole.
 
 use hearth_core::Owner;
 use rusqlite::params;
@@ -6,9 +6,9 @@ use rusqlite::params;
 use crate::cordon::{Cordon, Cordons};
 use crate::error::StoreError;
 
-use super::Embedded;
+use super::SqliteStore;
 
-impl Cordons for Embedded {
+impl Cordons for SqliteStore {
     fn cordons(&self) -> Result<Vec<Cordon>, StoreError> {
         self.database.read(|db| {
             let mut rows = db.prepare("SELECT owner, why, since, known, losses, until FROM cordons ORDER BY owner")?;

@@ -1,4 +1,4 @@
-//! Several threads at once, on one store.
+//! Several threads on one store.
 
 use std::thread;
 

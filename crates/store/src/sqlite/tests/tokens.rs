@@ -16,13 +16,15 @@ fn shown_once_and_recognised_later() {
     assert_eq!(told, [(id, "ci"), (other, "phone")]);
     let hashes = fixture.store().token_hashes(&shop()).unwrap();
     assert_eq!(hashes.len(), 2);
-    assert!(hashes.contains(&TokenHash::of(token.reveal())) && !hashes.contains(&TokenHash::of("hearth_")));
+    assert!(
+        hashes.contains(&TokenHash::from_token(token.reveal())) && !hashes.contains(&TokenHash::from_token("hearth_"))
+    );
     let bytes = std::fs::read(fixture.data().join("hearth.db")).unwrap();
     assert!(!bytes.windows(64).any(|window| window == &token.reveal().as_bytes()[7..]));
 }
 
 #[test]
-fn deleted_by_its_own_app_only_and_never_numbered_again() {
+fn deleted_by_its_own_app_only_and_ids_are_not_reused() {
     let fixture = Fixture::new();
     let (id, _) = fixture.store().add_token(&shop(), "").unwrap();
     let wrong = [(AppName::new("blog"), id), (shop(), TokenId(99)), (shop(), TokenId(u64::MAX))];

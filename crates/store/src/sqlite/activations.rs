@@ -1,35 +1,35 @@
-//! What bare names mean, as rows that are added on a change and taken away on a roll-back.
+//! Activations as rows that a change inserts and a roll-back deletes.
 
 use hearth_core::{AppName, VersionName};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::activation::{Activation, Activations, Release};
+use crate::activation::{Activation, Activations, ActiveVersion};
 use crate::deployment::Revision;
 use crate::error::StoreError;
 
 use super::database::Fault;
-use super::{Embedded, now, time};
+use super::{SqliteStore, now, time};
 
-/// Changes per app that can be undone; older ones are forgotten.
-const KEPT: i64 = 50;
+/// The number of changes per app that can be undone; older ones are deleted.
+const MAX_CHANGES: i64 = 50;
 
-impl Activations for Embedded {
-    fn activate(&self, app: &AppName, version: &VersionName) -> Result<Release, StoreError> {
+impl Activations for SqliteStore {
+    fn activate(&self, app: &AppName, version: &VersionName) -> Result<ActiveVersion, StoreError> {
         self.database.write(|db| {
-            let release = Release { version: version.clone(), revision: current(db, app, version)? };
+            let release = ActiveVersion { version: version.clone(), revision: current(db, app, version)? };
             point(db, app, &release)?;
             Ok(release)
         })
     }
 
-    fn rollback(&self, app: &AppName) -> Result<Option<Release>, StoreError> {
+    fn rollback(&self, app: &AppName) -> Result<Option<ActiveVersion>, StoreError> {
         self.database.write(|db| match active(db, app)? {
             Some(release) => undo_activation(db, app, &release),
             None => undo_upload(db, app),
         })
     }
 
-    fn active(&self, app: &AppName) -> Result<Option<Release>, StoreError> {
+    fn active(&self, app: &AppName) -> Result<Option<ActiveVersion>, StoreError> {
         self.database.read(|db| active(db, app))
     }
 
@@ -49,14 +49,14 @@ impl Activations for Embedded {
     }
 }
 
-pub(super) fn active(db: &Connection, app: &AppName) -> Result<Option<Release>, Fault> {
+pub(super) fn active(db: &Connection, app: &AppName) -> Result<Option<ActiveVersion>, Fault> {
     let sql = "SELECT app, version, revision, at FROM activations WHERE app = ? ORDER BY id DESC LIMIT 1";
     let newest = db.query_row(sql, [app.as_str()], activation).optional()?;
     Ok(newest.map(|activation| activation.release))
 }
 
-/// Adds a change, if it is one.
-pub(super) fn point(db: &Connection, app: &AppName, release: &Release) -> Result<(), Fault> {
+/// Inserts a change unless it repeats the one in effect.
+pub(super) fn point(db: &Connection, app: &AppName, release: &ActiveVersion) -> Result<(), Fault> {
     if active(db, app)?.as_ref() == Some(release) {
         return Ok(());
     }
@@ -68,12 +68,12 @@ pub(super) fn point(db: &Connection, app: &AppName, release: &Release) -> Result
     db.execute(
         "DELETE FROM activations WHERE app = ?1 AND id NOT IN
             (SELECT id FROM activations WHERE app = ?1 ORDER BY id DESC LIMIT ?2)",
-        params![app.as_str(), KEPT],
+        params![app.as_str(), MAX_CHANGES],
     )?;
     Ok(())
 }
 
-/// The revision that an uploaded version means now.
+/// The current revision of an uploaded version.
 pub(super) fn current(db: &Connection, app: &AppName, version: &VersionName) -> Result<Option<Revision>, Fault> {
     let sql = "SELECT current FROM versions WHERE app = ? AND version = ?";
     let current = db.query_row(sql, [app.as_str(), version.as_str()], |row| row.get::<_, Option<i64>>(0)).optional()?;
@@ -93,8 +93,9 @@ pub(super) fn set_current(
     Ok(())
 }
 
-/// Takes the newest change away, and with it those that only repeat it: a deletion in between can leave such.
-fn undo_activation(db: &Connection, app: &AppName, from: &Release) -> Result<Option<Release>, Fault> {
+/// Deletes the newest change, and then changes that repeat the new top: a deletion of a version can
+/// leave such rows.
+fn undo_activation(db: &Connection, app: &AppName, from: &ActiveVersion) -> Result<Option<ActiveVersion>, Fault> {
     let sql = "SELECT id, version, revision FROM activations WHERE app = ?
             AND (version <> ? OR revision IS NOT ?) ORDER BY id DESC LIMIT 1";
     let before = db
@@ -110,12 +111,13 @@ fn undo_activation(db: &Connection, app: &AppName, from: &Release) -> Result<Opt
     Ok(Some(to))
 }
 
-/// Of an app that was never activated: back to the revision before, of the version that was uploaded last.
-fn undo_upload(db: &Connection, app: &AppName) -> Result<Option<Release>, Fault> {
+/// For an app that was never activated: returns to the previous revision of the version that was
+/// uploaded last.
+fn undo_upload(db: &Connection, app: &AppName) -> Result<Option<ActiveVersion>, Fault> {
     let sql = "SELECT version FROM deployments WHERE app = ? ORDER BY id DESC LIMIT 1";
     let last = db.query_row(sql, [app.as_str()], |row| row.get::<_, String>(0)).optional()?;
     let Some(version) = last.map(VersionName::new) else { return Ok(None) };
-    // What it replaced may be gone by now.
+    // The revision that it replaced may be gone by now.
     let sql = "SELECT old.revision FROM versions v
         JOIN deployments new ON new.app = v.app AND new.version = v.version AND new.revision = v.current
         JOIN deployments old ON old.app = v.app AND old.version = v.version AND old.revision = new.replaced
@@ -123,17 +125,17 @@ fn undo_upload(db: &Connection, app: &AppName) -> Result<Option<Release>, Fault>
     let before = db.query_row(sql, [app.as_str(), version.as_str()], |row| row.get::<_, i64>(0)).optional()?;
     let Some(before) = before.map(revision) else { return Ok(None) };
     set_current(db, app, &version, before)?;
-    Ok(Some(Release { version, revision: Some(before) }))
+    Ok(Some(ActiveVersion { version, revision: Some(before) }))
 }
 
 fn activation(row: &Row<'_>) -> rusqlite::Result<Activation> {
     Ok(Activation { app: AppName::new(row.get::<_, String>(0)?), release: release(row, 1)?, at: time(row.get(3)?) })
 }
 
-/// From a version and, after it, a revision.
-fn release(row: &Row<'_>, at: usize) -> rusqlite::Result<Release> {
+/// From the column of the version and, after it, that of the revision.
+fn release(row: &Row<'_>, at: usize) -> rusqlite::Result<ActiveVersion> {
     let version = VersionName::new(row.get::<_, String>(at)?);
-    Ok(Release { version, revision: row.get::<_, Option<i64>>(at + 1)?.map(revision) })
+    Ok(ActiveVersion { version, revision: row.get::<_, Option<i64>>(at + 1)?.map(revision) })
 }
 
 pub(super) fn number(revision: Revision) -> i64 {

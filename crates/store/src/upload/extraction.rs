@@ -1,8 +1,8 @@
-//! The folder that an archive becomes: counts, makes and remembers what is put into it.
+//! The folder that an archive is extracted to: creates, counts and hashes its files.
 //!
-//! Invariants: everything made is below `root`, which nobody else writes to and where no links are, so that joining a
-//! checked path to it is safe; each file is made once; the sum of all bytes never passes the limit by more than a
-//! buffer.
+//! Invariants: everything created is below `root`, which no other process writes to and which has
+//! no links, so that joining a checked path to it is safe; each file is created once; the sum of
+//! all bytes never exceeds the limit by more than a buffer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
@@ -13,12 +13,12 @@ use std::path::PathBuf;
 use hearth_core::ByteSize;
 use sha2::{Digest, Sha256};
 
-use crate::deployment::ContentHash;
+use crate::deployment::UploadHash;
 
-use super::archive::Kind;
+use super::archive::ArchiveKind;
+use super::entry_path::EntryPath;
 use super::error::UploadError;
 use super::limits::UploadLimits;
-use super::path::EntryPath;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
@@ -26,7 +26,7 @@ pub(super) enum Mode {
     Executable,
 }
 
-pub(super) struct Tree {
+pub(super) struct Extraction {
     root: PathBuf,
     limits: UploadLimits,
     files: BTreeMap<String, File>,
@@ -40,18 +40,18 @@ struct File {
     hash: [u8; 32],
 }
 
-/// What a whole tree is.
+/// The result of a complete extraction.
 pub(super) struct Finished {
-    /// The folder of the app: `root`, or the one folder in it.
+    /// The folder of the app: `root`, or the single folder in it.
     pub folder: PathBuf,
     pub files: u64,
     pub size: ByteSize,
-    pub hash: ContentHash,
+    pub hash: UploadHash,
 }
 
 impl Mode {
-    /// Of all that a mode says, only this is kept.
-    pub(super) fn of(bits: u32) -> Self {
+    /// The only bit of a mode that is kept.
+    pub(super) fn from_bits(bits: u32) -> Self {
         if bits & 0o111 == 0 { Self::Plain } else { Self::Executable }
     }
 
@@ -63,34 +63,34 @@ impl Mode {
     }
 }
 
-// === impl Tree ===
+// === impl Extraction ===
 
-impl Tree {
+impl Extraction {
     /// `root` is an empty folder.
     pub(super) fn new(root: PathBuf, limits: &UploadLimits) -> Self {
         let (files, folders) = (BTreeMap::new(), BTreeSet::new());
         Self { root, limits: limits.clone(), files, folders, size: 0, buffer: vec![0; 64 << 10] }
     }
 
-    /// May be there already.
+    /// The folder may exist already.
     pub(super) fn folder(&mut self, path: &EntryPath) -> Result<(), UploadError> {
-        if path.is_litter() {
+        if path.is_desktop_file() {
             return Ok(());
         }
         self.parents(path)?;
         self.one_folder(path.as_str())
     }
 
-    /// Takes `body` to its end.
+    /// Reads `body` to its end.
     pub(super) fn file(
         &mut self,
-        kind: Kind,
+        kind: ArchiveKind,
         path: &EntryPath,
         mode: Mode,
         body: &mut dyn Read,
     ) -> Result<u64, UploadError> {
         let entry = path.as_str();
-        if path.is_litter() {
+        if path.is_desktop_file() {
             return self.pour(kind, entry, body, &mut io::sink()).map(|(size, _)| size);
         }
         if self.files.contains_key(entry) {
@@ -120,7 +120,7 @@ impl Tree {
         let mut hash = Sha256::new();
         hash.update(b"hearth tree 1\n");
         for (path, file) in &self.files {
-            // All files are below the folder that is cut off.
+            // All files are below the folder that is stripped.
             let path = &path[prefix..];
             hash.update((path.len() as u64).to_le_bytes());
             hash.update(path);
@@ -131,11 +131,11 @@ impl Tree {
             folder: top.map_or_else(|| self.root.clone(), |top| self.root.join(top)),
             files: self.files.len() as u64,
             size: ByteSize(self.size),
-            hash: ContentHash(hash.finalize().into()),
+            hash: UploadHash(hash.finalize().into()),
         })
     }
 
-    /// `package` of `package/index.js`, when there is nothing beside it.
+    /// `package` of `package/index.js`, if there is nothing beside it.
     fn only_folder(&self) -> Option<String> {
         let top = |path: &str| path.split('/').next().unwrap_or(path).to_owned();
         let first = top(self.files.keys().next()?);
@@ -166,7 +166,7 @@ impl Tree {
     /// Copies, counts and hashes.
     fn pour(
         &mut self,
-        kind: Kind,
+        kind: ArchiveKind,
         entry: &str,
         body: &mut dyn Read,
         file: &mut dyn Write,
