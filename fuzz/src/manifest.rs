@@ -3,13 +3,14 @@
 //! - It is read or refused, as a manifest and as `hearth.yaml`; the parser below never panics.
 //! - Errors point into the file, one line each, and there are always some.
 //! - What is read keeps its promises once it is resolved: under its ceilings, inside its folder, without secrets; ttl, timeout
-//!   and idle timeout go together; somebody who uploaded it chose neither owner nor hosts.
+//!   and idle timeout go together; an uploaded app chooses neither owner nor hosts.
 
 use std::path::{Component, Path};
 use std::time::Duration;
 
 use hearth_config::{
-    Ceilings, ConfigErrors, Layers, Lifetime, Manifest, OperatorConfig, Origin, Problem, Settings, is_sensitive,
+    AppCeilings, AppOrigin, ConfigErrors, ConfigProblem, Layers, Lifetime, Manifest, OperatorConfig, Settings,
+    is_sensitive,
 };
 use hearth_core::ByteSize;
 
@@ -22,23 +23,23 @@ pub fn check(data: &[u8]) {
     }
     match Manifest::parse(&text, Path::new(FILE)) {
         Ok(manifest) => {
-            resolved(&manifest, Origin::Served);
-            resolved(&manifest, Origin::Uploaded { owner: None });
+            resolved(&manifest, AppOrigin::Served);
+            resolved(&manifest, AppOrigin::Uploaded { owner: None });
         }
         Err(errors) => points_into(&errors, &text),
     }
 }
 
-fn resolved(manifest: &Manifest, origin: Origin) {
-    let ceilings = Ceilings {
+fn resolved(manifest: &Manifest, origin: AppOrigin) {
+    let ceilings = AppCeilings {
         memory: Some(ByteSize::mb(64)),
         cpu: Some(Duration::from_secs(2)),
         timeout: Some(Duration::from_secs(20)),
         max_workers: Some(3),
         concurrency: Some(10),
-        ..Ceilings::default()
+        ..AppCeilings::default()
     };
-    let uploaded = origin != Origin::Served;
+    let uploaded = origin != AppOrigin::Served;
     let layers = Layers { app: None, manifest, dotenv: None, defaults: None, origin };
     let settings = match Settings::resolve(&layers, &ceilings) {
         Ok(resolved) => resolved.settings,
@@ -67,7 +68,7 @@ fn points_into(errors: &ConfigErrors, text: &str) {
     let lines = text.split(['\n', '\r']).count();
     assert!(errors.iter().next().is_some());
     for error in errors.iter() {
-        assert_ne!(error.problem, Problem::Parser, "the parser panicked");
+        assert_ne!(error.problem, ConfigProblem::Parser, "the parser panicked");
         let at = error.place.position.expect("errors of files have a position");
         assert!((1..=lines + 1).contains(&at.line) && at.column > 0, "{error}: there are {lines} lines");
         assert!(!error.to_string().contains('\n'), "{error} is one line");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use hearth_cell::{Commons, Parts};
-use hearth_config::{Ceilings, Env, Layers, Manifest, Origin, Resolved, Settings, parse_dotenv};
+use hearth_config::{AppCeilings, AppOrigin, Env, Layers, Manifest, Resolved, Settings, parse_dotenv};
 use hearth_core::module::ModuleLoader;
 use hearth_core::{AppName, Owner, VersionName};
 use hearth_runtime::App;
@@ -30,9 +30,9 @@ pub fn settings(folder: Option<&Path>, flags: &AppDefaults, env: &[(String, Stri
         manifest: &said,
         dotenv: dotenv.as_ref(),
         defaults: Some(&defaults),
-        origin: Origin::Served,
+        origin: AppOrigin::Served,
     };
-    let resolved = Settings::resolve(&layers, &Ceilings::default()).map_err(|errors| anyhow::anyhow!("{errors}"))?;
+    let resolved = Settings::resolve(&layers, &AppCeilings::default()).map_err(|errors| anyhow::anyhow!("{errors}"))?;
     let Resolved { mut settings, warnings } = resolved;
     for warning in warnings {
         tracing::warn!("{warning}");

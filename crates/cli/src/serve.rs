@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use hearth_apps::discovery::discover;
 use hearth_apps::{ENTRIES, MANIFESTS};
-use hearth_config::{Admin, LogFormat, OperatorConfig};
+use hearth_config::{AdminListen, LogFormat, OperatorConfig};
 use hearth_control::sandboxes::{McpPlan, SandboxPlan};
 use hearth_control::{AdminConfig, CHECKED, Configuration, Ended, Journal, ServeConfig, Successor};
 use hearth_ipc::{CertificatePlan, ListenerPlan};
@@ -298,8 +298,8 @@ fn administration(
     sockets: &mut Listeners,
 ) -> anyhow::Result<Option<AdminConfig>> {
     let at = match (options.admin, operator.admin) {
-        (Some(AdminAt::Off), _) | (None, Some(Admin::Off)) => return Ok(None),
-        (Some(AdminAt::Address(address)), _) | (None, Some(Admin::At(address))) => address,
+        (Some(AdminAt::Off), _) | (None, Some(AdminListen::Off)) => return Ok(None),
+        (Some(AdminAt::Address(address)), _) | (None, Some(AdminListen::At(address))) => address,
         (None, None) => ADMIN.parse().expect("a constant"),
     };
     let token = match &options.admin_token {

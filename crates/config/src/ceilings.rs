@@ -1,27 +1,27 @@
-//! What no app can choose its way beyond. Ceilings bind manifests and the operator's `defaults:`; what the operator says
-//! about one app by name is more exact than a ceiling, and may be above it.
+//! AppCeilings: limits that no app can exceed. They bind manifests and the operator's `defaults:`.
+//! What the operator sets for one app by name is more specific and may exceed them.
 
 use std::time::Duration;
 
 use hearth_core::ByteSize;
 use hearth_egress::EgressPolicy;
 
-/// A zero is no ceiling, as a zero turns limits off.
+/// Zero means no ceiling, as zero turns limits off.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ceilings {
+pub struct AppCeilings {
     pub memory: Option<ByteSize>,
     pub cpu: Option<Duration>,
     pub timeout: Option<Duration>,
     pub max_body_size: ByteSize,
     pub max_workers: Option<u16>,
     pub concurrency: Option<u32>,
-    /// `None`: `public` for apps that were uploaded, none for those in a folder that the operator serves.
+    /// `None`: `public` for uploaded apps, no ceiling for apps in a folder of the operator.
     pub egress: Option<EgressPolicy>,
 }
 
-// === impl Ceilings ===
+// === impl AppCeilings ===
 
-impl Default for Ceilings {
+impl Default for AppCeilings {
     fn default() -> Self {
         Self {
             memory: None,

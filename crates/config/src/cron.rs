@@ -1,15 +1,15 @@
-//! When something is to be done: `minute hour day month weekday`, or with seconds in front; in UTC.
+//! Cron expressions: `minute hour day month weekday`, optionally with seconds in front; in UTC.
 //!
-//! Lists, ranges, steps, names of months and weekdays, and `@hourly` and its like. As in Vixie's cron, where both day and
-//! weekday are restricted, one of the two is enough; a field that begins with `*` is not restricted, so that `*/2` and a
-//! weekday must both fit.
+//! Lists, ranges, steps, names of months and weekdays, and `@hourly` and the like. As in Vixie's
+//! cron, if both day and weekday are restricted, one of them has to match; a field that begins with
+//! `*` is not restricted, so `*/2` and a weekday must both match.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::wire;
+use crate::as_text;
 
 mod date;
 mod field;
@@ -18,12 +18,13 @@ use date::Date;
 use field::Field;
 pub use field::{CronError, CronReason};
 
-/// A day has so many seconds, always: leap seconds are not counted.
+/// Leap seconds are not counted.
 const DAY: i64 = 86_400;
-/// The calendar repeats after 400 years, weekdays included: what has not come by then never comes.
+/// The calendar repeats after 400 years, weekdays included: a time that does not come until then
+/// never comes.
 const CYCLE: i64 = 146_097;
 
-/// Each set has a bit for each number that fits.
+/// Each set has a bit for each number that matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cron {
     text: String,
@@ -36,7 +37,7 @@ pub struct Cron {
     together: Days,
 }
 
-/// How day of month and day of week go together.
+/// How day of month and weekday are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Days {
     Both,
@@ -76,7 +77,8 @@ impl Cron {
         })
     }
 
-    /// The first time after this one, both in seconds since 1970; `None` where there is none, such as 30 February.
+    /// The first time after this one, both in seconds since 1970; `None` if there is none, as for
+    /// 30 February.
     pub fn next_after(&self, unix_seconds: i64) -> Option<i64> {
         let start = unix_seconds.checked_add(1)?;
         let (mut day, mut second) = (start.div_euclid(DAY), start.rem_euclid(DAY));
@@ -89,7 +91,7 @@ impl Cron {
             }
             let time = if self.has_day(date) { self.time_from(second) } else { None };
             if let Some(time) = time {
-                // In between it may be out of range, at the beginning of time.
+                // Intermediate values may be out of range at the beginning of time.
                 return i64::try_from(i128::from(day) * i128::from(DAY) + i128::from(time)).ok();
             }
             (day, second) = (day + 1, 0);
@@ -105,10 +107,10 @@ impl Cron {
         }
     }
 
-    /// The first second of a day, from this one on.
+    /// The first matching second of a day, from this one on.
     fn time_from(&self, second: i64) -> Option<i64> {
         for hour in (second / 3600..24).filter(|hour| has(self.hours, *hour)) {
-            // Of the hours after the first, all minutes are still to come; the same for seconds.
+            // In hours after the first, all minutes are still ahead; likewise for seconds.
             let from = (second - hour * 3600).max(0);
             for minute in (from / 60..60).filter(|minute| has(self.minutes, *minute)) {
                 let from = (from - minute * 60).max(0);
@@ -135,7 +137,7 @@ impl FromStr for Cron {
 }
 
 impl fmt::Display for Cron {
-    /// As it was written.
+    /// The original text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
@@ -143,13 +145,13 @@ impl fmt::Display for Cron {
 
 impl Serialize for Cron {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        wire::serialize(self, to)
+        as_text::serialize(self, to)
     }
 }
 
 impl<'de> Deserialize<'de> for Cron {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        wire::deserialize(from)
+        as_text::deserialize(from)
     }
 }
 

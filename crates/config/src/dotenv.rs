@@ -1,26 +1,28 @@
-//! `.env`: lines of `NAME=value`, as a shell and the tools of this field read them.
+//! `.env`: lines of `NAME=value`, with the conventions of shells and common tools.
 //!
-//! - `export ` before a name is allowed; `#` begins a comment at the start of a line or after a blank.
-//! - Without quotes, a value ends with its line; blanks around it are not part of it.
-//! - In `'single quotes'` everything is itself, on one line. In `"double quotes"` `\n`, `\r`, `\t`, `\\`, `\"`, `\'` and `\$`
-//!   stand for one character, any other backslash for itself, and the value may go over several lines.
-//! - `$NAME` is not replaced: a value means what it shows.
-//! - Of two equal names the last counts.
+//! - `export ` before a name is allowed; `#` begins a comment at the start of a line or after a
+//!   blank.
+//! - An unquoted value ends with its line; surrounding blanks are not part of it.
+//! - In `'single quotes'` all characters are literal, on one line. In `"double quotes"` `\n`, `\r`,
+//!   `\t`, `\\`, `\"`, `\'` and `\$` stand for one character, other backslashes are literal, and
+//!   the value may span lines.
+//! - `$NAME` is not expanded.
+//! - Of two equal names the last one counts.
 
 use std::path::Path;
 
 use hearth_core::ByteSize;
 
-use crate::error::{ConfigErrors, Position, Problem};
+use crate::error::{ConfigErrors, ConfigProblem, Position};
 use crate::fields::Fault;
 use crate::settings::Env;
-use crate::yaml::LARGEST;
+use crate::yaml::MAX_FILE_SIZE;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DotenvError {
     #[error("there is no = in this line: write NAME=value")]
     NoEquals,
-    /// It is not shown: it may be a part of a secret that lost its quotes.
+    /// The text is not shown: it may be a part of a secret that lost its quotes.
     #[error("what stands before the = is not a name: write letters, digits and _, beginning with no digit")]
     Name,
     #[error("this {0} is never closed")]
@@ -31,12 +33,12 @@ pub enum DotenvError {
     Nul,
 }
 
-/// `file` is named in errors; nothing is read from it.
+/// `file` is named in errors; the file is not read.
 pub fn parse_dotenv(text: &str, file: &Path) -> Result<Env, ConfigErrors> {
     let size = ByteSize(text.len() as u64);
     let (mut env, mut faults) = (Env::new(), Vec::new());
-    if size > LARGEST {
-        faults.push(Fault::at(Position::START, Problem::TooLarge { size, limit: LARGEST }));
+    if size > MAX_FILE_SIZE {
+        faults.push(Fault::at(Position::START, ConfigProblem::TooLarge { size, limit: MAX_FILE_SIZE }));
     } else {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
         let mut cursor = Cursor { rest: &text, at: Position::START };
@@ -44,10 +46,10 @@ pub fn parse_dotenv(text: &str, file: &Path) -> Result<Env, ConfigErrors> {
             match entry {
                 Ok((name, value)) => drop(env.insert(name, value)),
                 Err(fault) => {
-                    let unclosed = matches!(fault.problem, Problem::Dotenv(DotenvError::Unclosed('"')));
+                    let unclosed = matches!(fault.problem, ConfigProblem::Dotenv(DotenvError::Unclosed('"')));
                     faults.push(fault);
                     if unclosed {
-                        // What follows may be value or line; nobody knows.
+                        // After an error the parser cannot know where the value ends.
                         break;
                     }
                     cursor.line();
@@ -55,7 +57,7 @@ pub fn parse_dotenv(text: &str, file: &Path) -> Result<Env, ConfigErrors> {
             }
         }
     }
-    ConfigErrors::of(file, faults).map_or(Ok(env), Err)
+    ConfigErrors::from_faults(file, faults).map_or(Ok(env), Err)
 }
 
 struct Cursor<'a> {
@@ -66,7 +68,7 @@ struct Cursor<'a> {
 // === impl Cursor ===
 
 impl<'a> Cursor<'a> {
-    /// The next pair; comments and empty lines are none.
+    /// The next pair, after comments and empty lines.
     fn entry(&mut self) -> Option<Result<(String, String), Fault>> {
         loop {
             self.skip(char::is_whitespace);

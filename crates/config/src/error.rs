@@ -1,5 +1,5 @@
-//! What is wrong with what somebody wrote, and where it stands. A file is read to its end: [`ConfigErrors`] has all that is
-//! wrong with it, in the order of the file.
+//! Errors in configuration files, with their positions. A file is read to its end: [`ConfigErrors`]
+//! has all its errors, in the order of the file.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,15 +14,15 @@ use crate::cron::CronError;
 use crate::dotenv::DotenvError;
 use crate::fields::Fault;
 use crate::host::HostError;
-use crate::inside::PathError;
 use crate::listen::ListenError;
-use crate::name::NameError;
+use crate::name::InvalidName;
 use crate::otel::{EndpointError, RatioError};
 use crate::public_routes::RouteError;
 use crate::rate::RateError;
+use crate::relative_path::RelativePathError;
 
-/// Errors of one file that are kept; those after them are counted.
-pub(crate) const KEPT: usize = 100;
+/// Errors of one file that are kept; further ones are only counted.
+pub(crate) const MAX_ERRORS: usize = 100;
 
 /// Line and column of a character, both from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,33 +31,33 @@ pub struct Position {
     pub column: usize,
 }
 
-/// Where something was written.
+/// The position of a value in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// Empty where nobody wrote it.
+pub struct SourceLocation {
+    /// Empty if the value is not from a file.
     pub file: PathBuf,
     pub position: Option<Position>,
-    /// With the keys above it: `apps.shop.timeout`, `crons[1]`. Empty for the file as a whole.
+    /// With its parent keys: `apps.shop.timeout`, `crons[1]`. Empty for the file as a whole.
     pub key: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}{problem}")]
 pub struct ConfigError {
-    pub place: Place,
-    pub problem: Problem,
+    pub place: SourceLocation,
+    pub problem: ConfigProblem,
 }
 
-/// All that is wrong with one file. Never empty.
+/// All errors of one file. Never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigErrors {
     errors: Vec<ConfigError>,
     more: usize,
 }
 
-/// What is wrong, and what to write instead.
+/// What is wrong, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Problem {
+pub enum ConfigProblem {
     #[error("this is not YAML: {0}")]
     Syntax(String),
     #[error("the file has {size}, and may have {limit}")]
@@ -121,12 +121,12 @@ pub enum Problem {
     #[error(transparent)]
     Route(#[from] RouteError),
     #[error(transparent)]
-    Path(#[from] PathError),
+    Path(#[from] RelativePathError),
     #[error(transparent)]
-    Name(#[from] NameError),
+    Name(#[from] InvalidName),
     #[error(transparent)]
     Dotenv(#[from] DotenvError),
-    /// A bug in the reader of YAML. The file is refused, and nothing else suffers.
+    /// A bug in the YAML parser. The file is refused; other files are not affected.
     #[error("this file cannot be read: the YAML parser failed on it")]
     Parser,
 }
@@ -160,9 +160,9 @@ impl Position {
     pub(crate) const START: Self = Self { line: 1, column: 1 };
 }
 
-// === impl Place ===
+// === impl SourceLocation ===
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.file.as_os_str().is_empty() {
             write!(f, "{}:", self.file.display())?;
@@ -178,18 +178,18 @@ impl fmt::Display for Place {
 // === impl ConfigErrors ===
 
 impl ConfigErrors {
-    /// `None` where nothing is wrong.
-    pub(crate) fn of(file: &Path, mut faults: Vec<Fault>) -> Option<Self> {
+    /// `None` if there are no errors.
+    pub(crate) fn from_faults(file: &Path, mut faults: Vec<Fault>) -> Option<Self> {
         if faults.is_empty() {
             return None;
         }
         faults.sort_by_key(|fault| fault.at);
-        let more = faults.len().saturating_sub(KEPT);
+        let more = faults.len().saturating_sub(MAX_ERRORS);
         let error = |Fault { at, key, problem }| {
-            let place = Place { file: file.to_owned(), position: Some(at), key };
+            let place = SourceLocation { file: file.to_owned(), position: Some(at), key };
             ConfigError { place, problem }
         };
-        Some(Self { errors: faults.into_iter().take(KEPT).map(error).collect(), more })
+        Some(Self { errors: faults.into_iter().take(MAX_ERRORS).map(error).collect(), more })
     }
 
     pub fn iter(&self) -> std::slice::Iter<'_, ConfigError> {
@@ -204,7 +204,7 @@ impl From<ConfigError> for ConfigErrors {
 }
 
 impl fmt::Display for ConfigErrors {
-    /// A line for each.
+    /// One line per error.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, error) in self.errors.iter().enumerate() {
             write!(f, "{}{error}", if at == 0 { "" } else { "\n" })?;

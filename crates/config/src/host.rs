@@ -1,12 +1,13 @@
-//! Hosts that an app answers to: `shop.example.com`, `*.example.com` for all below it, but not itself, or an IPv4 address.
-//! Invariant: in lower case, without the final dot, without a port.
+//! Hosts of an app: `shop.example.com`, `*.example.com` for all hosts below it but not itself, or
+//! an IPv4 address.
+//! Invariant: lower case, no final dot, no port.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::wire;
+use crate::as_text;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HostPattern {
@@ -52,7 +53,7 @@ pub enum HostReason {
 // === impl HostPattern ===
 
 impl HostPattern {
-    /// Whether this host, without its port, is meant.
+    /// Whether a host, without its port, matches.
     pub fn matches(&self, host: &str) -> bool {
         let host = host.strip_suffix('.').unwrap_or(host);
         match self.scope {
@@ -66,7 +67,7 @@ impl HostPattern {
         }
     }
 
-    /// Without the `*.`, where there is one.
+    /// Without the `*.`, if present.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -118,7 +119,7 @@ fn parse(text: &str) -> Result<HostPattern, HostReason> {
     if name.len() > 253 || !name.split('.').all(label) {
         return Err(HostReason::Labels);
     }
-    // No name ends in a number: clients take it for an address.
+    // No host name ends in a number: clients would take it for an address.
     if name.rsplit('.').next().is_some_and(|last| last.bytes().all(|b| b.is_ascii_digit())) {
         let is_whole = scope == Scope::Itself && name.parse::<std::net::Ipv4Addr>().is_ok();
         return if is_whole { Ok(HostPattern { name: name.to_owned(), scope }) } else { Err(HostReason::Address) };
@@ -134,13 +135,13 @@ impl fmt::Display for HostPattern {
 
 impl Serialize for HostPattern {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        wire::serialize(self, to)
+        as_text::serialize(self, to)
     }
 }
 
 impl<'de> Deserialize<'de> for HostPattern {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        wire::deserialize(from)
+        as_text::deserialize(from)
     }
 }
 
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_is_what_is_below() {
+    fn a_star_matches_hosts_below() {
         let host = |text: &str| text.parse::<HostPattern>().unwrap();
         assert!(host("example.com").matches("EXAMPLE.com."));
         assert!(!host("example.com").matches("a.example.com"));

@@ -1,5 +1,5 @@
-//! An address to listen on, as people write it: `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`, or a port alone, which means
-//! loopback. What could mean two things is an error that names both.
+//! An address to listen on: `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`, or a port alone,
+//! which means loopback. Ambiguous text is an error that names both readings.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -22,7 +22,7 @@ pub enum ListenError {
     Malformed(String),
 }
 
-/// Reads an address to listen on.
+/// Parses an address to listen on.
 pub fn parse_listen(text: &str) -> Result<SocketAddr, ListenError> {
     if let Ok(address) = text.parse() {
         return Ok(address);
@@ -42,7 +42,8 @@ pub fn parse_listen(text: &str) -> Result<SocketAddr, ListenError> {
         if host.eq_ignore_ascii_case("localhost") {
             return Ok(loopback(port));
         }
-        // Before the address as a whole: `::1:8080` is one too, and not what was meant.
+        // Checked before the address as a whole: `::1:8080` is a valid IPv6 address, but not the
+        // intended one.
         if let Ok(address) = host.parse() {
             return Err(ListenError::NoBrackets { text: text.to_owned(), address, port });
         }
@@ -58,7 +59,7 @@ pub fn parse_listen(text: &str) -> Result<SocketAddr, ListenError> {
     }
 }
 
-/// Digits alone: `+80` is a number to the standard library too.
+/// Only digits: the standard library also accepts `+80`.
 fn port(text: &str) -> Option<u16> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
@@ -69,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_understood_as_people_write_them() {
+    fn addresses_are_parsed() {
         for (text, address) in [
             ("127.0.0.1:8080", "127.0.0.1:8080"),
             ("[::1]:8080", "[::1]:8080"),
@@ -82,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_says_how() {
+    fn errors_name_the_remedy() {
         for (text, part) in [
             (":8080", "127.0.0.1:8080 to be reached from this machine alone, or 0.0.0.0:8080"),
             ("::1:8080", "write [::1]:8080"),

@@ -1,6 +1,7 @@
-//! `manifest.yaml`: what an app says about itself. Every key is optional, because it is one of several layers: what the
-//! operator says about the app lies above it, what the operator says about all apps and the built-in defaults below
-//! ([`Settings::resolve`](crate::Settings::resolve)). The operator's layers have the same keys.
+//! `manifest.yaml`: an app's own settings. Every key is optional, because the manifest is one of
+//! several layers: the operator's settings for the app are above it, the operator's defaults and
+//! the built-in defaults below ([`Settings::resolve`](crate::Settings::resolve)). The operator's
+//! layers have the same keys.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,13 +12,13 @@ use hearth_egress::EgressPolicy;
 use serde::{Deserialize, Serialize};
 
 use crate::cron::Cron;
-use crate::error::{ConfigErrors, Place, Position, Problem};
+use crate::error::{ConfigErrors, ConfigProblem, Position, SourceLocation};
 use crate::fields::{Fields, Read, read_file};
 use crate::host::HostPattern;
-use crate::inside::path_inside;
-use crate::name::{self, NameError};
+use crate::name::{self, InvalidName};
 use crate::public_routes::{self, PublicRoutes};
 use crate::rate::RateSpec;
+use crate::relative_path::path_inside;
 use crate::settings::{Auth, Env, Execution, Isolation, Lifetime, SiteKind};
 use crate::value;
 use crate::yaml::Node;
@@ -56,20 +57,20 @@ pub struct Manifest {
     pub crons: Option<Vec<Cron>>,
     /// `static`, inside the folder, without `.` and `..`.
     pub static_folder: Option<PathBuf>,
-    /// Where all this was written.
+    /// Positions of the keys.
     pub source: Source,
 }
 
-/// Where the keys of a layer stand, so that what is found later can still point at them.
+/// Positions of a layer's keys, for errors that are found later.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Source {
     pub file: PathBuf,
-    /// The key above all of them, in `hearth.yaml`: `defaults`, `apps.shop`.
+    /// The key above them in `hearth.yaml`: `defaults`, `apps.shop`.
     pub above: String,
     pub positions: BTreeMap<&'static str, Position>,
 }
 
-/// A bound that can be none, which is something else than not said.
+/// A bound that can be `none`, which is different from absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Bound<T> {
     /// `none`.
@@ -77,7 +78,7 @@ pub enum Bound<T> {
     Limited(T),
 }
 
-/// Whose words these are, and about whom.
+/// The author of a layer and the apps that it is about.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
     /// An app about itself.
@@ -91,58 +92,58 @@ pub(crate) enum Part {
 // === impl Manifest ===
 
 impl Manifest {
-    /// An empty text is an empty manifest. `file` is named in errors; nothing is read from it.
+    /// An empty text is an empty manifest. `file` is named in errors; the file is not read.
     pub fn parse(text: &str, file: &Path) -> Result<Self, ConfigErrors> {
         let mut manifest = read_file(text, file, |root| Self::read(root, Part::App))?;
         manifest.source.file = file.to_owned();
         Ok(manifest)
     }
 
-    /// Where this layer says something about a key, or could.
-    pub fn place(&self, key: &str) -> Place {
+    /// The position of a key in this layer, or of the layer if the key is absent.
+    pub fn place(&self, key: &str) -> SourceLocation {
         let Source { file, above, positions } = &self.source;
         let key_path = if above.is_empty() { key.to_owned() } else { format!("{above}.{key}") };
-        Place { file: file.clone(), position: positions.get(key).copied(), key: key_path }
+        SourceLocation { file: file.clone(), position: positions.get(key).copied(), key: key_path }
     }
 
     pub(crate) fn read(node: &Node, part: Part) -> Read<Self> {
-        let mut fields = Fields::of(node)?;
+        let mut fields = Fields::new(node)?;
         let mut manifest = Self {
-            name: fields.take("name", |node| named(node, name::app).map(AppName::from)),
-            version: fields.take("version", |node| named(node, name::version).map(VersionName::from)),
-            owner: fields.take("owner", |node| named(node, name::owner).map(Owner::from)),
-            entrypoint: fields.take("entrypoint", inside),
-            env: fields.take("env", value::env),
-            timeout: fields.take("timeout", value::duration),
-            stream_timeout: fields.take("streamTimeout", value::duration),
-            lifetime: fields.take("ttl", lifetime),
-            idle_timeout: fields.take("idleTimeout", value::duration),
-            max_requests: fields.take("maxRequests", max_requests),
-            max_workers: fields.take("maxWorkers", value::bound(value::count(1..=1024))),
-            max_body_size: fields.take("maxBodySize", value::some_size),
-            memory: fields.take("memory", value::size),
-            cpu: fields.take("cpu", value::duration),
-            concurrency: fields.take("concurrency", value::count(0..=1_000_000)),
-            execution: fields.take("execution", value::word),
-            isolation: fields.take("isolation", value::word),
-            rate_limit: fields.take("rateLimit", value::bound(value::parsed("a rate, such as 100/1m"))),
-            low_memory: fields.take("lowMemory", value::flag),
-            auth: fields.take("auth", value::word),
-            public_routes: fields.take("publicRoutes", public_routes::read),
-            auto_install: fields.take("autoInstall", value::flag),
-            site: fields.take("site", value::word),
-            inject_base: fields.take("injectBase", value::flag),
-            env_prefix: fields.take("envPrefix", value::at_most(64, value::several(value::text))),
-            egress: fields.take("egress", value::egress),
-            hosts: fields.take("hosts", value::at_most(256, value::several(host))),
-            crons: fields.take("crons", value::at_most(64, value::several(cron))),
-            static_folder: fields.take("static", inside),
+            name: fields.read("name", |node| named(node, name::app).map(AppName::from)),
+            version: fields.read("version", |node| named(node, name::version).map(VersionName::from)),
+            owner: fields.read("owner", |node| named(node, name::owner).map(Owner::from)),
+            entrypoint: fields.read("entrypoint", inside),
+            env: fields.read("env", value::env),
+            timeout: fields.read("timeout", value::duration),
+            stream_timeout: fields.read("streamTimeout", value::duration),
+            lifetime: fields.read("ttl", lifetime),
+            idle_timeout: fields.read("idleTimeout", value::duration),
+            max_requests: fields.read("maxRequests", max_requests),
+            max_workers: fields.read("maxWorkers", value::bound(value::count(1..=1024))),
+            max_body_size: fields.read("maxBodySize", value::some_size),
+            memory: fields.read("memory", value::size),
+            cpu: fields.read("cpu", value::duration),
+            concurrency: fields.read("concurrency", value::count(0..=1_000_000)),
+            execution: fields.read("execution", value::word),
+            isolation: fields.read("isolation", value::word),
+            rate_limit: fields.read("rateLimit", value::bound(value::parsed("a rate, such as 100/1m"))),
+            low_memory: fields.read("lowMemory", value::flag),
+            auth: fields.read("auth", value::word),
+            public_routes: fields.read("publicRoutes", public_routes::read),
+            auto_install: fields.read("autoInstall", value::flag),
+            site: fields.read("site", value::word),
+            inject_base: fields.read("injectBase", value::flag),
+            env_prefix: fields.read("envPrefix", value::at_most(64, value::several(value::text))),
+            egress: fields.read("egress", value::egress),
+            hosts: fields.read("hosts", value::at_most(256, value::several(host))),
+            crons: fields.read("crons", value::at_most(64, value::several(cron))),
+            static_folder: fields.read("static", inside),
             source: Source::default(),
         };
         check_scope(&mut fields, part);
         if let (Some(Lifetime::Limited(ttl)), Some(timeout)) = (manifest.lifetime, manifest.timeout) {
             if is_below(ttl, timeout) {
-                fields.fault("ttl", Problem::TtlBelowTimeout { ttl, timeout });
+                fields.fault("ttl", ConfigProblem::TtlBelowTimeout { ttl, timeout });
             }
         }
         manifest.source.positions = fields.finish()?;
@@ -150,7 +151,7 @@ impl Manifest {
     }
 }
 
-/// Who an app is cannot be said for all of them, and is not for the operator to change.
+/// Name and version cannot be set for all apps, and not by the operator.
 fn check_scope(fields: &mut Fields<'_>, part: Part) {
     let (scope, keys): (_, &[&str]) = match part {
         Part::App => return,
@@ -159,17 +160,17 @@ fn check_scope(fields: &mut Fields<'_>, part: Part) {
     };
     for key in keys {
         if fields.position(key).is_some() {
-            fields.fault(key, Problem::NotHere { scope });
+            fields.fault(key, ConfigProblem::NotHere { scope });
         }
     }
 }
 
-/// A worker must live as long as its longest request; a timeout that is off has no end.
+/// A worker must live as long as its longest request; a disabled timeout has no end.
 pub(crate) fn is_below(ttl: Duration, timeout: Duration) -> bool {
     timeout.is_zero() || ttl < timeout
 }
 
-fn named(node: &Node, check: fn(&str) -> Result<(), NameError>) -> Read<String> {
+fn named(node: &Node, check: fn(&str) -> Result<(), InvalidName>) -> Read<String> {
     let text = value::literal(node)?;
     check(&text).or_else(|error| value::fault(node, error))?;
     Ok(text)
@@ -195,7 +196,7 @@ fn lifetime(node: &Node) -> Read<Lifetime> {
     })
 }
 
-/// A zero turns it off, as with all limits.
+/// Zero turns the limit off.
 fn max_requests(node: &Node) -> Read<Bound<u64>> {
     Ok(match value::bound(value::count(0..=u64::from(u32::MAX)))(node)? {
         Bound::Limited(0) => Bound::Unlimited,

@@ -1,7 +1,8 @@
-//! Names of apps, versions and owners. They stand in URLs, host names, file names and logs, so few characters will do.
+//! Names of apps, versions and owners. They are used in URLs, host names, file names and logs, so
+//! few characters are allowed.
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NameError {
+pub enum InvalidName {
     #[error(
         "{0:?} is not a name for an app: write letters, digits, -, _ and ., beginning with a letter or a digit; @scope/name works too"
     )]
@@ -12,10 +13,10 @@ pub enum NameError {
     Owner(String),
 }
 
-/// As long as npm's.
-const LONGEST: usize = 214;
+/// The limit of npm.
+const MAX_NAME_BYTES: usize = 214;
 
-pub(crate) fn app(text: &str) -> Result<(), NameError> {
+pub(crate) fn app(text: &str) -> Result<(), InvalidName> {
     let part = |part: &str| {
         part.starts_with(|c: char| c.is_ascii_alphanumeric())
             && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
@@ -24,24 +25,24 @@ pub(crate) fn app(text: &str) -> Result<(), NameError> {
         Some(scoped) => scoped.split_once('/').is_some_and(|(scope, name)| part(scope) && part(name)),
         None => part(text),
     };
-    if good && text.len() <= LONGEST { Ok(()) } else { Err(NameError::App(text.to_owned())) }
+    if good && text.len() <= MAX_NAME_BYTES { Ok(()) } else { Err(InvalidName::App(text.to_owned())) }
 }
 
-/// Which versions there are is for others to say; this keeps out what cannot be one.
-pub(crate) fn version(text: &str) -> Result<(), NameError> {
+/// Only refuses text that cannot be a version; the versions themselves are defined elsewhere.
+pub(crate) fn version(text: &str) -> Result<(), InvalidName> {
     let good = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'+');
-    if (1..=LONGEST).contains(&text.len()) && text.bytes().all(good) && !text.starts_with('.') {
+    if (1..=MAX_NAME_BYTES).contains(&text.len()) && text.bytes().all(good) && !text.starts_with('.') {
         Ok(())
     } else {
-        Err(NameError::Version(text.to_owned()))
+        Err(InvalidName::Version(text.to_owned()))
     }
 }
 
-pub(crate) fn owner(text: &str) -> Result<(), NameError> {
+pub(crate) fn owner(text: &str) -> Result<(), InvalidName> {
     if (1..=128).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic()) {
         Ok(())
     } else {
-        Err(NameError::Owner(text.to_owned()))
+        Err(InvalidName::Owner(text.to_owned()))
     }
 }
 
@@ -50,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_plain() {
+    fn names_have_few_characters() {
         for name in ["shop", "Shop-2", "a.b_c", "@scope/name", "1"] {
             assert_eq!(app(name), Ok(()), "{name}");
         }

@@ -1,4 +1,5 @@
-//! `otel:` in `hearth.yaml`: where numbers and traces are sent (OpenTelemetry, OTLP over HTTP as JSON).
+//! `otel:` in `hearth.yaml`: the target of metrics and traces (OpenTelemetry, OTLP over HTTP as
+//! JSON).
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Problem;
+use crate::error::ConfigProblem;
 use crate::fields::{Fields, Read};
 use crate::settings::Env;
 use crate::value;
@@ -16,17 +17,18 @@ use crate::yaml::Node;
 pub struct Otel {
     /// `http://collector:4318`: `/v1/metrics` and `/v1/traces` are below it.
     pub endpoint: OtlpEndpoint,
-    /// Sent with each request: a token, say.
+    /// Headers of each export, such as a token.
     pub headers: Env,
-    /// Between two sendings of all numbers.
+    /// The interval of metrics exports.
     pub interval: Duration,
-    /// Of requests that come without a trace of their own. Those with one are traced where theirs says so.
+    /// The fraction of requests without a trace context that are traced. A trace context of the
+    /// request decides for itself.
     pub traces: Ratio,
-    /// What this server is called.
+    /// The name of this server.
     pub service: String,
 }
 
-/// An address that begins with `http://` or `https://` and has no slash at its end.
+/// An address that begins with `http://` or `https://`, without a final slash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtlpEndpoint(String);
 
@@ -50,26 +52,26 @@ impl Otel {
     pub const INTERVAL: Duration = Duration::from_secs(30);
     pub const SERVICE: &str = "hearth";
 
-    /// Everything but where to is as it is by default.
+    /// The defaults for everything but the endpoint.
     pub fn to(endpoint: OtlpEndpoint) -> Self {
         let service = Self::SERVICE.to_owned();
         Self { endpoint, headers: Env::new(), interval: Self::INTERVAL, traces: Ratio::ALL, service }
     }
 
     pub(crate) fn read(node: &Node) -> Read<Self> {
-        let mut fields = Fields::of(node)?;
-        let endpoint = fields.take("endpoint", value::parsed("an address, such as http://127.0.0.1:4318"));
-        let headers = fields.take("headers", value::env);
-        let interval = fields.take("interval", value::some_time);
-        let traces = fields.take("traces", |node| {
+        let mut fields = Fields::new(node)?;
+        let endpoint = fields.read("endpoint", value::parsed("an address, such as http://127.0.0.1:4318"));
+        let headers = fields.read("headers", value::env);
+        let interval = fields.read("interval", value::some_time);
+        let traces = fields.read("traces", |node| {
             value::literal(node)?.parse().or_else(|error: RatioError| value::fault(node, error))
         });
-        let service = fields.take("service", value::text);
+        let service = fields.read("service", value::text);
         if fields.position("endpoint").is_none() {
-            fields.fault_at(node.at, Problem::Missing { key: "endpoint" });
+            fields.fault_at(node.at, ConfigProblem::Missing { key: "endpoint" });
         }
         fields.finish()?;
-        let Some(endpoint) = endpoint else { return value::fault(node, Problem::Empty) };
+        let Some(endpoint) = endpoint else { return value::fault(node, ConfigProblem::Empty) };
         let base = Self::to(endpoint);
         Ok(Self {
             headers: headers.unwrap_or_default(),
@@ -84,7 +86,7 @@ impl Otel {
 // === impl OtlpEndpoint ===
 
 impl OtlpEndpoint {
-    /// Where one kind of thing goes: `metrics`, `traces`.
+    /// The URL for one signal: `metrics`, `traces`.
     pub fn of(&self, signal: &str) -> String {
         format!("{}/v1/{signal}", self.0)
     }
@@ -117,7 +119,7 @@ impl Ratio {
     pub const NONE: Self = Self { millionths: 0 };
     pub const ALL: Self = Self { millionths: 1_000_000 };
 
-    /// Whether something is among those that are chosen; `random` is any number, each as likely as the others.
+    /// Whether an item is sampled; `random` must be uniformly distributed.
     pub fn chooses(self, random: u64) -> bool {
         random % 1_000_000 < u64::from(self.millionths)
     }

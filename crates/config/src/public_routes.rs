@@ -1,11 +1,13 @@
-//! Routes that need no token, of an app that otherwise asks for one.
+//! Routes of an app that need no token although the app requires one.
 //!
-//! A pattern is a path: `/health`, `/users/:id`, `/assets/*.css`, `/docs/**`. In a segment, `*` is any text; alone, or as
-//! `:name`, it is one whole segment, not an empty one. `**` is any number of segments; at the end of a pattern at least one, so
-//! that `/docs/**` is everything below `/docs/`, but not `/docs`.
+//! A pattern is a path: `/health`, `/users/:id`, `/assets/*.css`, `/docs/**`. In a segment, `*` is
+//! any text; alone, or as `:name`, it is one whole, non-empty segment. `**` is any number of
+//! segments; at the end of a pattern at least one, so that `/docs/**` matches everything below
+//! `/docs/`, but not `/docs`.
 //!
-//! It fails closed: a path is cut into segments before these are decoded, and one that a server could read in two ways (an
-//! encoded slash, a backslash, `.` or `..`, an empty segment, what is still encoded after decoding) is never public.
+//! Matching fails closed: a path is split into segments before these are decoded, and a path that
+//! servers could interpret in two ways (an encoded slash, a backslash, `.` or `..`, an empty
+//! segment, double encoding) is never public.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,11 +15,11 @@ use std::str::FromStr;
 use hearth_core::percent;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Problem;
+use crate::as_text;
+use crate::error::ConfigProblem;
 use crate::fields::{Fault, Read};
-use crate::nearest::nearest;
+use crate::suggest::nearest;
 use crate::value;
-use crate::wire;
 use crate::yaml::{Key, Node, Value};
 
 /// Empty: no route is public.
@@ -27,7 +29,7 @@ pub struct PublicRoutes(Vec<Route>);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Route {
     method: Methods,
-    #[serde(with = "wire")]
+    #[serde(with = "as_text")]
     pattern: Pattern,
 }
 
@@ -45,11 +47,11 @@ struct Pattern {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Segment {
-    /// Itself, where nothing is a `*`.
+    /// Literal text, without `*`.
     Like(String),
-    /// One that is not empty.
+    /// One non-empty segment.
     One,
-    /// One that may be empty.
+    /// Any number of segments.
     Any,
     Many,
 }
@@ -61,15 +63,15 @@ pub struct RouteError {
     pub reason: &'static str,
 }
 
-/// Each is tried for each request.
-const MOST: usize = 256;
+/// Each pattern is tried for each request.
+const MAX_PATTERNS: usize = 256;
 
 const METHODS: [&str; 8] = ["ALL", "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 // === impl PublicRoutes ===
 
 impl PublicRoutes {
-    /// `path` as it came, without the query; `method` as HTTP writes it.
+    /// `path` as sent, without the query; `method` as in HTTP.
     pub fn matches(&self, method: &str, path: &str) -> bool {
         let Some(segments) = segments(path) else { return false };
         self.0.iter().any(|route| route.method.contains(method) && route.pattern.matches(&segments))
@@ -82,7 +84,7 @@ impl PublicRoutes {
 
 /// A list for all methods, or a map of methods to lists.
 pub(crate) fn read(node: &Node) -> Read<PublicRoutes> {
-    value::at_most(MOST, routes)(node).map(PublicRoutes)
+    value::at_most(MAX_PATTERNS, routes)(node).map(PublicRoutes)
 }
 
 fn routes(node: &Node) -> Read<Vec<Route>> {
@@ -104,12 +106,12 @@ fn method(key: &Key) -> Read<Methods> {
         upper if METHODS.contains(&upper) => Ok(Methods::One(upper.to_owned())),
         _ => {
             let (known, nearest) = (METHODS.to_vec(), nearest(&key.name, &METHODS));
-            Err(vec![Fault::at(key.at, Problem::UnknownWord { value: key.name.clone(), known, nearest })])
+            Err(vec![Fault::at(key.at, ConfigProblem::UnknownWord { value: key.name.clone(), known, nearest })])
         }
     }
 }
 
-/// The decoded segments of a path that can be read in one way only.
+/// The decoded segments of an unambiguous path.
 fn segments(path: &str) -> Option<Vec<String>> {
     let parts: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
     let (_, inner) = parts.split_last()?;
@@ -139,7 +141,7 @@ impl Methods {
 // === impl Pattern ===
 
 impl Pattern {
-    /// Each `**` takes as little as it can; only the last one that was met is ever asked to take more.
+    /// Each `**` matches as little as possible; on a mismatch only the last `**` is extended.
     fn matches(&self, path: &[String]) -> bool {
         let (mut at, mut seen) = (0, 0);
         let mut again = None;
@@ -213,7 +215,7 @@ impl Segment {
     }
 }
 
-/// What stands before, between and after the stars, in this order. The first place that fits is as good as any.
+/// The literal parts around the stars, in order. The first match of each is sufficient.
 fn like(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
     let (between, last) = rest.rsplit_once('*').unwrap_or(("", rest));

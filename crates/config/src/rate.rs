@@ -1,4 +1,4 @@
-//! How many requests in how much time: `100/1m`. `100/m` is the same.
+//! A number of requests per time: `100/1m`. `100/m` is the same.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,7 +27,7 @@ impl FromStr for RateSpec {
             let (requests, per) = (requests.trim(), per.trim());
             let digits = requests.bytes().all(|b| b.is_ascii_digit());
             let requests = requests.parse().ok().filter(|requests| digits && *requests > 0)?;
-            // A unit alone is one of it.
+            // A unit alone means one of it.
             let one = if per.starts_with(|c: char| c.is_ascii_alphabetic()) { "1" } else { "" };
             let per = parse_duration(&format!("{one}{per}")).ok().filter(|per| !per.is_zero())?;
             Some(Self { requests, per })
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_parse_as_people_write_them() {
+    fn rates_are_parsed() {
         for (text, requests, ms) in [
             ("100/1m", 100, 60_000),
             ("10/s", 10, 1_000),

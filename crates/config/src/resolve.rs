@@ -1,9 +1,10 @@
-//! Whose word counts. Above: what the operator says about this app. Then the app's manifest, then what the operator says about
-//! all apps, then the built-in defaults. For `env` it is each name that counts, and `.env` lies above the manifest.
+//! Resolves the layers of settings by precedence. From top to bottom: the operator's settings for
+//! this app, the app's manifest, the operator's defaults for all apps, the built-in defaults. `env`
+//! is merged by name, with `.env` above the manifest.
 //!
-//! What an app may not decide:
-//! - more than the operator's ceilings (see [`Ceilings`]);
-//! - its owner and its hosts, where it was uploaded: the operator does not know what is in it.
+//! An app cannot set:
+//! - more than the operator's ceilings (see [`AppCeilings`]);
+//! - its owner and hosts if it was uploaded: the operator does not know its content.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,32 +12,32 @@ use std::time::Duration;
 use hearth_core::Owner;
 use hearth_egress::EgressPolicy;
 
-use crate::ceilings::Ceilings;
-use crate::error::{ConfigError, ConfigErrors, Problem};
-use crate::filter::remove_sensitive;
+use crate::ceilings::AppCeilings;
+use crate::env_filter::remove_sensitive;
+use crate::error::{ConfigError, ConfigErrors, ConfigProblem};
 use crate::manifest::{Bound, Manifest, is_below};
-use crate::notice::{Notice, Warning};
 use crate::settings::{Env, Lifetime, Settings};
+use crate::warning::{Warning, WarningKind};
 
-/// All that is said about one app.
+/// All settings of one app by source.
 #[derive(Clone, Debug)]
 pub struct Layers<'a> {
     /// `apps.NAME` of `hearth.yaml`.
     pub app: Option<&'a Manifest>,
     pub manifest: &'a Manifest,
-    /// What `.env` beside the manifest says.
+    /// `.env` beside the manifest.
     pub dotenv: Option<&'a Env>,
     /// `defaults` of `hearth.yaml`.
     pub defaults: Option<&'a Manifest>,
-    pub origin: Origin,
+    pub origin: AppOrigin,
 }
 
-/// How an app came here.
+/// How an app was installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// It lies in a folder that the operator serves.
+pub enum AppOrigin {
+    /// It is in a folder of the operator.
     Served,
-    /// Somebody sent it; the owner is who that was.
+    /// It was uploaded by this owner.
     Uploaded { owner: Option<Owner> },
 }
 
@@ -47,8 +48,8 @@ pub struct Resolved {
 }
 
 impl Settings {
-    /// Fails where values that are each right do not go together.
-    pub fn resolve(layers: &Layers<'_>, ceilings: &Ceilings) -> Result<Resolved, ConfigErrors> {
+    /// Fails if values are valid each but contradict each other.
+    pub fn resolve(layers: &Layers<'_>, ceilings: &AppCeilings) -> Result<Resolved, ConfigErrors> {
         Resolver { layers, warnings: Vec::new() }.resolve(ceilings)
     }
 }
@@ -58,29 +59,29 @@ struct Resolver<'a> {
     warnings: Vec<Warning>,
 }
 
-/// A value, and who said it.
-struct Said<'a, T> {
+/// A value and its source.
+struct Sourced<'a, T> {
     value: T,
     by: &'a Manifest,
-    rank: Rank,
+    rank: Precedence,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Rank {
-    /// The operator, about this app.
+enum Precedence {
+    /// The operator, for this app.
     Operator,
     Manifest,
     Defaults,
 }
 
-/// What turns a limit off.
+/// The value that turns a limit off.
 trait Zero: Copy + PartialOrd + Default + fmt::Debug {}
 impl<T: Copy + PartialOrd + Default + fmt::Debug> Zero for T {}
 
 // === impl Resolver ===
 
 impl<'a> Resolver<'a> {
-    fn resolve(mut self, ceilings: &Ceilings) -> Result<Resolved, ConfigErrors> {
+    fn resolve(mut self, ceilings: &AppCeilings) -> Result<Resolved, ConfigErrors> {
         let base = Settings::default();
         let timeout = self.capped("timeout", |m| m.timeout, base.timeout, ceilings.timeout);
         let lifetime = self.said(|m| m.lifetime);
@@ -123,18 +124,19 @@ impl<'a> Resolver<'a> {
         Ok(Resolved { settings, warnings: self.warnings })
     }
 
-    /// What the highest layer says that says something.
-    fn said<T>(&self, get: impl Fn(&Manifest) -> Option<T>) -> Option<Said<'a, T>> {
+    /// The value of the highest layer that has one.
+    fn said<T>(&self, get: impl Fn(&Manifest) -> Option<T>) -> Option<Sourced<'a, T>> {
         let Layers { app, manifest, defaults, .. } = self.layers;
-        let layers = [(*app, Rank::Operator), (Some(*manifest), Rank::Manifest), (*defaults, Rank::Defaults)];
-        layers.into_iter().find_map(|(layer, rank)| Some(Said { value: get(layer?)?, by: layer?, rank }))
+        let layers =
+            [(*app, Precedence::Operator), (Some(*manifest), Precedence::Manifest), (*defaults, Precedence::Defaults)];
+        layers.into_iter().find_map(|(layer, rank)| Some(Sourced { value: get(layer?)?, by: layer?, rank }))
     }
 
     fn get<T>(&self, get: impl Fn(&Manifest) -> Option<T>) -> Option<T> {
         self.said(get).map(|said| said.value)
     }
 
-    fn warn(&mut self, by: &Manifest, key: &str, notice: Notice) {
+    fn warn(&mut self, by: &Manifest, key: &str, notice: WarningKind) {
         self.warnings.push(Warning { place: by.place(key), notice });
     }
 
@@ -152,19 +154,19 @@ impl<'a> Resolver<'a> {
             _ => return value,
         };
         match said {
-            Some(Said { rank: Rank::Operator, .. }) => return value,
+            Some(Sourced { rank: Precedence::Operator, .. }) => return value,
             Some(said) => self.warn(said.by, key, capped(&value, &ceiling)),
-            // Nobody asked for more than there is.
+            // A default above a ceiling is lowered without a warning.
             None => {}
         }
         ceiling
     }
 
-    fn max_workers(&mut self, ceilings: &Ceilings) -> Option<u16> {
+    fn max_workers(&mut self, ceilings: &AppCeilings) -> Option<u16> {
         let said = self.said(|m| m.max_workers)?;
         let value = Option::from(said.value);
         match (value, ceilings.max_workers.filter(|ceiling| *ceiling > 0)) {
-            (Some(workers), Some(ceiling)) if workers > ceiling && said.rank != Rank::Operator => {
+            (Some(workers), Some(ceiling)) if workers > ceiling && said.rank != Precedence::Operator => {
                 self.warn(said.by, "maxWorkers", capped(&workers, &ceiling));
                 Some(ceiling)
             }
@@ -172,9 +174,10 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// For the number of threads, which nobody knows here; a number that the operator gave this app stands above it.
-    fn workers_ceiling(&self, ceilings: &Ceilings) -> Option<u16> {
-        let named = self.said(|m| m.max_workers).is_some_and(|said| said.rank == Rank::Operator);
+    /// Depends on the number of threads, which is unknown here; the operator's number for this app
+    /// overrides it.
+    fn workers_ceiling(&self, ceilings: &AppCeilings) -> Option<u16> {
+        let named = self.said(|m| m.max_workers).is_some_and(|said| said.rank == Precedence::Operator);
         ceilings.max_workers.filter(|ceiling| *ceiling > 0 && !named)
     }
 
@@ -184,7 +187,7 @@ impl<'a> Resolver<'a> {
         match lifetime {
             Lifetime::Limited(ttl) if idle > ttl => {
                 if let Some(said) = said {
-                    self.warn(said.by, "idleTimeout", Notice::IdleAboveTtl { idle, ttl });
+                    self.warn(said.by, "idleTimeout", WarningKind::IdleAboveTtl { idle, ttl });
                 }
                 ttl
             }
@@ -197,11 +200,11 @@ impl<'a> Resolver<'a> {
         let above = app.and_then(|app| app.owner.clone());
         let below = defaults.and_then(|defaults| defaults.owner.clone());
         match origin {
-            Origin::Served => above.or_else(|| manifest.owner.clone()).or(below),
-            Origin::Uploaded { owner } => {
+            AppOrigin::Served => above.or_else(|| manifest.owner.clone()).or(below),
+            AppOrigin::Uploaded { owner } => {
                 let owner = above.or_else(|| owner.clone()).or(below);
                 if manifest.owner.is_some() && manifest.owner != owner {
-                    self.warn(manifest, "owner", Notice::UploadedOwner);
+                    self.warn(manifest, "owner", WarningKind::UploadedOwner);
                 }
                 owner
             }
@@ -211,12 +214,12 @@ impl<'a> Resolver<'a> {
     fn hosts(&mut self) -> Vec<crate::HostPattern> {
         let Layers { app, manifest, origin, .. } = self.layers;
         let granted = app.and_then(|app| app.hosts.clone());
-        if *origin == Origin::Served {
+        if *origin == AppOrigin::Served {
             return granted.or_else(|| manifest.hosts.clone()).unwrap_or_default();
         }
         let granted = granted.unwrap_or_default();
         if manifest.hosts.iter().flatten().any(|host| !granted.contains(host)) {
-            self.warn(manifest, "hosts", Notice::UploadedHosts);
+            self.warn(manifest, "hosts", WarningKind::UploadedHosts);
         }
         granted
     }
@@ -228,21 +231,21 @@ impl<'a> Resolver<'a> {
         let mut env: Env = layers.into_iter().flatten().flatten().map(|(k, v)| (k.clone(), v.clone())).collect();
         let names = remove_sensitive(&mut env);
         if !names.is_empty() {
-            self.warn(manifest, "env", Notice::Sensitive { names });
+            self.warn(manifest, "env", WarningKind::Sensitive { names });
         }
         env
     }
 
-    fn egress(&mut self, default: EgressPolicy, ceilings: &Ceilings) -> EgressPolicy {
+    fn egress(&mut self, default: EgressPolicy, ceilings: &AppCeilings) -> EgressPolicy {
         let said = self.said(|m| m.egress.clone());
-        let uploaded = (self.layers.origin != Origin::Served).then(EgressPolicy::public);
+        let uploaded = (self.layers.origin != AppOrigin::Served).then(EgressPolicy::public);
         let ceiling = ceilings.egress.clone().or(uploaded).unwrap_or_else(EgressPolicy::all);
         match said {
             None => default.within(&ceiling),
-            Some(Said { value, rank: Rank::Operator, .. }) => value,
-            Some(Said { value, by, .. }) => {
+            Some(Sourced { value, rank: Precedence::Operator, .. }) => value,
+            Some(Sourced { value, by, .. }) => {
                 if is_wider(&value, &ceiling) {
-                    let notice = Notice::Capped { value: value.to_string(), ceiling: ceiling.to_string() };
+                    let notice = WarningKind::Capped { value: value.to_string(), ceiling: ceiling.to_string() };
                     self.warn(by, "egress", notice);
                 }
                 value.within(&ceiling)
@@ -251,22 +254,23 @@ impl<'a> Resolver<'a> {
     }
 }
 
-fn capped<T: Zero>(value: &T, ceiling: &T) -> Notice {
+fn capped<T: Zero>(value: &T, ceiling: &T) -> WarningKind {
     let value = if *value == T::default() { "off".to_owned() } else { format!("{value:?}") };
-    Notice::Capped { value, ceiling: format!("{ceiling:?}") }
+    WarningKind::Capped { value, ceiling: format!("{ceiling:?}") }
 }
 
-fn outlives(said: Said<'_, Lifetime>, timeout: Duration) -> Result<Lifetime, ConfigErrors> {
+fn outlives(said: Sourced<'_, Lifetime>, timeout: Duration) -> Result<Lifetime, ConfigErrors> {
     match said.value {
         Lifetime::Limited(ttl) if is_below(ttl, timeout) => {
-            Err(ConfigError { place: said.by.place("ttl"), problem: Problem::TtlBelowTimeout { ttl, timeout } }.into())
+            Err(ConfigError { place: said.by.place("ttl"), problem: ConfigProblem::TtlBelowTimeout { ttl, timeout } }
+                .into())
         }
         lifetime => Ok(lifetime),
     }
 }
 
-/// Whether a policy plainly asks for more than its ceiling. Single hosts are not judged: what is denied says so when it is
-/// tried, and names the ceiling.
+/// Whether a policy clearly exceeds its ceiling. Single hosts are not checked: a connection that is
+/// denied later names the ceiling.
 fn is_wider(own: &EgressPolicy, ceiling: &EgressPolicy) -> bool {
     let has = |policy: &EgressPolicy, word: &str| policy.to_string().split(',').any(|entry| entry == word);
     if has(ceiling, "all") || has(own, "none") {

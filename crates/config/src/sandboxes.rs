@@ -1,5 +1,5 @@
-//! `sandboxes:` in `hearth.yaml`: how many there may be, what they may ask for, and what is kept ready. Every key is
-//! optional; the defaults are those of `hearth-sandbox`.
+//! `sandboxes:` in `hearth.yaml`: their number, limits and pool. Every key is optional; the
+//! defaults are those of `hearth-sandbox`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,11 +14,11 @@ use crate::yaml::{Node, Value};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SandboxSettings {
-    /// Drivers that can be asked for; the first is what sandboxes get that name none.
+    /// The available drivers; the first is the default.
     pub drivers: Option<Vec<SandboxDriver>>,
-    /// Sandboxes at once, of all sessions.
+    /// Concurrent sandboxes of all sessions.
     pub max: Option<u32>,
-    /// What a sandbox gets that does not say, and the most that one can ask for.
+    /// The default for a sandbox, and the maximum that it can request.
     pub memory: Option<ByteSize>,
     pub max_memory: Option<ByteSize>,
     /// The same for its files.
@@ -26,46 +26,46 @@ pub struct SandboxSettings {
     pub max_disk: Option<ByteSize>,
     pub cpus: Option<u16>,
     pub max_cpus: Option<u16>,
-    /// Whether there may be sandboxes whose limits are not held for all their processes together.
+    /// Whether sandboxes are permitted whose limits do not apply to all their processes together.
     pub limits: Option<SandboxLimits>,
-    /// Without use for this long it is destroyed; the longest that can be asked for.
+    /// Unused for this long, a sandbox is destroyed; also the maximum that can be requested.
     pub idle_timeout: Option<Duration>,
-    /// Its longest life.
+    /// Its maximum lifetime.
     pub ttl: Option<Duration>,
-    /// Whether a sandbox may have the host's network as it is.
+    /// Whether a sandbox may use the host's network directly.
     pub full_network: Option<bool>,
-    /// What a sandbox's list of hosts can reach at most.
+    /// The maximum that a sandbox's list of hosts can contain.
     pub egress: Option<EgressPolicy>,
-    /// Folders with a root file system, by the name that they are asked for with.
+    /// Folders with root file systems, by the name that requests use.
     pub images: BTreeMap<String, PathBuf>,
     pub packages: PackageSettings,
     pub pool: SandboxPoolSettings,
 }
 
-/// `packages:` below it: files of packages that are kept for the next sandbox that wants them. `off`, or a map.
+/// `packages:` below it: the cache of package files for later sandboxes. `off`, or a map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PackageSettings {
     pub enabled: Option<bool>,
-    /// All of them together.
+    /// The size of the whole cache.
     pub size: Option<ByteSize>,
 }
 
-/// `pool:` below it. Flags and environment variables lie above these.
+/// `pool:` below it. Flags and environment variables override these.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SandboxPoolSettings {
     pub enabled: Option<bool>,
-    /// Sandboxes to have ready, of each shape that is kept warm.
+    /// Ready sandboxes of each shape that is kept warm.
     pub min_size: Option<u16>,
-    /// Boots at once to fill up.
+    /// Concurrent boots when the pool is filled.
     pub max_boots: Option<u16>,
     pub fill_interval: Option<Duration>,
-    /// Interpreters that run in a ready sandbox before anybody takes it.
+    /// Interpreters that are started in a sandbox before it is taken.
     pub languages: Option<Vec<String>>,
     /// Shapes that are kept warm beside the default.
     pub warm: Vec<WarmShape>,
 }
 
-/// What is left out is as in the default shape.
+/// Absent keys are as in the default shape.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WarmShape {
     pub image: Option<String>,
@@ -76,9 +76,9 @@ pub struct WarmShape {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxLimits {
-    /// What can be held here is held.
+    /// The limits that this machine can enforce are enforced.
     Available,
-    /// There are no sandboxes without all of them.
+    /// All limits are required, otherwise there are no sandboxes.
     Required,
 }
 
@@ -86,7 +86,7 @@ pub enum SandboxLimits {
 pub enum SandboxDriver {
     /// Namespaces of this machine's kernel.
     Process,
-    /// A kernel of its own in user space, by `runsc`.
+    /// A user-space kernel for each, by `runsc`.
     Gvisor,
     /// A virtual machine each.
     Microvm,
@@ -95,29 +95,29 @@ pub enum SandboxDriver {
 // === impl SandboxSettings ===
 
 impl SandboxSettings {
-    /// More than any machine holds.
-    const MOST: u64 = 10_000;
+    /// More than any machine can run.
+    const MAX_SANDBOXES: u64 = 10_000;
     const MOST_CPUS: u64 = 1024;
 
     pub(crate) fn read(node: &Node) -> Read<Self> {
-        let mut fields = Fields::of(node)?;
+        let mut fields = Fields::new(node)?;
         let settings = Self {
-            drivers: fields.take("drivers", value::several(value::word)),
-            max: fields.take("max", value::count(0..=Self::MOST)),
-            memory: fields.take("memory", value::some_size),
-            max_memory: fields.take("max_memory", value::some_size),
-            disk: fields.take("disk", value::some_size),
-            max_disk: fields.take("max_disk", value::some_size),
-            limits: fields.take("limits", value::word),
-            cpus: fields.take("cpus", value::count(1..=Self::MOST_CPUS)),
-            max_cpus: fields.take("max_cpus", value::count(1..=Self::MOST_CPUS)),
-            idle_timeout: fields.take("idle_timeout", value::some_time),
-            ttl: fields.take("ttl", value::some_time),
-            full_network: fields.take("full_network", value::flag),
-            egress: fields.take("egress", value::egress),
-            images: fields.take("images", images).unwrap_or_default(),
-            packages: fields.take("packages", PackageSettings::read).unwrap_or_default(),
-            pool: fields.take("pool", SandboxPoolSettings::read).unwrap_or_default(),
+            drivers: fields.read("drivers", value::several(value::word)),
+            max: fields.read("max", value::count(0..=Self::MAX_SANDBOXES)),
+            memory: fields.read("memory", value::some_size),
+            max_memory: fields.read("max_memory", value::some_size),
+            disk: fields.read("disk", value::some_size),
+            max_disk: fields.read("max_disk", value::some_size),
+            limits: fields.read("limits", value::word),
+            cpus: fields.read("cpus", value::count(1..=Self::MOST_CPUS)),
+            max_cpus: fields.read("max_cpus", value::count(1..=Self::MOST_CPUS)),
+            idle_timeout: fields.read("idle_timeout", value::some_time),
+            ttl: fields.read("ttl", value::some_time),
+            full_network: fields.read("full_network", value::flag),
+            egress: fields.read("egress", value::egress),
+            images: fields.read("images", images).unwrap_or_default(),
+            packages: fields.read("packages", PackageSettings::read).unwrap_or_default(),
+            pool: fields.read("pool", SandboxPoolSettings::read).unwrap_or_default(),
         };
         fields.finish()?;
         Ok(settings)
@@ -136,9 +136,9 @@ impl PackageSettings {
         match &node.value {
             Value::Plain(word) | Value::Quoted(word) if word == "off" => Ok(Self { enabled: Some(false), size: None }),
             Value::Map(_) => {
-                let mut fields = Fields::of(node)?;
+                let mut fields = Fields::new(node)?;
                 let settings =
-                    Self { enabled: fields.take("enabled", value::flag), size: fields.take("size", value::some_size) };
+                    Self { enabled: fields.read("enabled", value::flag), size: fields.read("size", value::some_size) };
                 fields.finish()?;
                 Ok(settings)
             }
@@ -151,14 +151,14 @@ impl PackageSettings {
 
 impl SandboxPoolSettings {
     fn read(node: &Node) -> Read<Self> {
-        let mut fields = Fields::of(node)?;
+        let mut fields = Fields::new(node)?;
         let settings = Self {
-            enabled: fields.take("enabled", value::flag),
-            min_size: fields.take("min_size", value::count(0..=SandboxSettings::MOST)),
-            max_boots: fields.take("max_boots", value::count(1..=SandboxSettings::MOST)),
-            fill_interval: fields.take("fill_interval", value::some_time),
-            languages: fields.take("languages", value::several(value::text)),
-            warm: fields.take("warm", value::several(WarmShape::read)).unwrap_or_default(),
+            enabled: fields.read("enabled", value::flag),
+            min_size: fields.read("min_size", value::count(0..=SandboxSettings::MAX_SANDBOXES)),
+            max_boots: fields.read("max_boots", value::count(1..=SandboxSettings::MAX_SANDBOXES)),
+            fill_interval: fields.read("fill_interval", value::some_time),
+            languages: fields.read("languages", value::several(value::text)),
+            warm: fields.read("warm", value::several(WarmShape::read)).unwrap_or_default(),
         };
         fields.finish()?;
         Ok(settings)
@@ -169,12 +169,12 @@ impl SandboxPoolSettings {
 
 impl WarmShape {
     fn read(node: &Node) -> Read<Self> {
-        let mut fields = Fields::of(node)?;
+        let mut fields = Fields::new(node)?;
         let shape = Self {
-            image: fields.take("image", value::text),
-            memory: fields.take("memory", value::some_size),
-            disk: fields.take("disk", value::some_size),
-            cpus: fields.take("cpus", value::count(1..=SandboxSettings::MOST_CPUS)),
+            image: fields.read("image", value::text),
+            memory: fields.read("memory", value::some_size),
+            disk: fields.read("disk", value::some_size),
+            cpus: fields.read("cpus", value::count(1..=SandboxSettings::MOST_CPUS)),
         };
         fields.finish()?;
         Ok(shape)
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_place() {
+    fn errors_name_their_position() {
         for (text, part) in [
             ("sandboxes: { poll: {} }", "hearth.yaml:1:14: sandboxes.poll: unknown key: did you mean pool?"),
             (

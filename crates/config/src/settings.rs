@@ -1,4 +1,4 @@
-//! What an app gets and what it may use, with nothing left open: what control hands to a cell. A zero turns a limit off.
+//! The complete settings of an app, as control sends them to a cell. Zero turns a limit off.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,35 +8,36 @@ use hearth_core::{ByteSize, Limits, Owner};
 use hearth_egress::EgressPolicy;
 use serde::{Deserialize, Serialize};
 
+use crate::as_text;
 use crate::cron::Cron;
 use crate::host::HostPattern;
 use crate::public_routes::PublicRoutes;
 use crate::rate::RateSpec;
 use crate::value::Word;
-use crate::wire;
 
-/// Names and values, in the order of the names.
+/// Names and values, sorted by name.
 pub type Env = BTreeMap<String, String>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     /// `None`: the app is its own owner.
     pub owner: Option<Owner>,
-    /// Within the app's folder. `None`: the first of `index.ts`, `.tsx`, `.js`, `.mjs`, `index.html` that is there.
+    /// Within the app's folder. `None`: the first of `index.ts`, `.tsx`, `.js`, `.mjs`,
+    /// `index.html` that exists.
     pub entrypoint: Option<PathBuf>,
-    /// Without what [`remove_sensitive`](crate::remove_sensitive) took away.
+    /// Without the names that [`remove_sensitive`](crate::remove_sensitive) removed.
     pub env: Env,
     /// Until the response's head.
     pub timeout: Duration,
-    /// Longest silence of a response body, request body or WebSocket.
+    /// The longest silence of a response body, request body or WebSocket.
     pub stream_timeout: Duration,
     pub lifetime: Lifetime,
     /// Never above a limited lifetime.
     pub idle_timeout: Duration,
     pub max_requests: Option<u64>,
-    /// `None`: as many as threads. [`Settings::workers`] counts the ceiling, too.
+    /// `None`: as many as threads. [`Settings::workers`] applies the ceiling, too.
     pub max_workers: Option<u16>,
-    /// The most that `max_workers` may be, whatever the number of threads.
+    /// The maximum of `max_workers`, regardless of the number of threads.
     pub workers_ceiling: Option<u16>,
     /// Never zero.
     pub max_body_size: ByteSize,
@@ -51,12 +52,12 @@ pub struct Settings {
     pub auth: Auth,
     pub public_routes: PublicRoutes,
     pub auto_install: bool,
-    /// What an HTML entry is.
+    /// The kind of an HTML entry.
     pub site: SiteKind,
-    /// `None`: where the entry is HTML and the site a single page.
+    /// `None`: if the entry is HTML and the site a single-page app.
     pub inject_base: Option<bool>,
     pub env_prefix: Vec<String>,
-    #[serde(with = "wire::egress")]
+    #[serde(with = "as_text::egress")]
     pub egress: EgressPolicy,
     pub hosts: Vec<HostPattern>,
     pub crons: Vec<Cron>,
@@ -64,7 +65,7 @@ pub struct Settings {
     pub static_folder: Option<PathBuf>,
 }
 
-/// How long a worker may live, from its start.
+/// The maximum lifetime of a worker, from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Lifetime {
     Unlimited,
@@ -94,30 +95,30 @@ pub enum Isolation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Auth {
     None,
-    /// Requests need one of the app's tokens, but for its public routes.
+    /// Requests need one of the app's tokens, except for its public routes.
     Token,
 }
 
-/// What an HTML entry is the beginning of.
+/// The kind of site that an HTML entry belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SiteKind {
-    /// Many pages where there is a `404.html` beside the entry, else a single-page app.
+    /// Multi-page if there is a `404.html` beside the entry, else a single-page app.
     Auto,
-    /// A single-page app: its router knows every path.
+    /// A single-page app, whose router knows all paths.
     Spa,
-    /// A site of many pages.
+    /// A multi-page site.
     Pages,
 }
 
 // === impl Settings ===
 
 impl Settings {
-    /// The most workers at once on so many threads.
+    /// The maximum of concurrent workers on this number of threads.
     pub fn workers(&self, threads: u16) -> u16 {
         self.max_workers.unwrap_or(threads).min(self.workers_ceiling.unwrap_or(u16::MAX))
     }
 
-    /// The limits that the engine keeps; those that no manifest sets are the defaults.
+    /// The limits that the engine enforces; those that no manifest sets are the defaults.
     pub fn limits(&self) -> Limits {
         Limits {
             cpu: self.cpu,
@@ -131,7 +132,7 @@ impl Settings {
 }
 
 impl Default for Settings {
-    /// What an app gets that says nothing.
+    /// The built-in defaults.
     fn default() -> Self {
         let limits = Limits::default();
         Self {

@@ -1,5 +1,6 @@
-//! Nodes to values. A reader takes a node and gives a value or says what it expected and what it found instead.
-//! Nothing (`key:` with no value) is never a value: who means "none" writes it, and who means the default leaves the key out.
+//! Converts nodes to values. A reader returns a value, or an error with what it expected and what
+//! it found. An empty value (`key:`) is never accepted: "none" is written as `none`, and for the
+//! default the key is left out.
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -9,24 +10,24 @@ use hearth_core::ByteSize;
 use hearth_core::units::parse_duration;
 use hearth_egress::EgressPolicy;
 
-use crate::error::Problem;
+use crate::error::ConfigProblem;
 use crate::fields::{Fault, Read, printable};
 use crate::manifest::Bound;
-use crate::nearest::nearest;
 use crate::settings::Env;
+use crate::suggest::nearest;
 use crate::yaml::{Key, Node, Value};
 
-/// Something that is written as one of a few words.
+/// An enum that is written as one of a few words.
 pub(crate) trait Word: Copy + 'static {
     const WORDS: &'static [(&'static str, Self)];
 }
 
-pub(crate) fn fault<T>(node: &Node, problem: impl Into<Problem>) -> Read<T> {
+pub(crate) fn fault<T>(node: &Node, problem: impl Into<ConfigProblem>) -> Read<T> {
     Err(vec![Fault::at(node.at, problem.into())])
 }
 
 pub(crate) fn wrong_type(node: &Node, expected: &'static str) -> Vec<Fault> {
-    vec![Fault::at(node.at, Problem::WrongType { expected, found: found(node) })]
+    vec![Fault::at(node.at, ConfigProblem::WrongType { expected, found: found(node) })]
 }
 
 fn found(node: &Node) -> String {
@@ -40,7 +41,7 @@ fn found(node: &Node) -> String {
     }
 }
 
-/// Any scalar, as it was written.
+/// Any scalar, as written.
 fn scalar(node: &Node) -> Option<&str> {
     match &node.value {
         _ if node.is_null() => None,
@@ -49,7 +50,7 @@ fn scalar(node: &Node) -> Option<&str> {
     }
 }
 
-/// Text, and nothing that YAML takes for something else.
+/// Text that YAML does not take for another type.
 fn string<'a>(node: &'a Node, expected: &'static str) -> Read<&'a str> {
     match scalar(node) {
         Some(text) if node.flag().is_none() && node.number().is_none() => Ok(text),
@@ -59,7 +60,7 @@ fn string<'a>(node: &'a Node, expected: &'static str) -> Read<&'a str> {
 
 pub(crate) fn text(node: &Node) -> Read<String> {
     match string(node, "text")? {
-        "" => fault(node, Problem::Empty),
+        "" => fault(node, ConfigProblem::Empty),
         text => Ok(text.to_owned()),
     }
 }
@@ -80,7 +81,7 @@ pub(crate) fn count<T: TryFrom<u64>>(range: RangeInclusive<u64>) -> impl Fn(&Nod
         let (least, most) = (*range.start(), *range.end());
         match number.map(T::try_from) {
             Some(Ok(number)) => Ok(number),
-            _ => fault(node, Problem::OutOfRange { value: written.to_owned(), least, most }),
+            _ => fault(node, ConfigProblem::OutOfRange { value: written.to_owned(), least, most }),
         }
     }
 }
@@ -95,15 +96,15 @@ pub(crate) fn size(node: &Node) -> Read<ByteSize> {
     text.parse().or_else(|error: hearth_core::units::UnitError| fault(node, error))
 }
 
-/// A size that has no meaning as zero.
+/// A size for which zero has no meaning.
 pub(crate) fn some_size(node: &Node) -> Read<ByteSize> {
     match size(node)? {
-        ByteSize(0) => fault(node, Problem::Zero),
+        ByteSize(0) => fault(node, ConfigProblem::Zero),
         size => Ok(size),
     }
 }
 
-/// A size of at least so much.
+/// A size of at least this much.
 pub(crate) fn size_of_at_least(least: ByteSize) -> impl Fn(&Node) -> Read<ByteSize> {
     move |node| match some_size(node)? {
         size if size < least => too_little(node, &least),
@@ -120,7 +121,7 @@ pub(crate) fn size_or_none(least: ByteSize) -> impl Fn(&Node) -> Read<ByteSize> 
     }
 }
 
-/// A duration of at least so many milliseconds, or zero, which turns a limit off.
+/// A duration of at least this many milliseconds, or zero, which turns a limit off.
 pub(crate) fn duration_or_none(least_ms: u64) -> impl Fn(&Node) -> Read<Duration> {
     move |node| match duration(node)? {
         Duration::ZERO => Ok(Duration::ZERO),
@@ -131,13 +132,13 @@ pub(crate) fn duration_or_none(least_ms: u64) -> impl Fn(&Node) -> Read<Duration
 
 fn too_little<T>(node: &Node, least: &dyn std::fmt::Display) -> Read<T> {
     let value = scalar(node).unwrap_or_default().to_owned();
-    fault(node, Problem::TooLittle { value, least: least.to_string() })
+    fault(node, ConfigProblem::TooLittle { value, least: least.to_string() })
 }
 
 /// The same for durations.
 pub(crate) fn some_time(node: &Node) -> Read<Duration> {
     match duration(node)? {
-        Duration::ZERO => fault(node, Problem::Zero),
+        Duration::ZERO => fault(node, ConfigProblem::Zero),
         time => Ok(time),
     }
 }
@@ -149,15 +150,15 @@ pub(crate) fn word<T: Word>(node: &Node) -> Read<T> {
         Some((_, value)) => Ok(*value),
         None => {
             let nearest = nearest(written, &known());
-            fault(node, Problem::UnknownWord { value: written.to_owned(), known: known(), nearest })
+            fault(node, ConfigProblem::UnknownWord { value: written.to_owned(), known: known(), nearest })
         }
     }
 }
 
-/// What has a notation of its own.
+/// A value with a notation of its own.
 pub(crate) fn parsed<T: FromStr>(expected: &'static str) -> impl Fn(&Node) -> Read<T>
 where
-    Problem: From<T::Err>,
+    ConfigProblem: From<T::Err>,
 {
     move |node| string(node, expected)?.parse().or_else(|error: T::Err| fault(node, error))
 }
@@ -170,7 +171,7 @@ pub(crate) fn bound<T>(read: impl Fn(&Node) -> Read<T>) -> impl Fn(&Node) -> Rea
     }
 }
 
-/// A list, or one alone.
+/// A list, or a single item.
 pub(crate) fn several<T>(read: impl Fn(&Node) -> Read<T>) -> impl Fn(&Node) -> Read<Vec<T>> {
     move |node| match &node.value {
         Value::List(nodes) => {
@@ -184,15 +185,15 @@ pub(crate) fn several<T>(read: impl Fn(&Node) -> Read<T>) -> impl Fn(&Node) -> R
     }
 }
 
-/// Bounded, because some of it is gone through for each request.
+/// Bounded, because some lists are searched for each request.
 pub(crate) fn at_most<T>(limit: usize, read: impl Fn(&Node) -> Read<Vec<T>>) -> impl Fn(&Node) -> Read<Vec<T>> {
     move |node| match read(node)? {
-        values if values.len() > limit => fault(node, Problem::TooLong { count: values.len(), limit }),
+        values if values.len() > limit => fault(node, ConfigProblem::TooLong { count: values.len(), limit }),
         values => Ok(values),
     }
 }
 
-/// A map whose keys are up to those who write it.
+/// A map with arbitrary keys.
 pub(crate) fn map<T>(
     node: &Node,
     expected: &'static str,
@@ -205,7 +206,7 @@ pub(crate) fn map<T>(
     }))
 }
 
-/// Every value, or everything that is wrong.
+/// All values, or all errors.
 fn all<T>(reads: impl Iterator<Item = Read<T>>) -> Read<Vec<T>> {
     let (mut values, mut faults) = (Vec::new(), Vec::new());
     for read in reads {
@@ -228,12 +229,12 @@ pub(crate) fn egress(node: &Node) -> Read<EgressPolicy> {
 
 pub(crate) fn env(node: &Node) -> Read<Env> {
     let entry = |key: &Key, node: &Node| match literal(node) {
-        _ if key.name.is_empty() => Err(vec![Fault::at(key.at, Problem::Empty)]),
+        _ if key.name.is_empty() => Err(vec![Fault::at(key.at, ConfigProblem::Empty)]),
         _ if key.name.contains(['=', '\0']) => {
             let odd = if key.name.contains('=') { '=' } else { '\0' };
-            Err(vec![Fault::at(key.at, Problem::EnvCharacter(odd))])
+            Err(vec![Fault::at(key.at, ConfigProblem::EnvCharacter(odd))])
         }
-        Ok(text) if text.contains('\0') => fault(node, Problem::EnvCharacter('\0')),
+        Ok(text) if text.contains('\0') => fault(node, ConfigProblem::EnvCharacter('\0')),
         read => read,
     };
     Ok(map(node, "a map of names and texts", entry)?.into_iter().collect())

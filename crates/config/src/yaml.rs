@@ -1,8 +1,9 @@
-//! YAML to nodes that know where they stand. The file may come from anybody, so there are bounds for its size, its depth and
-//! the number of its values; anchors, aliases and tags, which a configuration has no need of, are refused: without them a
-//! file means what it shows, and is no larger than it looks.
+//! Parses YAML to nodes with positions. Files are untrusted, so size, depth and number of values
+//! are bounded. Anchors, aliases and tags, which configuration does not need, are refused: without
+//! them a file means what it shows and does not expand.
 //!
-//! Invariant: keys of a map are distinct. The second of two equal ones is dropped, and is a fault of the document.
+//! Invariant: the keys of a map are distinct. The second of two equal keys is dropped and reported
+//! as an error.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,12 +12,12 @@ use std::panic::catch_unwind;
 use hearth_core::ByteSize;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, Tag};
 
-use crate::error::{Position, Problem};
+use crate::error::{ConfigProblem, Position};
 use crate::fields::{Fault, printable};
 
-pub(crate) const LARGEST: ByteSize = ByteSize::mb(1);
+pub(crate) const MAX_FILE_SIZE: ByteSize = ByteSize::mb(1);
 const DEEPEST: usize = 16;
-const MOST: usize = 100_000;
+const MAX_VALUES: usize = 100_000;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
@@ -26,7 +27,7 @@ pub(crate) struct Node {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
-    /// As it was written, so that `1.10` can be a version.
+    /// As written, so that `1.10` can be a version.
     Plain(String),
     Quoted(String),
     List(Vec<Node>),
@@ -39,25 +40,26 @@ pub(crate) struct Key {
     pub(crate) name: String,
 }
 
-/// What a file says. Without a root where it says nothing.
+/// The content of a file. Without a root if it is empty.
 #[derive(Debug, Default)]
 pub(crate) struct Document {
     pub(crate) root: Option<Node>,
-    /// What is wrong with it that keeps nobody from reading the rest.
+    /// Errors that do not prevent reading the rest.
     pub(crate) faults: Vec<Fault>,
 }
 
 pub(crate) fn parse(text: &str) -> Result<Document, Fault> {
     let size = ByteSize(text.len() as u64);
-    if size > LARGEST {
-        return Err(Fault::at(Position::START, Problem::TooLarge { size, limit: LARGEST }));
+    if size > MAX_FILE_SIZE {
+        return Err(Fault::at(Position::START, ConfigProblem::TooLarge { size, limit: MAX_FILE_SIZE }));
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    // A parser that fails on one app's file must not take all the others with it.
-    catch_unwind(|| Builder::default().build(text)).unwrap_or_else(|_| Err(Fault::at(Position::START, Problem::Parser)))
+    // A panic of the parser in one app's file must not affect other apps.
+    catch_unwind(|| Builder::default().build(text))
+        .unwrap_or_else(|_| Err(Fault::at(Position::START, ConfigProblem::Parser)))
 }
 
-/// A list or map whose end has not come yet.
+/// A list or map that is not complete yet.
 enum Open {
     List { at: Position, nodes: Vec<Node> },
     Map { at: Position, entries: Vec<(Key, Node)>, lines: HashMap<String, usize>, key: Option<Key> },
@@ -85,7 +87,7 @@ impl Builder {
     fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), Fault> {
         let at = position(&span.start);
         match event {
-            Event::Alias(_) => Err(Fault::at(at, Problem::Anchor)),
+            Event::Alias(_) => Err(Fault::at(at, ConfigProblem::Anchor)),
             Event::Scalar(text, style, anchor, tag) => {
                 self.enter(at, anchor, tag)?;
                 let plain = style == ScalarStyle::Plain;
@@ -109,7 +111,7 @@ impl Builder {
                 }
                 Ok(())
             }
-            Event::DocumentStart(_) if self.documents > 0 => Err(Fault::at(at, Problem::SecondDocument)),
+            Event::DocumentStart(_) if self.documents > 0 => Err(Fault::at(at, ConfigProblem::SecondDocument)),
             Event::DocumentStart(_) => {
                 self.documents += 1;
                 Ok(())
@@ -121,43 +123,44 @@ impl Builder {
     fn enter(&mut self, at: Position, anchor: usize, tag: Option<Cow<'_, Tag>>) -> Result<(), Fault> {
         self.count += 1;
         if anchor != 0 {
-            return Err(Fault::at(at, Problem::Anchor));
+            return Err(Fault::at(at, ConfigProblem::Anchor));
         }
         if tag.is_some() {
-            return Err(Fault::at(at, Problem::Tag));
+            return Err(Fault::at(at, ConfigProblem::Tag));
         }
-        if self.count > MOST { Err(Fault::at(at, Problem::TooMany { limit: MOST })) } else { Ok(()) }
+        if self.count > MAX_VALUES { Err(Fault::at(at, ConfigProblem::TooMany { limit: MAX_VALUES })) } else { Ok(()) }
     }
 
     fn begin(&mut self, at: Position, open: Open) -> Result<(), Fault> {
         if let Some(Open::Map { key: None, .. }) = self.open.last() {
-            return Err(Fault::at(at, Problem::KeyIsNoWord));
+            return Err(Fault::at(at, ConfigProblem::KeyIsNoWord));
         }
         if self.open.len() == DEEPEST {
-            return Err(Fault::at(at, Problem::TooDeep { limit: DEEPEST }));
+            return Err(Fault::at(at, ConfigProblem::TooDeep { limit: DEEPEST }));
         }
         self.open.push(open);
         Ok(())
     }
 
-    /// A node is whole: it belongs to what is open.
+    /// Adds a complete node to the innermost open list or map.
     fn node(&mut self, mut node: Node) {
         if let Some((at, first)) = self.duplicate() {
-            self.document.faults.push(Fault { at, key: self.path(), problem: Problem::DuplicateKey { first } });
+            self.document.faults.push(Fault { at, key: self.path(), problem: ConfigProblem::DuplicateKey { first } });
         }
         match self.open.last_mut() {
             None => self.document.root = Some(node),
             Some(Open::List { nodes, .. }) => nodes.push(node),
             Some(Open::Map { entries, lines, key, .. }) => match (key.take(), node.value) {
                 (None, Value::Plain(name) | Value::Quoted(name)) => *key = Some(Key { at: node.at, name }),
-                // `begin` let no list and no map be a key.
+                // `begin` refuses lists and maps as keys.
                 (None, Value::List(_) | Value::Map(_)) => {}
                 (Some(of), value) => {
                     if lines.contains_key(&of.name) {
                         return;
                     }
                     lines.insert(of.name.clone(), of.at.line);
-                    // Nothing has no place of its own: the parser gives that of what follows.
+                    // An empty value has no position of its own: the parser reports that of the
+                    // next token.
                     if matches!(&value, Value::Plain(text) if text.is_empty()) {
                         node.at = of.at;
                     }
@@ -167,7 +170,8 @@ impl Builder {
         }
     }
 
-    /// Where the key stands whose value is being read, and the line of its first, if there was one.
+    /// The position of the key whose value is being read, and the line of its first occurrence, if
+    /// there was one.
     fn duplicate(&self) -> Option<(Position, usize)> {
         match self.open.last() {
             Some(Open::Map { key: Some(key), lines, .. }) => Some((key.at, *lines.get(&key.name)?)),
@@ -192,9 +196,9 @@ impl Builder {
     }
 }
 
-/// Somebody who wrote `* * * * *` or `*.example.com` without quotes does not think of aliases.
-fn syntax(info: &str) -> Problem {
-    if info.contains("anchor") { Problem::Anchor } else { Problem::Syntax(info.to_owned()) }
+/// The likely cause is `* * * * *` or `*.example.com` without quotes, not an alias.
+fn syntax(info: &str) -> ConfigProblem {
+    if info.contains("anchor") { ConfigProblem::Anchor } else { ConfigProblem::Syntax(info.to_owned()) }
 }
 
 fn position(marker: &Marker) -> Position {
@@ -204,7 +208,7 @@ fn position(marker: &Marker) -> Position {
 // === impl Node ===
 
 impl Node {
-    /// Nothing at all, or one of YAML's words for it.
+    /// An empty value, or one of YAML's words for null.
     pub(crate) fn is_null(&self) -> bool {
         matches!(&self.value, Value::Plain(text) if matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL"))
     }
@@ -220,7 +224,7 @@ impl Node {
         }
     }
 
-    /// The text of what YAML takes for a number.
+    /// The text of a scalar that YAML takes for a number.
     pub(crate) fn number(&self) -> Option<&str> {
         let Value::Plain(text) = &self.value else { return None };
         let digits = text.trim_start_matches(['+', '-']).trim_start_matches('.');

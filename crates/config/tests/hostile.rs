@@ -1,10 +1,10 @@
-//! Files that nobody meant to write: seeds, cut, doubled and mixed. Whatever comes is read or refused, never a panic; errors
-//! point into the file; and what is read can be resolved and sent.
+//! Malformed files: seeds that were cut, doubled and mixed. Every input is read or refused without
+//! a panic; errors point into the file; and a valid result can be resolved and sent.
 
 use std::path::Path;
 
 use hearth_config::{
-    Ceilings, ConfigErrors, Layers, Manifest, OperatorConfig, Origin, Problem, Settings, parse_dotenv,
+    AppCeilings, AppOrigin, ConfigErrors, ConfigProblem, Layers, Manifest, OperatorConfig, Settings, parse_dotenv,
 };
 
 const MUTATIONS: usize = 20_000;
@@ -22,7 +22,7 @@ const SEEDS: [&str; 9] = [
 ];
 
 #[test]
-fn no_file_makes_it_panic() {
+fn no_file_causes_a_panic() {
     let mut random = Random(0x5eed_0000_0000_0001);
     for seed in SEEDS {
         check(seed);
@@ -53,9 +53,9 @@ fn check(text: &str) {
         points_into(errors, text);
     }
     let Ok(manifest) = manifest else { return };
-    let origin = Origin::Uploaded { owner: None };
+    let origin = AppOrigin::Uploaded { owner: None };
     let layers = Layers { app: None, manifest: &manifest, dotenv: dotenv.as_ref().ok(), defaults: None, origin };
-    let Ok(resolved) = Settings::resolve(&layers, &Ceilings::default()) else { return };
+    let Ok(resolved) = Settings::resolve(&layers, &AppCeilings::default()) else { return };
     let sent = serde_json::to_string(&resolved.settings).expect("settings can be sent");
     assert_eq!(serde_json::from_str::<Settings>(&sent).expect("and read"), resolved.settings);
 }
@@ -66,7 +66,7 @@ fn points_into(errors: &ConfigErrors, text: &str) {
     let longest = text.split('\n').map(|line| line.chars().count()).max().unwrap_or(0);
     assert!(errors.iter().next().is_some());
     for error in errors.iter() {
-        assert_ne!(error.problem, Problem::Parser, "the parser panicked");
+        assert_ne!(error.problem, ConfigProblem::Parser, "the parser panicked");
         let at = error.place.position.expect("errors of files have a position");
         assert!((1..=lines + 1).contains(&at.line), "{error}: there are {lines} lines");
         assert!((1..=longest + 2).contains(&at.column), "{error}: lines have up to {longest} columns");
@@ -100,7 +100,7 @@ fn mutate(text: &mut Vec<char>, random: &mut Random) {
     }
 }
 
-/// Xorshift: small, and the same on every machine.
+/// Xorshift: the same numbers on every machine.
 struct Random(u64);
 
 impl Random {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use hearth_apps::versions::AppVersion;
 use hearth_apps::{ENTRIES, MANIFESTS};
 use hearth_config::{
-    Env, Layers, Manifest, OperatorConfig, Origin, Resolved, Settings, package_identity, parse_dotenv,
+    AppOrigin, Env, Layers, Manifest, OperatorConfig, Resolved, Settings, package_identity, parse_dotenv,
 };
 use hearth_core::AppName;
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ pub fn check(
             manifest,
             dotenv: dotenv.as_ref(),
             defaults: Some(&operator.defaults),
-            origin: Origin::Served,
+            origin: AppOrigin::Served,
         };
         match Settings::resolve(&layers, &operator.ceilings) {
             Ok(Resolved { settings, warnings }) => {

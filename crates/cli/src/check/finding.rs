@@ -53,7 +53,7 @@ impl Finding {
     fn placed(
         severity: Severity,
         app: Option<&AppName>,
-        place: &hearth_config::Place,
+        place: &hearth_config::SourceLocation,
         what: &dyn std::fmt::Display,
     ) -> Self {
         let message = if place.key.is_empty() { what.to_string() } else { format!("{}: {what}", place.key) };

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use hearth_config::{Admin, OperatorConfig};
+use hearth_config::{AdminListen, OperatorConfig};
 use hearth_core::ByteSize;
 
 use super::finding::Finding;
@@ -111,8 +111,8 @@ fn addresses(operator: &OperatorConfig) -> Vec<(&'static str, SocketAddr)> {
     let tls = operator.listen_tls.clone().unwrap_or_default();
     let plain = operator.listen.clone().unwrap_or_else(|| if tls.is_empty() { default() } else { Vec::new() });
     let admin = match operator.admin {
-        Some(Admin::Off) => None,
-        Some(Admin::At(address)) => Some(address),
+        Some(AdminListen::Off) => None,
+        Some(AdminListen::At(address)) => Some(address),
         None => Some(ADMIN.parse().expect("a constant")),
     };
     let all = plain.into_iter().chain(tls).map(|address| ("listen", address));

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use hearth_config::{Admin, OperatorConfig};
+use hearth_config::{AdminListen, OperatorConfig};
 
 use super::address::{AddressError, AdminAddress};
 use super::error::RemoteError;
@@ -22,10 +22,10 @@ pub(super) fn said_by(
         OperatorConfig::parse(&text, &path).map_err(|errors| RemoteError::Configuration(errors.to_string()))?;
     let admin = match (admin, operator.admin) {
         (Some(admin), _) => admin,
-        (None, Some(Admin::Off)) => {
+        (None, Some(AdminListen::Off)) => {
             return Err(RemoteError::Configuration(format!("{}: admin: {}", path.display(), AddressError::Off)));
         }
-        (None, Some(Admin::At(address))) => AdminAddress::from(reachable(address)),
+        (None, Some(AdminListen::At(address))) => AdminAddress::from(reachable(address)),
         (None, None) => ADMIN.parse().expect("a constant"),
     };
     Ok((admin, data.or(operator.data).unwrap_or_else(|| DATA.into())))

@@ -1,4 +1,4 @@
-//! Days and dates of the Gregorian calendar, before it was introduced as well as after.
+//! Days and dates of the proleptic Gregorian calendar.
 
 /// Months and days count from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -6,7 +6,7 @@ pub(super) struct Date {
     pub(super) year: i64,
     pub(super) month: i64,
     pub(super) day: i64,
-    /// Since 1970-01-01.
+    /// Days since 1970-01-01.
     number: i64,
 }
 
@@ -35,7 +35,7 @@ impl Date {
 
     /// 0 is Sunday.
     pub(super) fn weekday(self) -> i64 {
-        // The first day of 1970 was a Thursday.
+        // 1970-01-01 was a Thursday.
         (self.number + 4).rem_euclid(7)
     }
 }
@@ -44,7 +44,7 @@ impl Date {
 fn new_year(year: i64) -> i64 {
     let before = year - 1;
     let leap_days = before.div_euclid(4) - before.div_euclid(100) + before.div_euclid(400);
-    // There were 477 of them before 1970.
+    // There were 477 leap days before 1970.
     (year - 1970) * 365 + leap_days - 477
 }
 

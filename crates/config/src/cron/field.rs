@@ -1,4 +1,4 @@
-//! One field of a cron expression to the set of its numbers.
+//! Parses one field of a cron expression to a set of numbers.
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{expression:?} is not a cron expression: {reason}")]
@@ -27,7 +27,7 @@ pub(super) struct Field {
     name: &'static str,
     least: u64,
     most: u64,
-    /// For the numbers from `least` on.
+    /// Names of the numbers from `least` on.
     names: &'static [&'static str],
 }
 
@@ -41,7 +41,7 @@ pub(super) const MONTH: Field = Field {
     most: 12,
     names: &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"],
 };
-/// Sunday is 0 and 7, so that it can begin and end a range.
+/// Sunday is both 0 and 7, so that it can begin and end a range.
 pub(super) const WEEKDAY: Field =
     Field { name: "day of the week", least: 0, most: 7, names: &["sun", "mon", "tue", "wed", "thu", "fri", "sat"] };
 
@@ -53,7 +53,7 @@ impl Field {
         for part in text.split(',') {
             set |= self.part(part)?;
         }
-        // The one number that a field has twice.
+        // The one number that has two values in a field.
         if self.most == 7 && set & 1 << 7 != 0 { Ok(set & !(1 << 7) | 1) } else { Ok(set) }
     }
 
@@ -65,13 +65,13 @@ impl Field {
         let wrong =
             || CronReason::Number { field: self.name, text: text.to_owned(), least: self.least, most: self.most };
         let (first, last) = match range.split_once('-') {
-            // Only once: as 7, Sunday would count twice and break the step.
+            // Counted only once: a second value for Sunday would break the step.
             None if range == "*" => (self.least, if self.most == 7 { 6 } else { self.most }),
             None if step.is_some() => return Err(CronReason::Step { field: self.name, text: text.to_owned() }),
             None => self.number(range).map(|number| (number, number)).ok_or_else(wrong)?,
             Some((first, last)) => {
                 let (first, last) = (self.number(first).ok_or_else(wrong)?, self.number(last).ok_or_else(wrong)?);
-                // `fri-sun`: Sunday at the end of a range is the one that ends the week.
+                // `fri-sun`: Sunday at the end of a range is 7.
                 (first, if self.most == 7 && last == 0 && first > 0 { 7 } else { last })
             }
         };

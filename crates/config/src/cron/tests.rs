@@ -1,4 +1,4 @@
-//! Cron expressions against a calendar that goes day by day.
+//! Cron expressions, compared with a calendar that advances day by day.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn next(text: &str, from: i64) -> Option<i64> {
 }
 
 #[test]
-fn times_are_those_that_were_meant() {
+fn next_times() {
     let (minute, hour) = (60, 3_600);
     for (text, after) in [
         ("* * * * *", minute),
@@ -48,13 +48,13 @@ fn times_are_those_that_were_meant() {
 }
 
 #[test]
-fn what_never_comes_never_comes() {
+fn impossible_dates_never_come() {
     for text in ["0 0 30 2 *", "0 0 31 4,6,9,11 *", "0 0 31 2 *"] {
         assert_eq!(next(text, START), None, "{text}");
     }
-    // Where weekdays are enough, there is always one.
+    // If a weekday is sufficient, there is always a next time.
     assert!(next("0 0 30 2 1", START).is_some());
-    // 29 February on a Sunday, over the year 2100, which has none.
+    // 29 February on a Sunday, across the year 2100, which has none.
     let sunday = next("0 0 29 2 */7", START).unwrap();
     assert_eq!(Date::of_day(sunday / DAY).year, 2032);
     assert_eq!(Date::of_day(next("0 0 29 2 */7", 3_800_000_000).unwrap() / DAY).year, 2128);
@@ -95,7 +95,7 @@ fn errors_name_the_field() {
     }
 }
 
-/// A day of a calendar that only knows how to get to the next one.
+/// A day of a calendar that can only advance by one.
 #[derive(Clone, Copy)]
 struct Plain {
     year: i64,
@@ -135,7 +135,7 @@ fn dates_are_those_of_the_calendar() {
     assert_eq!((date.year, date.month, date.day, date.weekday()), (1969, 12, 31, 3));
 }
 
-/// A field as a list of what it allows, read a second time and in another way.
+/// A field as a list of its numbers, parsed by a second implementation.
 fn allows(field: &str, number: i64, least: i64, most: i64) -> bool {
     field.split(',').any(|part| {
         let (range, step) = part.split_once('/').map_or((part, 1), |(range, step)| (range, step.parse().unwrap()));
@@ -148,7 +148,7 @@ fn allows(field: &str, number: i64, least: i64, most: i64) -> bool {
     })
 }
 
-/// What each field allows, by number.
+/// The numbers that each field allows.
 struct Tables {
     fields: [Vec<bool>; 6],
     either: bool,
@@ -201,7 +201,7 @@ fn brute_force_finds_the_same() {
         }
         let text = fields.join(" ");
         let start = below(8_000) * DAY + below(DAY);
-        // The calendar that goes day by day, from the start on for some years.
+        // The day-by-day calendar over some years.
         let mut plain = Plain { year: 1970, month: 1, day: 1, weekday: 4 };
         for _ in 0..start / DAY {
             plain = plain.next();

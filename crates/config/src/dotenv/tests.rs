@@ -1,4 +1,4 @@
-//! What `.env` files in the wild look like, and what is said about those that no one could read.
+//! Common forms of `.env` files, and the errors for invalid ones.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn wrong(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn values_are_what_they_show() {
+fn values_are_literal() {
     for (text, value) in [
         ("A=b", "b"),
         ("A = b ", "b"),
@@ -48,7 +48,7 @@ fn values_are_what_they_show() {
 }
 
 #[test]
-fn files_have_comments_and_empty_lines() {
+fn comments_and_empty_lines_are_skipped() {
     assert_eq!(parse(""), []);
     let found = parse("# first\n\n  # second\nA=1\n\nexport B='2'\n_c.d-e=\"3\n4\"\nD=5");
     let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();

@@ -1,4 +1,4 @@
-//! What may stand in a manifest, and what is said about what may not.
+//! Valid manifests, and the errors of invalid ones.
 
 use super::*;
 use crate::ConfigError;
@@ -11,7 +11,7 @@ fn good(text: &str) -> Manifest {
     parse(text).unwrap_or_else(|errors| panic!("{text:?}: {errors}"))
 }
 
-/// The only thing that is wrong.
+/// The single error of a manifest.
 fn wrong(text: &str) -> String {
     let errors: Vec<String> = parse(text).expect_err(text).iter().map(ConfigError::to_string).collect();
     assert_eq!(errors.len(), 1, "{errors:?}");
@@ -92,7 +92,7 @@ fn every_key_is_read() {
 }
 
 #[test]
-fn nothing_is_an_empty_manifest() {
+fn an_empty_file_is_an_empty_manifest() {
     for text in ["", "\n", "# nothing\n", "---\n", "{}", "~", "\u{feff}"] {
         let mut manifest = good(text);
         assert_eq!(std::mem::take(&mut manifest.source).file, Path::new("manifest.yaml"));
@@ -101,7 +101,7 @@ fn nothing_is_an_empty_manifest() {
 }
 
 #[test]
-fn none_and_zero_are_not_the_same() {
+fn none_and_zero_are_different() {
     assert_eq!(good("ttl: 0").lifetime, Some(Lifetime::Ephemeral));
     assert_eq!(good("ttl: 0s").lifetime, Some(Lifetime::Ephemeral));
     assert_eq!(good("ttl: none").lifetime, Some(Lifetime::Unlimited));
@@ -115,7 +115,7 @@ fn none_and_zero_are_not_the_same() {
 }
 
 #[test]
-fn one_alone_is_a_list() {
+fn a_single_value_is_a_list_of_one() {
     assert_eq!(good("crons: '@hourly'").crons.unwrap().len(), 1);
     assert_eq!(good("hosts: a.example").hosts.unwrap().len(), 1);
     assert_eq!(good("envPrefix: APP_").env_prefix.unwrap(), ["APP_"]);
@@ -137,7 +137,7 @@ fn unknown_keys_name_the_nearest() {
 }
 
 #[test]
-fn errors_say_what_was_expected_and_found() {
+fn errors_name_what_was_expected_and_found() {
     for (text, expected) in [
         ("timeout: abc", "manifest.yaml:1:10: timeout: \"abc\" is not a duration"),
         ("timeout: -1", "\"-1\" is not a duration"),
@@ -205,7 +205,7 @@ fn errors_say_what_was_expected_and_found() {
 }
 
 #[test]
-fn all_that_is_wrong_is_said_in_order() {
+fn all_errors_are_reported_in_order() {
     let errors = parse("timeout: abc\nbogus: 1\nmemory: 10m\nenv:\n  A: []\n  A: b\nauth: x\n").unwrap_err();
     let keys: Vec<&str> = errors.iter().map(|error| error.place.key.as_str()).collect();
     assert_eq!(keys, ["timeout", "bogus", "memory", "env.A", "env.A", "auth"]);
@@ -213,7 +213,7 @@ fn all_that_is_wrong_is_said_in_order() {
 }
 
 #[test]
-fn large_files_are_refused_in_no_time() {
+fn large_files_are_refused_quickly() {
     let laughs: String = (1..40).map(|at| format!("a{at}: &a{at} [*a{0}, *a{0}]\n", at - 1)).collect();
     for (text, expected) in [
         ("a: b\n".repeat(300_000), "the file has 1.4mb, and may have 1mb"),

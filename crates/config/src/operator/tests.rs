@@ -1,4 +1,4 @@
-//! What may stand in `hearth.yaml`.
+//! Valid and invalid `hearth.yaml` files.
 
 use super::*;
 use crate::{Bound, ConfigError, Lifetime, Ratio};
@@ -73,7 +73,7 @@ fn every_key_is_read() {
     let seconds = |n| Some(Duration::from_secs(n));
     assert_eq!(config.listen.as_ref().map(Vec::len), Some(2));
     assert_eq!(config.listen_tls.as_ref().map(Vec::len), Some(1));
-    assert_eq!(config.admin, Some(Admin::At("127.0.0.1:9090".parse().unwrap())));
+    assert_eq!(config.admin, Some(AdminListen::At("127.0.0.1:9090".parse().unwrap())));
     assert_eq!(config.data, Some("./state".into()));
     assert_eq!(config.paths, Some(false));
     assert_eq!(config.domains.as_ref().map(|domains| domains[1].name()), Some("apps.example.com"));
@@ -105,7 +105,7 @@ fn every_key_is_read() {
     assert_eq!(shop.memory, Some(ByteSize::mb(256)));
     assert_eq!(shop.place("memory").to_string(), "hearth.yaml:50:47: apps.shop.memory: ");
     assert_eq!(config.apps.len(), 2);
-    let expected = Ceilings {
+    let expected = AppCeilings {
         memory: Some(ByteSize::mb(512)),
         cpu: seconds(2),
         timeout: seconds(60),
@@ -118,12 +118,12 @@ fn every_key_is_read() {
 }
 
 #[test]
-fn nothing_is_an_empty_configuration() {
+fn an_empty_file_is_an_empty_configuration() {
     let config = parse("").unwrap();
     assert_eq!(config.apps.len(), 0);
-    assert_eq!(config.ceilings, Ceilings::default());
+    assert_eq!(config.ceilings, AppCeilings::default());
     assert_eq!(parse("listen: 0.0.0.0:80").unwrap().listen.unwrap().len(), 1);
-    assert_eq!(parse("admin: off").unwrap().admin, Some(Admin::Off));
+    assert_eq!(parse("admin: off").unwrap().admin, Some(AdminListen::Off));
     assert_eq!(parse("tls: {cert: a, key: b}").unwrap().tls.unwrap().len(), 1);
 }
 

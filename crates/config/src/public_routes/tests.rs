@@ -1,4 +1,4 @@
-//! Which paths are public. More important: which are not.
+//! Paths that are public and, more important, paths that are not.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ fn matches(pattern: &str, path: &str) -> bool {
 }
 
 #[test]
-fn patterns_match_what_they_say() {
+fn patterns_match() {
     for (pattern, yes, no) in [
         ("/", &["/"][..], &["/a", "//", ""][..]),
         ("/a", &["/a", "/%61"], &["/", "/a/", "/a/b", "/b", "/A", "a", "/ab", "/a?x", "/a#x"]),
@@ -48,7 +48,7 @@ fn patterns_match_what_they_say() {
 }
 
 #[test]
-fn what_can_be_read_in_two_ways_is_not_public() {
+fn ambiguous_paths_are_not_public() {
     for path in [
         "/a%2Fb",
         "/a%2fb",
@@ -85,7 +85,7 @@ fn what_can_be_read_in_two_ways_is_not_public() {
 }
 
 #[test]
-fn methods_are_kept_apart() {
+fn methods_are_separate() {
     let routes = routes("{get: [/a, /b], POST: /c, ALL: [/d]}");
     for (method, path, public) in [
         ("GET", "/a", true),
@@ -104,7 +104,7 @@ fn methods_are_kept_apart() {
 }
 
 #[test]
-fn odd_patterns_are_refused() {
+fn invalid_patterns_are_refused() {
     for pattern in [
         "", "a", "*", "/a//b", "//", "/..", "/a/./b", "/a**", "/**a", "/***", "/:", "/a?b", "/a#", "/a%20b", "/a\\b",
         "/a\nb",
@@ -113,7 +113,7 @@ fn odd_patterns_are_refused() {
     }
 }
 
-/// Tries every way in which a pattern could match.
+/// Tries all possible matches of a pattern.
 fn plainly(pattern: &[Segment], path: &[String]) -> bool {
     match (pattern.split_first(), path.split_first()) {
         (None, None) => true,
@@ -125,7 +125,7 @@ fn plainly(pattern: &[Segment], path: &[String]) -> bool {
 }
 
 #[test]
-fn a_plain_reading_says_the_same() {
+fn exhaustive_matching_gives_the_same_result() {
     let mut numbers = 0x5eed_u64;
     let mut below = |limit: u64| {
         numbers = numbers.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -1,4 +1,4 @@
-//! Whose word counts, and what is said where it does not.
+//! Precedence of sources, and the warnings where a value does not apply.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ fn operator(text: &str) -> OperatorConfig {
 }
 
 /// The settings of an app called `shop`.
-fn resolve(config: &OperatorConfig, text: &str, origin: Origin) -> Result<Resolved, ConfigErrors> {
+fn resolve(config: &OperatorConfig, text: &str, origin: AppOrigin) -> Result<Resolved, ConfigErrors> {
     let manifest = manifest(text);
     let app = config.apps.get(&hearth_core::AppName::new("shop"));
     let layers = Layers { app, manifest: &manifest, dotenv: None, defaults: Some(&config.defaults), origin };
@@ -24,18 +24,18 @@ fn resolve(config: &OperatorConfig, text: &str, origin: Origin) -> Result<Resolv
 }
 
 fn served(config: &str, text: &str) -> (Settings, Vec<String>) {
-    let Resolved { settings, warnings } = resolve(&operator(config), text, Origin::Served).unwrap();
+    let Resolved { settings, warnings } = resolve(&operator(config), text, AppOrigin::Served).unwrap();
     (settings, warnings.iter().map(Warning::to_string).collect())
 }
 
 fn uploaded(config: &str, text: &str) -> (Settings, Vec<String>) {
-    let origin = Origin::Uploaded { owner: Some(Owner::new("bob")) };
+    let origin = AppOrigin::Uploaded { owner: Some(Owner::new("bob")) };
     let Resolved { settings, warnings } = resolve(&operator(config), text, origin).unwrap();
     (settings, warnings.iter().map(Warning::to_string).collect())
 }
 
 #[test]
-fn who_says_nothing_gets_the_defaults() {
+fn without_settings_the_defaults_apply() {
     let (settings, warnings) = served("", "");
     assert_eq!(settings, Settings::default());
     assert_eq!(warnings, Vec::<String>::new());
@@ -44,7 +44,7 @@ fn who_says_nothing_gets_the_defaults() {
 }
 
 #[test]
-fn the_operator_stands_above_the_manifest_and_that_above_the_defaults() {
+fn the_operator_is_above_the_manifest_and_the_manifest_above_the_defaults() {
     let config =
         "defaults: {timeout: 1, cpu: 1, concurrency: 1, ttl: 0, maxRequests: 1000}\napps: {shop: {timeout: 3}}";
     let (settings, _) = served(config, "timeout: 2\ncpu: 2");
@@ -58,7 +58,7 @@ fn the_operator_stands_above_the_manifest_and_that_above_the_defaults() {
 }
 
 #[test]
-fn ceilings_hold_manifests() {
+fn ceilings_limit_manifests() {
     let config =
         "ceilings: {memory: 64mb, cpu: 500ms, timeout: 10s, max_workers: 2, concurrency: 4}\nmax_body_size: 1mb";
     let written = "memory: 1gb\ncpu: 0\ntimeout: 1m\nmaxWorkers: 8\nconcurrency: 0\nmaxBodySize: 5mb";
@@ -73,19 +73,19 @@ fn ceilings_hold_manifests() {
     let memory = "manifest.yaml:1:1: memory: 1gb is beyond the operator's ceiling: 64mb is used";
     assert!(warnings.contains(&memory.to_owned()), "{warnings:?}");
     assert!(warnings.iter().any(|warning| warning.contains("cpu: off is beyond")), "{warnings:?}");
-    // Nobody asked for the defaults, and nobody is told that they are lower here.
+    // Defaults are lowered without a warning.
     let (settings, warnings) = served(config, "");
     assert_eq!((settings.memory, settings.max_body_size), (ByteSize::mb(64), ByteSize::mb(1)));
     assert_eq!((settings.max_workers, settings.workers(8), settings.workers(1)), (None, 2, 1));
     assert_eq!(warnings, Vec::<String>::new());
-    // What is within is left alone.
+    // Values within the ceiling are unchanged.
     let (settings, warnings) = served(config, "memory: 32mb\nmaxWorkers: 1");
     assert_eq!((settings.memory, settings.max_workers), (ByteSize::mb(32), Some(1)));
     assert_eq!(warnings, Vec::<String>::new());
 }
 
 #[test]
-fn the_operator_may_give_one_app_more() {
+fn the_operator_may_exceed_ceilings_for_one_app() {
     let config = "ceilings: {memory: 64mb, max_workers: 2}\negress: public\n\
         apps: {shop: {memory: 1gb, maxWorkers: 8, egress: all}}";
     let (settings, warnings) = served(config, "memory: 2gb\negress: none");
@@ -95,7 +95,7 @@ fn the_operator_may_give_one_app_more() {
 }
 
 #[test]
-fn a_body_has_a_ceiling_without_anybody_saying_so() {
+fn bodies_have_a_ceiling_by_default() {
     let (settings, warnings) = served("", "maxBodySize: 1gb");
     assert_eq!(settings.max_body_size, ByteSize::mb(100));
     assert_eq!(warnings, ["manifest.yaml:1:1: maxBodySize: 1gb is beyond the operator's ceiling: 100mb is used"]);
@@ -103,19 +103,19 @@ fn a_body_has_a_ceiling_without_anybody_saying_so() {
 }
 
 #[test]
-fn a_worker_outlives_its_requests_whoever_said_it() {
+fn a_worker_outlives_its_requests_in_every_layer() {
     for (config, text, expected) in [
         ("", "ttl: 5s", "manifest.yaml:1:1: ttl: ttl (5s) is shorter than timeout (30s)"),
         ("defaults: {ttl: 5s}", "", "hearth.yaml:1:12: defaults.ttl: ttl (5s) is shorter than timeout (30s)"),
         ("apps: {shop: {timeout: 2m}}", "ttl: 1m", "manifest.yaml:1:1: ttl: ttl (60s) is shorter than timeout (120s)"),
     ] {
-        let error = resolve(&operator(config), text, Origin::Served).unwrap_err().to_string();
+        let error = resolve(&operator(config), text, AppOrigin::Served).unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");
     }
-    // The ceiling is what counts.
-    assert!(resolve(&operator("ceilings: {timeout: 5s}"), "ttl: 5s\ntimeout: 5s", Origin::Served).is_ok());
-    assert!(resolve(&operator("ceilings: {timeout: 5s}"), "ttl: 5s", Origin::Served).is_ok());
-    assert!(resolve(&operator(""), "ttl: 0", Origin::Served).is_ok());
+    // The ceiling applies.
+    assert!(resolve(&operator("ceilings: {timeout: 5s}"), "ttl: 5s\ntimeout: 5s", AppOrigin::Served).is_ok());
+    assert!(resolve(&operator("ceilings: {timeout: 5s}"), "ttl: 5s", AppOrigin::Served).is_ok());
+    assert!(resolve(&operator(""), "ttl: 0", AppOrigin::Served).is_ok());
 }
 
 #[test]
@@ -150,19 +150,19 @@ fn egress_stays_under_its_ceiling() {
     assert_eq!((settings.egress.to_string(), warnings.len()), ("public within none".to_owned(), 0));
     assert_eq!(served("egress: public", "egress: api.example.com").1.len(), 0);
     assert_eq!(served("egress: [10.0.0.0/8]", "egress: public").1.len(), 1);
-    // Without a word from the operator, only what was uploaded is held back.
+    // Without a setting of the operator, only uploaded apps are restricted.
     assert_eq!(served("", "egress: all").0.egress, EgressPolicy::all());
     assert_eq!(uploaded("", "egress: all").0.egress.to_string(), "all within public");
     assert_eq!(uploaded("egress: all", "egress: all").0.egress, EgressPolicy::all());
 }
 
 #[test]
-fn each_name_of_the_environment_counts_for_itself() {
+fn the_environment_is_merged_by_name() {
     let config = operator("defaults: {env: {A: d, B: d, C: d, D: d}}\napps: {shop: {env: {A: o}}}");
     let manifest = manifest("env: {A: m, B: m, C: m, DB_URL: m, X_TOKEN: m}");
     let dotenv = crate::parse_dotenv("A=e\nB=e\nE=e\nAPI_KEY=e", Path::new(".env")).unwrap();
     let app = config.apps.values().next();
-    let (defaults, origin) = (Some(&config.defaults), Origin::Served);
+    let (defaults, origin) = (Some(&config.defaults), AppOrigin::Served);
     let layers = Layers { app, manifest: &manifest, dotenv: Some(&dotenv), defaults, origin };
     let Resolved { settings, warnings } = Settings::resolve(&layers, &config.ceilings).unwrap();
     let env: Vec<String> = settings.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -172,7 +172,7 @@ fn each_name_of_the_environment_counts_for_itself() {
 }
 
 #[test]
-fn settings_arrive_as_they_were_sent() {
+fn settings_survive_serialisation() {
     let text = "owner: a\nentrypoint: a.ts\nenv: {A: b}\nttl: 1h\nmaxRequests: 5\nmaxWorkers: 2\nrateLimit: 5/1s\nauth: token\n\
         publicRoutes: {GET: [/a/*, /b/**], ALL: [/c]}\negress: all\nhosts: ['*.a.example']\ncrons: ['*/5 * * * * *', '@daily']\n\
         static: public\ninjectBase: true\nexecution: oneshot\nisolation: process\nmaxBodySize: 1b\n";

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use hearth_apps::discovery::{Found, Layout, discover, settle};
 use hearth_apps::fingerprint::Stamp;
 use hearth_apps::versions::AppVersion;
-use hearth_config::{OperatorConfig, Origin};
+use hearth_config::{AppOrigin, OperatorConfig};
 use hearth_core::{AppName, Owner, VersionName};
 use hearth_ipc::{Active, Placement, VersionSpec};
 use hearth_store::{
@@ -115,7 +115,7 @@ fn served(sources: &Sources<'_>, catalogue: &mut Catalogue) -> Vec<Candidate> {
         catalogue.hidden.extend(hidden);
     }
     let read = |mut found: Found| {
-        let reading = read(&found.folder, &found.name, sources.operator, Origin::Served);
+        let reading = read(&found.folder, &found.name, sources.operator, AppOrigin::Served);
         let said = reading.as_ref().ok().and_then(|reading| reading.version.as_ref());
         let said = said.and_then(|version| version.as_str().parse().ok());
         let version = found.version.clone().or(said).unwrap_or(AppVersion::Latest);
@@ -138,7 +138,7 @@ fn uploaded(sources: &Sources<'_>) -> Result<Vec<Candidate>, StoreError> {
     Ok(current
         .filter_map(|one| {
             let folder = sources.store.path(&one.folder);
-            let origin = Origin::Uploaded { owner: Some(one.owner.clone()) };
+            let origin = AppOrigin::Uploaded { owner: Some(one.owner.clone()) };
             let reading = read(&folder, &one.app, sources.operator, origin);
             let version: AppVersion = one.version.as_str().parse().ok()?;
             let found = Found {

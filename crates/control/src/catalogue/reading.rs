@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use hearth_apps::discovery::hides;
 use hearth_apps::{ENTRIES, MANIFESTS};
 use hearth_config::{
-    ConfigErrors, Env, Layers, Manifest, OperatorConfig, Origin, Resolved, Settings, package_identity, parse_dotenv,
+    AppOrigin, ConfigErrors, Env, Layers, Manifest, OperatorConfig, Resolved, Settings, package_identity, parse_dotenv,
 };
 use hearth_core::{AppName, VersionName};
 use hearth_ipc::Kind;
@@ -55,7 +55,7 @@ pub(crate) fn read(
     folder: &Path,
     name: &AppName,
     operator: &OperatorConfig,
-    origin: Origin,
+    origin: AppOrigin,
 ) -> Result<Reading, ReadError> {
     let manifest = match first_of(folder, &MANIFESTS)? {
         Some((file, text)) => Manifest::parse(&text, &file)?,
@@ -66,7 +66,7 @@ pub(crate) fn read(
         None => None,
     };
     let package = package_identity(folder);
-    let called = manifest.name.clone().filter(|_| origin == Origin::Served).unwrap_or_else(|| name.clone());
+    let called = manifest.name.clone().filter(|_| origin == AppOrigin::Served).unwrap_or_else(|| name.clone());
     let layers = Layers {
         app: operator.apps.get(&called),
         manifest: &manifest,

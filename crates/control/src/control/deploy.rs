@@ -3,7 +3,7 @@
 
 use hearth_apps::AppModules;
 use hearth_apps::discovery::check_name;
-use hearth_config::Origin;
+use hearth_config::AppOrigin;
 use hearth_core::{AppName, Body, BodyError, Owner, VersionName};
 use hearth_ipc::{EventOutcome, Kind, Query, QueryReply};
 use hearth_store::{Activations, Deployments, NewDeployment, Secrets, StoreError, Tokens, Unpacked, UploadLimits};
@@ -102,7 +102,7 @@ fn check(
     operator: &hearth_config::OperatorConfig,
 ) -> Result<Owner, ActionError> {
     let folder = unpacked.folder();
-    let origin = Origin::Uploaded { owner: Some(new.owner.clone()) };
+    let origin = AppOrigin::Uploaded { owner: Some(new.owner.clone()) };
     // The folder is about to be moved: its name would tell nobody anything.
     let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let shorten = |message: String| {

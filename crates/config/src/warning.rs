@@ -1,18 +1,18 @@
-//! What is not wrong, but not as somebody wrote it either: said once, in the log and beside the app.
+//! Warnings: values that are valid but were adjusted. Shown once in the log and with the app.
 
 use std::time::Duration;
 
-use crate::error::Place;
+use crate::error::SourceLocation;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}{notice}")]
 pub struct Warning {
-    pub place: Place,
-    pub notice: Notice,
+    pub place: SourceLocation,
+    pub notice: WarningKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Notice {
+pub enum WarningKind {
     #[error("{value} is beyond the operator's ceiling: {ceiling} is used")]
     Capped { value: String, ceiling: String },
     #[error("idleTimeout ({idle:?}) is longer than ttl ({ttl:?}): {ttl:?} is used")]
@@ -20,7 +20,7 @@ pub enum Notice {
     #[error("kept from the app, because such names often hold secrets (use `hearth secrets set`): {}", names.join(", "))]
     Sensitive { names: Vec<String> },
     #[error(
-        "ignored, because the app was uploaded: its owner is who uploaded it, unless apps.NAME.owner in hearth.yaml says otherwise"
+        "ignored, because the app was uploaded: its owner is the uploader, unless apps.NAME.owner in hearth.yaml says otherwise"
     )]
     UploadedOwner,
     #[error("ignored, because the app was uploaded: host names need a grant, apps.NAME.hosts in hearth.yaml")]

@@ -1,9 +1,9 @@
-//! What two texts of `hearth.yaml` say differently, by key: for who reads it again while the server runs and wants to know
-//! what came of it. Comments, order and spelling of the layout do not count. `apps` is told app by app.
+//! The difference of two texts of `hearth.yaml` by key, reported when the file is reloaded.
+//! Comments, order and layout do not count. `apps` is compared app by app.
 
 use crate::yaml::{self, Key, Node, Value};
 
-/// Keys whose values differ, in the order of the alphabet: `domains`, `apps.shop`. A text that cannot be read has none.
+/// Keys whose values differ, sorted: `domains`, `apps.shop`. An unreadable text has no keys.
 pub fn changed_keys(before: &str, after: &str) -> Vec<String> {
     let (before, after) = (entries_of(before), entries_of(after));
     let mut changed = Vec::new();
@@ -26,7 +26,7 @@ fn differing(before: &[(Key, Node)], after: &[(Key, Node)]) -> Vec<String> {
     keys.dedup();
     let differ = |key: &&str| match (find(before, key), find(after, key)) {
         (Some(before), Some(after)) => !says_the_same(before, after),
-        // What is not said is as good as nothing.
+        // A missing value is equal to an empty one.
         (Some(one), None) | (None, Some(one)) => !one.is_null(),
         (None, None) => false,
     };
@@ -51,7 +51,7 @@ fn find<'a>(entries: &'a [(Key, Node)], key: &str) -> Option<&'a Node> {
     entries.iter().find(|(entry, _)| entry.name == key).map(|(_, node)| node)
 }
 
-/// Wherever the two stand.
+/// Positions are not compared.
 fn says_the_same(one: &Node, other: &Node) -> bool {
     match (&one.value, &other.value) {
         (Value::Plain(one), Value::Plain(other)) | (Value::Quoted(one), Value::Quoted(other)) => one == other,
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_told_and_layout_is_not() {
+    fn changed_keys_are_listed_and_layout_is_ignored() {
         let before =
             "threads: 2\ndomains: [a.example]\napps:\n  shop: { memory: 64mb }\n  blog: { cpu: 1s, memory: 1mb }\n";
         let same = "# by hand\napps: { blog: { memory: 1mb, cpu: 1s }, shop: { memory: 64mb } }\ndomains:\n  - a.example\nthreads: 2\nspares:\n";

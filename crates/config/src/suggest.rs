@@ -1,23 +1,23 @@
-//! The known word that somebody probably meant. `idle_timeout` and `idle-timeout` are `idleTimeout` written in another way;
-//! for the rest, the fewest letters that must be added, left out, changed or swapped.
+//! Suggestions for unknown words. `idle_timeout` and `idle-timeout` are spellings of `idleTimeout`;
+//! otherwise the known word with the smallest edit distance is suggested.
 
-/// Longer words are nobody's slip of the finger.
-const LONGEST: usize = 40;
+/// Longer words get no suggestion.
+const MAX_WORD_LENGTH: usize = 40;
 
-/// Of these words, the one that is nearest, if it is near enough to be meant.
+/// The nearest of these words, if it is near enough.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    if word.len() > LONGEST {
+    if word.len() > MAX_WORD_LENGTH {
         return None;
     }
     let word = plain(word);
     let candidates = known.iter().map(|known| (distance(&word, &plain(known)), *known));
     let (steps, found) = candidates.min_by_key(|(steps, _)| *steps)?;
-    // Half the letters may be right by chance.
+    // Half of the letters may be equal by chance.
     let allowed = (word.len().max(plain(found).len()) / 3).clamp(1, 3);
     (steps <= allowed).then_some(found)
 }
 
-/// Without case and without what joins words.
+/// Without case and separators.
 fn plain(word: &str) -> Vec<char> {
     word.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()
 }
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_understood() {
+    fn misspelled_words_get_suggestions() {
         let known = ["timeout", "ttl", "idleTimeout", "maxBodySize", "cpu", "env", "envPrefix"];
         for (word, meant) in [
             ("timout", Some("timeout")),

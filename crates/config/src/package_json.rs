@@ -1,5 +1,5 @@
-//! Who an app is, by its `package.json`: what counts where neither folder nor manifest says it. That file is npm's, not
-//! Hearth's, so nothing in it keeps an app from being served.
+//! An app's name and version by its `package.json`, used if neither folder nor manifest gives them.
+//! The file is npm's, so an error in it does not keep the app from being served.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -8,16 +8,16 @@ use std::path::Path;
 use hearth_core::{AppName, VersionName};
 use serde_json::{Map, Value};
 
-use crate::error::Place;
+use crate::error::SourceLocation;
 use crate::name;
-use crate::notice::{Notice, Warning};
-use crate::yaml::LARGEST;
+use crate::warning::{Warning, WarningKind};
+use crate::yaml::MAX_FILE_SIZE;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PackageIdentity {
     pub name: Option<AppName>,
     pub version: Option<VersionName>,
-    /// A file that is there and cannot be used.
+    /// The file exists but cannot be used.
     pub warning: Option<Warning>,
 }
 
@@ -26,7 +26,7 @@ struct Package {
     version: Option<String>,
 }
 
-/// Name and version of the `package.json` in this folder; nothing where there is none.
+/// Name and version of the `package.json` in this folder; `None` if there is no such file.
 pub fn package_identity(folder: &Path) -> PackageIdentity {
     let file = folder.join("package.json");
     match read(&file) {
@@ -37,15 +37,15 @@ pub fn package_identity(folder: &Path) -> PackageIdentity {
         },
         Ok(None) => PackageIdentity::default(),
         Err(reason) => {
-            let place = Place { file, position: None, key: String::new() };
-            let warning = Some(Warning { place, notice: Notice::Package(reason) });
+            let place = SourceLocation { file, position: None, key: String::new() };
+            let warning = Some(Warning { place, notice: WarningKind::Package(reason) });
             PackageIdentity { warning, ..PackageIdentity::default() }
         }
     }
 }
 
 fn read(file: &Path) -> Result<Option<Package>, String> {
-    // A pipe of that name would never be read to its end.
+    // A pipe of that name would block forever.
     if file.metadata().is_ok_and(|facts| !facts.is_file()) {
         return Err("it is not a file".to_owned());
     }
@@ -55,9 +55,9 @@ fn read(file: &Path) -> Result<Option<Package>, String> {
         Err(error) => return Err(error.to_string()),
     };
     let mut text = String::new();
-    opened.take(LARGEST.bytes() + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
-    if text.len() as u64 > LARGEST.bytes() {
-        return Err(format!("it is larger than {LARGEST}"));
+    opened.take(MAX_FILE_SIZE.bytes() + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    if text.len() as u64 > MAX_FILE_SIZE.bytes() {
+        return Err(format!("it is larger than {MAX_FILE_SIZE}"));
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let mut fields: Map<String, Value> = serde_json::from_str(text).map_err(|error| error.to_string())?;
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_package_says_who_it_is_or_nothing() {
+    fn a_package_gives_name_and_version_or_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path();
         assert_eq!(package_identity(path), PackageIdentity::default());

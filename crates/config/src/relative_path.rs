@@ -1,10 +1,10 @@
-//! Paths that stay inside an app's folder. This is about the text alone; whoever opens such a file must still see to it that
-//! no symbolic link leads out.
+//! Relative paths that stay inside an app's folder. Only the text is checked; code that opens such
+//! a file must also refuse symbolic links that lead out.
 
 use std::path::PathBuf;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PathError {
+pub enum RelativePathError {
     #[error("it is empty")]
     Empty,
     #[error("{0:?} is an absolute path: write it from the app's folder on, such as src/index.ts")]
@@ -18,26 +18,26 @@ pub enum PathError {
 }
 
 /// The path without `.` and `..`.
-pub(crate) fn path_inside(text: &str) -> Result<PathBuf, PathError> {
+pub(crate) fn path_inside(text: &str) -> Result<PathBuf, RelativePathError> {
     let odd = |c: char| c == '\\' || c.is_control();
     if text.is_empty() {
-        return Err(PathError::Empty);
+        return Err(RelativePathError::Empty);
     }
     if text.contains(odd) {
-        return Err(PathError::Character(text.to_owned()));
+        return Err(RelativePathError::Character(text.to_owned()));
     }
     if text.starts_with('/') {
-        return Err(PathError::Absolute(text.to_owned()));
+        return Err(RelativePathError::Absolute(text.to_owned()));
     }
     let mut names = Vec::new();
     for name in text.split('/') {
         match name {
             "" | "." => {}
-            ".." => drop(names.pop().ok_or_else(|| PathError::Outside(text.to_owned()))?),
+            ".." => drop(names.pop().ok_or_else(|| RelativePathError::Outside(text.to_owned()))?),
             name => names.push(name),
         }
     }
-    if names.is_empty() { Err(PathError::Whole(text.to_owned())) } else { Ok(names.iter().collect()) }
+    if names.is_empty() { Err(RelativePathError::Whole(text.to_owned())) } else { Ok(names.iter().collect()) }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! Names of variables that often hold secrets. They are kept from apps: the way to hand such values over is the store, which
-//! keeps them encrypted. Case does not matter; the names mean the same to those who wrote them.
+//! Names of environment variables that often hold secrets. They are removed from apps'
+//! environments: secrets belong to the store, which encrypts them. Names are compared without
+//! regard to case.
 
 use crate::settings::Env;
 
@@ -20,7 +21,7 @@ pub fn is_sensitive(name: &str) -> bool {
         || KEYS.iter().any(|kind| key(kind))
 }
 
-/// Takes them out, and says which there were.
+/// Removes them and returns their names.
 pub fn remove_sensitive(env: &mut Env) -> Vec<String> {
     let names: Vec<String> = env.keys().filter(|name| is_sensitive(name)).cloned().collect();
     env.retain(|name, _| !is_sensitive(name));
@@ -32,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_known_by_their_names() {
+    fn secrets_are_recognised_by_their_names() {
         for name in [
             "DATABASE_URL",
             "DB_HOST",
@@ -76,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_is_told() {
+    fn removed_names_are_returned() {
         let mut env = Env::from(["PORT", "DB_URL", "A_TOKEN"].map(|name| (name.to_owned(), String::new())));
         assert_eq!(remove_sensitive(&mut env), ["A_TOKEN", "DB_URL"]);
         assert_eq!(env.into_keys().collect::<Vec<_>>(), ["PORT"]);

@@ -1,5 +1,5 @@
-//! What is sent between processes as the text that people write. It is parsed again on the other side, so that nothing can
-//! arrive there that could not have been written.
+//! Serialises values as the text in which they are written. The receiving process parses it again,
+//! so only valid values arrive.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,7 +17,7 @@ where
     String::deserialize(from)?.parse().map_err(D::Error::custom)
 }
 
-/// A policy prints its ceilings behind it; each is sent for itself.
+/// The text of a policy includes its ceilings; each is sent separately.
 pub(crate) mod egress {
     use hearth_egress::EgressPolicy;
     use serde::Serialize;
