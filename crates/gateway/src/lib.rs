@@ -28,8 +28,8 @@
 //! | file | |
 //! |---|---|
 //! | `config.rs` | what an operator can configure, with defaults and their costs |
-//! | `server.rs`, `slots.rs`, `client_limit.rs`, `tls.rs`, `peer.rs` | listeners, connection limits, shutdown; the other end of a connection |
-//! | `drain.rs`, `stats.rs`, `counters.rs`, `access.rs` | the shutdown's phases; counts and the access log |
+//! | `server.rs`, `slots.rs`, `client_limit.rs`, `accept_backoff.rs`, `tls.rs`, `peer.rs` | listeners, connection limits, shutdown; the other end of a connection |
+//! | `drain.rs`, `stats.rs`, `counters.rs`, `access.rs`, `log_throttle.rs` | the shutdown's phases; counts and the access log |
 //! | `connection.rs`, `exchange.rs`, `reply.rs` | HTTP/1: a connection; one request; its answer |
 //! | `websocket.rs` | connections that become WebSockets |
 //! | `http2/` | the same for HTTP/2 |
@@ -43,6 +43,7 @@
 //! | `reject.rs`, `error_response.rs` | rejected requests, and every error response |
 #![forbid(unsafe_code)]
 
+mod accept_backoff;
 mod access;
 mod ascii;
 mod body_in;
@@ -69,6 +70,7 @@ mod head;
 mod hop;
 mod http2;
 mod lazy_deadline;
+mod log_throttle;
 mod peer;
 mod range;
 mod rate_limit;

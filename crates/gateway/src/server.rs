@@ -17,12 +17,14 @@ use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use crate::accept_backoff::AcceptBackoff;
 use crate::client_limit::{ClientConnectionLimit, ConnectionPermit};
 use crate::clock::Clock;
 use crate::config::{Config, Scheme};
 use crate::connection::{self, Accepted};
 use crate::drain::{Drain, Phase};
 use crate::error_response::FailureLog;
+use crate::log_throttle::LogThrottle;
 use crate::peer::{Peer, Trust};
 use crate::rate_limit::KeyedRateLimiter;
 use crate::request_context::ServerState;
@@ -32,8 +34,6 @@ use crate::stats::{Stats, Summary};
 use crate::tls::{Certificates, Handshake};
 use hearth_reactor::{RawAcceptor, ReactorPool};
 
-/// Before accepting again, when the system has no more descriptors or memory.
-const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 /// How long connections may take to end when the drain is over. One that is stuck inside a handler cannot end.
 const OVER_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -91,10 +91,15 @@ impl<D: Dispatch> Server<D> {
         let slots = Arc::new(Slots::new(&server.config, server.stats.clone()));
         let client_limit = Arc::new(ClientConnectionLimit::new(server.config.max_connections_per_client));
         let reactors = Arc::new(ReactorPool::default());
+        let accept_failures = Arc::new(LogThrottle::default());
         let mut tasks = JoinSet::new();
         for listener in listeners {
-            let state =
-                AcceptState { slots: slots.clone(), client_limit: client_limit.clone(), reactors: reactors.clone() };
+            let state = AcceptState {
+                slots: slots.clone(),
+                client_limit: client_limit.clone(),
+                reactors: reactors.clone(),
+                accept_failures: accept_failures.clone(),
+            };
             tasks.spawn(accept(listener, server.clone(), state));
         }
         let clock = server.clone();
@@ -129,15 +134,17 @@ struct AcceptState {
     slots: Arc<Slots>,
     client_limit: Arc<ClientConnectionLimit>,
     reactors: Arc<ReactorPool>,
+    accept_failures: Arc<LogThrottle>,
 }
 
 async fn accept<D: Dispatch>(listener: Listener, server: Arc<ServerState<D>>, state: AcceptState) {
+    let mut backoff = AcceptBackoff::default();
     loop {
         let slot = state.slots.take(&listener).await;
         let (accepted, address) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
-                pause(&error).await;
+                backoff.wait(&error, &state.accept_failures).await;
                 continue;
             }
         };
@@ -150,12 +157,19 @@ async fn accept<D: Dispatch>(listener: Listener, server: Arc<ServerState<D>>, st
         match accepted {
             Incoming::Plain(stream) => {
                 let adopted = state.reactors.add(stream, |socket| Box::pin(serve(Accepted::Plain(socket))));
-                if let Err(error) = adopted {
-                    pause(&error).await;
+                match adopted {
+                    Ok(()) => backoff.reset(),
+                    Err(error) => backoff.wait(&error, &state.accept_failures).await,
                 }
             }
-            Incoming::Tls(handshake) => drop(tokio::spawn(async move { serve(Accepted::Tls(handshake)).await })),
-            Incoming::Hop(unix) => drop(tokio::spawn(async move { serve(Accepted::Hop(unix)).await })),
+            Incoming::Tls(handshake) => {
+                backoff.reset();
+                tokio::spawn(async move { serve(Accepted::Tls(handshake)).await });
+            }
+            Incoming::Hop(unix) => {
+                backoff.reset();
+                tokio::spawn(async move { serve(Accepted::Hop(unix)).await });
+            }
         }
     }
 }
@@ -230,14 +244,5 @@ impl Listener {
             }
             Self::Hop(socket) => (Incoming::Hop(socket.accept().await?.0), None),
         })
-    }
-}
-
-/// Logs an error of `accept` and waits before the next call, unless only the accepted connection has failed.
-async fn pause(error: &io::Error) {
-    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
-    if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted) {
-        tracing::warn!(%error, "accept failed");
-        tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
     }
 }

@@ -5,7 +5,7 @@
 //! ends.
 
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -13,6 +13,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::clock::TICK;
 use crate::config::Config;
+use crate::log_throttle::LogThrottle;
 use crate::server::Listener;
 use crate::stats::Stats;
 
@@ -20,8 +21,6 @@ use crate::stats::Stats;
 const EVICTED_SHARE: usize = 100;
 /// Before the next try, where no connection has been idle for long enough.
 const RETRY_DELAY: Duration = Duration::from_millis(100);
-/// Between two log lines about the same event.
-const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub struct Slots {
@@ -32,17 +31,6 @@ pub struct Slots {
     stats: Stats,
     full: LogThrottle,
     refused: LogThrottle,
-}
-
-/// Limits the log lines of one event to one per [`LOG_INTERVAL`].
-#[derive(Debug, Default)]
-struct LogThrottle(Mutex<ThrottleState>);
-
-#[derive(Debug, Default)]
-struct ThrottleState {
-    last: Option<Instant>,
-    /// How often it has happened since then.
-    unlogged: u64,
 }
 
 // === impl Slots ===
@@ -122,33 +110,5 @@ impl Slots {
                 "connection refused: client is at its limit (list proxies in trusted_proxies)"
             );
         }
-    }
-}
-
-// === impl LogThrottle ===
-
-impl LogThrottle {
-    /// Records one event. Gives the events since the last line, if it is to be logged now.
-    fn record(&self, now: Instant) -> Option<u64> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        state.unlogged += 1;
-        if state.last.is_some_and(|last| now.saturating_duration_since(last) < LOG_INTERVAL) {
-            return None;
-        }
-        state.last = Some(now);
-        Some(std::mem::take(&mut state.unlogged))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_flood_is_logged_once_per_interval() {
-        let (notice, start) = (LogThrottle::default(), Instant::now());
-        assert_eq!(notice.record(start), Some(1));
-        assert!((0..1000).all(|_| notice.record(start + LOG_INTERVAL / 2).is_none()));
-        assert_eq!(notice.record(start + LOG_INTERVAL), Some(1001));
     }
 }
