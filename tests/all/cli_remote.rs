@@ -123,6 +123,20 @@ fn a_deploy_says_what_came_of_it() {
 }
 
 #[test]
+fn a_deploy_without_paths_says_the_host() {
+    let folder = Folder::with("cli-hosts", &[("shop/index.js", &says("one")), ("served/.keep", "")]);
+    folder.write("hearth.yaml", "paths: false\ndomains: [apps.example]\n");
+    let (served, config) = (folder.of("served"), folder.of("hearth.yaml"));
+    let server = Server::start(&["serve", served.to_str().unwrap(), "--config", config.to_str().unwrap()], &[]);
+    let text = told(&server, &["deploy", folder.of("shop").to_str().unwrap(), "--version", "1.0.0"]);
+    assert!(text.ends_with(") is active: shop.apps.example/\n"), "{text}");
+    let mut client = server.connect();
+    client.start("GET", "/", &[("host", "shop.apps.example")]);
+    assert_eq!(client.reply().text(), "one");
+    assert_eq!(server.get("/shop/").status, 404);
+}
+
+#[test]
 fn the_configuration_says_where_the_server_is() {
     let folder = Folder::with("cli-place", &[("apps/hello/index.js", &says("hello"))]);
     let (apps, data) = (folder.of("apps"), folder.of("state"));

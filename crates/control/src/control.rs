@@ -39,6 +39,7 @@ use crate::reach::Reach;
 use crate::sandboxes::{self, SandboxHost, SandboxHostError, SandboxPlan};
 use hearth_supervisor::{Cells, QueryError};
 
+mod addresses;
 mod cordons;
 mod crashes;
 mod deploy;

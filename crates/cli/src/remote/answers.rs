@@ -63,7 +63,27 @@ pub(super) struct Uploaded {
     pub(super) files: u64,
     pub(super) size: u64,
     pub(super) active: Option<String>,
+    /// A server that says nothing of it serves apps by path.
+    pub(super) addresses: Option<Addresses>,
     pub(super) state: State,
+}
+
+/// Where clients find an app; none where nothing leads there.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Addresses {
+    /// Of the active version.
+    pub(super) active: Option<String>,
+    pub(super) version: Option<String>,
+}
+
+impl Uploaded {
+    pub(super) fn addresses(&self) -> Addresses {
+        let by_path = || Addresses {
+            active: Some(format!("/{}/", self.name)),
+            version: Some(format!("/{}@{}/", self.name, self.version)),
+        };
+        self.addresses.clone().unwrap_or_else(by_path)
+    }
 }
 
 #[derive(Debug, Deserialize)]

@@ -89,19 +89,28 @@ fn complete(value: &mut Value, outcome: &Outcome, state: State, uploaded: &Uploa
     if state == State::Served {
         fields.insert("state".into(), json!("served"));
     }
-    fields.insert("path".into(), json!(format!("/{}/", uploaded.name)));
+    let address = uploaded.addresses().active;
+    fields.insert("path".into(), json!(address.as_deref().filter(|address| address.starts_with('/'))));
+    fields.insert("address".into(), json!(address));
 }
 
 fn told(uploaded: &Uploaded, outcome: &Outcome, style: Style) -> String {
     let (name, version) = (escape(&uploaded.name), escape(&uploaded.version));
     let who = style.paint(Tint::Bold, &format!("{name}@{version}"));
     let what = format!("revision {}, {}, {}", uploaded.revision, count(uploaded.files, "file"), size(uploaded.size));
+    let addresses = uploaded.addresses();
+    let address = |address: Option<&str>| address.map_or("no host leads to it".to_owned(), escape);
     match outcome {
-        Outcome::Active | Outcome::Failing(_) => format!("{who} ({what}) is active: /{name}/"),
+        Outcome::Active | Outcome::Failing(_) => {
+            format!("{who} ({what}) is active: {}", address(addresses.active.as_deref()))
+        }
         Outcome::Uploaded => {
             let active = uploaded.active.as_deref().filter(|active| *active != uploaded.version);
-            let active = active.map_or(String::new(), |active| format!("; /{name}/ is still {}", escape(active)));
-            format!("{who} ({what}) is served: /{name}@{version}/{active}")
+            let bare = addresses.active.as_deref().unwrap_or(&uploaded.name);
+            let active =
+                active.map_or(String::new(), |active| format!("; {} is still {}", escape(bare), escape(active)));
+            let served = addresses.version.as_deref().map_or(String::new(), |path| format!(": {}", escape(path)));
+            format!("{who} ({what}) is served{served}{active}")
         }
         Outcome::Installing => format!(
             "{who} ({what}) is uploaded; its dependencies are being installed\n\

@@ -9,6 +9,7 @@ use hearth_ipc::{EventOutcome, Kind, Query, QueryReply};
 use hearth_store::{Activations, Deployments, NewDeployment, Secrets, StoreError, Tokens, Unpacked, UploadLimits};
 use serde_json::{Value, json};
 
+use super::addresses::addresses;
 use super::{ActionError, Control, blocking};
 use crate::catalogue::{Catalogue, Problem, Provenance, State, read};
 use crate::event::What;
@@ -44,7 +45,10 @@ pub(super) async fn upload(
     control.shared.events.tell(What::Uploaded { app: name.to_string(), version: number.clone(), revision });
     tracing::info!(app = name.as_str(), version = number, revision, "Uploaded");
     let catalogue = control.catalogue();
-    let state = catalogue.find(&name, &version).map(|version| version.state.clone());
+    let found = catalogue.find(&name, &version);
+    let state = found.map(|version| version.state.clone());
+    let hosts = found.map_or(&[][..], |version| &version.spec.hosts);
+    let addresses = addresses(&control.configuration().plan, &name, &version, hosts);
     let active = catalogue.active(name.as_str()).map(|version| version.spec.version.to_string());
     Ok(json!({
         "name": name.as_str(),
@@ -54,6 +58,7 @@ pub(super) async fn upload(
         "files": published.files,
         "size": published.size.bytes(),
         "active": active,
+        "addresses": addresses,
         "state": match state {
             Some(State::Served) => "served",
             Some(State::Installing) => "installing",

@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use super::super::answers::Addresses;
 use super::*;
 
 fn options(path: &Path) -> DeployOptions {
@@ -91,6 +92,7 @@ fn what_became_of_it_is_told() {
         files: 1,
         size: 2048,
         active: Some(active.into()),
+        addresses: None,
         state: State::Served,
     };
     let told = |active, outcome| told(&uploaded(active), &outcome, Style::Plain);
@@ -98,4 +100,13 @@ fn what_became_of_it_is_told() {
     assert!(told("1.0.0", Outcome::Uploaded).ends_with("is served: /shop@1.1.0/; /shop/ is still 1.0.0"));
     assert!(told("1.1.0", Outcome::Uploaded).ends_with("is served: /shop@1.1.0/"));
     assert!(told("1.0.0", Outcome::Installing).contains("hearth activate shop 1.1.0"));
+    let by_host = |address: Option<&str>, outcome| {
+        let addresses = Some(Addresses { active: address.map(Into::into), version: None });
+        super::told(&Uploaded { addresses, ..uploaded("1.0.0") }, &outcome, Style::Plain)
+    };
+    assert!(by_host(Some("shop.localhost/"), Outcome::Active).ends_with(" is active: shop.localhost/"));
+    assert!(
+        by_host(Some("shop.localhost/"), Outcome::Uploaded).ends_with(" is served; shop.localhost/ is still 1.0.0")
+    );
+    assert!(by_host(None, Outcome::Active).ends_with(" is active: no host leads to it"));
 }
