@@ -47,3 +47,40 @@ impl Starting {
         PANICS_ABORT.store(false, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Command, ExitStatus};
+
+    use super::*;
+
+    const SIGABRT: i32 = 6;
+    /// Tells the test below that it runs as the child, and whether the cell is ready there.
+    const CHILD: &str = "HEARTH_TEST_START";
+
+    /// Not a test by itself: the process of `a_panic_ends_a_cell_until_it_is_ready`. It catches its panic, as a runtime does.
+    #[test]
+    fn a_cell_that_panics() {
+        let Ok(phase) = std::env::var(CHILD) else { return };
+        let starting = Starting::begin().unwrap();
+        if phase == "ready" {
+            starting.finish();
+        }
+        let panicked = std::thread::spawn(|| panic!("no more threads")).join();
+        assert!(panicked.is_err());
+    }
+
+    fn child(phase: &str) -> ExitStatus {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "process::start::tests::a_cell_that_panics"]).env(CHILD, phase);
+        child.output().unwrap().status
+    }
+
+    #[test]
+    fn a_panic_ends_a_cell_until_it_is_ready() {
+        assert_eq!(child("starting").signal(), Some(SIGABRT));
+        assert!(child("ready").success());
+    }
+}

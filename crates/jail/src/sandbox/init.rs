@@ -277,3 +277,30 @@ fn execute(agent: RawFd, spec: &SandboxSpec, memory: MemoryLimit) -> io::Error {
     }
     io::Error::last_os_error()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// A thread that has the sandbox's user already, and so no right to change its groups: `setgroups` alone fails.
+    #[test]
+    fn groups_that_cannot_be_dropped_are_an_error_where_they_must_be() {
+        let results = std::thread::spawn(|| {
+            // SAFETY: the system calls take numbers, and concern this thread alone, which ends.
+            let is_unprivileged = unsafe {
+                libc::syscall(libc::SYS_setresgid, SANDBOX_UID, SANDBOX_UID, SANDBOX_UID) == 0
+                    && libc::syscall(libc::SYS_setresuid, SANDBOX_UID, SANDBOX_UID, SANDBOX_UID) == 0
+            };
+            is_unprivileged.then(|| (set_user(UidMapped::DropGroups), set_user(UidMapped::KeepGroups)))
+        })
+        .join()
+        .unwrap();
+        let Some((dropped, kept)) = results else {
+            eprintln!("another user can be taken by root alone");
+            return;
+        };
+        assert_eq!(dropped.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+        kept.unwrap();
+    }
+}

@@ -167,6 +167,8 @@ fn said(ticket: u64, made: Result<(Spawned, Option<OwnedFd>), SpawnError>) -> Re
 
 impl Spawner {
     fn prepare(programs: Programs, disks: Option<&Path>) -> Result<Self, SpawnError> {
+        // Before anything that concerns the process as a whole.
+        require_single_thread().step("a process with one thread")?;
         if !seccomp::is_supported() {
             return Err(SpawnError { step: "the filter of system calls", error: io::ErrorKind::Unsupported.into() });
         }
@@ -179,7 +181,6 @@ impl Spawner {
             true => MemoryLimit::Group,
             false => MemoryLimit::Process,
         };
-        require_single_thread().step("a process with one thread")?;
         // Before the mounts, which may cover it.
         let folder = disks.map_or_else(|| Err(io::Error::other("no folder was named for them")), disk::open_folder);
         let users = enter_mount_namespace()?;
@@ -339,4 +340,28 @@ fn sealed_memfd(bytes: &[u8]) -> io::Result<OwnedFd> {
     // SAFETY: takes numbers; the descriptor is open.
     let sealed = unsafe { libc::fcntl(fd, libc::F_ADD_SEALS, seals) };
     if sealed == 0 { Ok(file.into()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn a_process_with_several_threads_is_no_spawner() {
+        let (release, wait) = mpsc::channel::<()>();
+        let other = std::thread::spawn(move || wait.recv());
+        let (driver, ours) = seqpacket::pair().unwrap();
+        seqpacket::send(driver.as_fd(), &SpawnRequest::Begin { disks: None }, &[]).unwrap();
+        serve(ours.as_fd(), Programs { agent: &[], typescript: &[] }).unwrap();
+        let (reply, _) = seqpacket::receive::<SpawnReply>(driver.as_fd()).unwrap().unwrap();
+        drop(release);
+        other.join().unwrap().unwrap_err();
+        match reply {
+            SpawnReply::Unable { reason } => assert!(reason.contains("a process with one thread"), "{reason}"),
+            _ => panic!("it serves"),
+        }
+    }
 }

@@ -4,12 +4,14 @@
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hearth_jail::procfs::{self, ProcStat};
-use hearth_sandbox::{Driver, ExecRequest, Language, SandboxConfig, SandboxState, Seen};
+use hearth_sandbox::drivers::process::{Process, SpawnerCommand};
+use hearth_sandbox::{Driver, ExecRequest, Language, Sandbox, SandboxConfig, SandboxPool, SandboxState, Seen};
 
-use crate::{PATIENCE, driver, pool, sandbox, sh};
+use crate::{PATIENCE, driver, out, pool, pool_config, sandbox, sh};
 
 /// Parents and times of birth of all processes.
 fn processes() -> HashMap<u32, (u32, u64)> {
@@ -126,16 +128,7 @@ async fn a_spawner_that_was_stopped_is_replaced_and_its_sandboxes_go_on() {
     const OWN: &str = "100043";
     let pool = pool().await;
     let first = sandbox(&pool).await;
-    first.start_job(ExecRequest::argv(["sleep", OWN])).await.unwrap();
-    let start = Instant::now();
-    let agent = loop {
-        if let Some((agent, _)) = agents_with(OWN).first() {
-            break *agent;
-        }
-        assert!(start.elapsed() < PATIENCE, "it runs something");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    };
-    let spawner = processes()[&agent].0;
+    let spawner = spawner_of(&first, OWN).await;
     let born = processes()[&spawner].1;
     let signal = |name: &str| Command::new("kill").args([name, &spawner.to_string()]).status().unwrap().success();
     assert!(signal("-STOP"));
@@ -146,6 +139,61 @@ async fn a_spawner_that_was_stopped_is_replaced_and_its_sandboxes_go_on() {
     drop((first, second));
     pool.shutdown().await;
     until_gone(&[(spawner, born)]).await;
+}
+
+/// A file instead of the device, as it is where the host's own is replaced: programs would write into it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_spawner_whose_devices_are_gone_is_replaced_and_its_sandboxes_go_on() {
+    const OWN: &str = "100044";
+    let pool = pool().await;
+    let first = sandbox(&pool).await;
+    let spawner = spawner_of(&first, OWN).await;
+    let mounts = std::fs::read_to_string(format!("/proc/{spawner}/mountinfo")).unwrap();
+    let nodes = mounts.lines().filter_map(|line| line.split(' ').nth(4)).filter(|at| at.ends_with("/dev/null"));
+    let nodes: Vec<&str> = nodes.filter(|at| *at != "/dev/null").collect();
+    assert!(!nodes.is_empty(), "{mounts}");
+    for node in nodes {
+        let mut inside = Command::new("nsenter");
+        inside.args(["--target", &spawner.to_string(), "--mount"]);
+        if rustix::process::geteuid().as_raw() != 0 {
+            inside.args(["--user", "--preserve-credentials"]);
+        }
+        let done = inside.args(["umount", "--lazy", node]).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    }
+    let second = sandbox(&pool).await;
+    assert_eq!(sh(&second, "test -c /dev/null").await.exit_code, Some(0));
+    assert_ne!(spawner_of(&second, "100045").await, spawner);
+    assert_eq!(sh(&first, "true").await.exit_code, Some(0));
+    drop((first, second));
+    pool.shutdown().await;
+}
+
+/// The process that made a sandbox, which is found by a `sleep` of so many seconds.
+async fn spawner_of(sandbox: &Sandbox, sleep: &str) -> u32 {
+    sandbox.start_job(ExecRequest::argv(["sleep", sleep])).await.unwrap();
+    let start = Instant::now();
+    loop {
+        if let Some((agent, _)) = agents_with(sleep).first() {
+            return processes()[agent].0;
+        }
+        assert!(start.elapsed() < PATIENCE, "it runs something");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// The agent's limit is 4,096; a service may have fewer, and its hard limit cannot be raised inside.
+#[tokio::test(flavor = "multi_thread")]
+async fn sandboxes_start_where_a_process_may_have_few_descriptors() {
+    let line = "ulimit -n 1000 && exec \"$0\"";
+    let arguments = ["-c", line, env!("CARGO_BIN_EXE_hearth-spawner")].map(Into::into).to_vec();
+    let driver = Arc::new(Process::new(SpawnerCommand { program: "/bin/sh".into(), arguments }));
+    let pool = SandboxPool::new(pool_config(driver));
+    pool.start().await.unwrap();
+    let sandbox = sandbox(&pool).await;
+    assert_eq!(out(&sh(&sandbox, "ulimit -Hn").await), "1000\n");
+    drop(sandbox);
+    pool.shutdown().await;
 }
 
 /// What only one test has running, in seconds: others run at the same time, and none of their sandboxes may be taken for it.
