@@ -121,6 +121,53 @@ fn an_owner_whose_isolates_are_all_in_use_waits_alone() {
 }
 
 #[test]
+fn isolates_of_shared_contexts_are_bounded_per_owner() {
+    let folder = Folder::new("per-owner-shared");
+    // Apps that want different heaps cannot have the same isolate.
+    for n in 1..5 {
+        folder.write(&format!("app{n}/index.js"), COUNT);
+        folder.write(&format!("app{n}/manifest.yaml"), &format!("owner: many\nmemory: {}mb\n", 32 * n));
+    }
+    folder.write("other/index.js", COUNT);
+    let server = folder.serve(&["--max-per-owner", "2", "--isolates", "100", "--execution", "shared"]);
+    server.expect("/other/", "1");
+    for _ in 0..2 {
+        for n in 1..5 {
+            server.expect(&format!("/app{n}/"), "1");
+        }
+        wait_for("another owner's isolate went, or more are kept", &server, || {
+            count(&server, "/modes/shared/cached") == 3
+        });
+    }
+}
+
+#[test]
+fn fresh_requests_of_an_owner_are_bounded_and_the_next_one_waits() {
+    for mode in ["oneshot", "shared"] {
+        let folder = Folder::new("per-owner-fresh");
+        for app in ["held", "next"] {
+            folder
+                .write(&format!("{app}/index.js"), "export default { fetch: (request) => new Response(request.body) }");
+            folder.write(&format!("{app}/manifest.yaml"), "owner: many\n");
+        }
+        folder.write("other/index.js", COUNT);
+        let bounds = ["--max-per-owner", "1", "--execution", mode, "--wall", AMPLE, "--queue-timeout", AMPLE];
+        let server = folder.serve(&bounds);
+        let mut held = server.connect();
+        held.start_chunked("/held/");
+        held.send_chunk("begun");
+        assert_eq!(held.head().status, 200);
+        let mut next = server.connect();
+        next.start("GET", "/next/", &[]);
+        wait_for("the next one does not wait", &server, || count(&server, "/owners/many/queued") == 1);
+        server.expect("/other/", "1");
+        assert_eq!(held.text_chunk(), "begun");
+        end(held);
+        assert_eq!(next.reply().status, 200, "{mode}");
+    }
+}
+
+#[test]
 fn max_queued_bounds_the_work_of_all_owners_in_every_mode() {
     for mode in MODES {
         let server = many(&["--execution", mode, "--max-queued", "2", "--wall", AMPLE]);
