@@ -8,6 +8,7 @@ mod packages;
 mod program;
 mod server;
 mod stream;
+mod unwritable;
 mod upgrade;
 mod upgrade_known;
 mod upgrade_sandboxes;

@@ -108,8 +108,11 @@ pub async fn serve(
     // For the program that takes our place, if one does.
     let handles = Handles::new(&listeners, admin.as_ref(), sandboxes.as_ref()).map_err(ServeError::Listeners)?;
     let store = Arc::new(tokio::task::block_in_place(|| SqliteStore::open(&data))?);
-    for note in store.warnings() {
-        tracing::warn!("{note}");
+    for warning in store.warnings() {
+        match warning.is_degradation() {
+            true => tracing::error!("{warning}"),
+            false => tracing::warn!("{warning}"),
+        }
     }
     let reach = Reach::new(&roots, store.data(), &store.data().join("apps"));
     configuration.plan.jail.readable = reach.folders();

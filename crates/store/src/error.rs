@@ -36,6 +36,12 @@ pub enum StoreError {
     #[error("{}: {source}", path.display())]
     Database { path: PathBuf, source: rusqlite::Error },
 
+    #[error(
+        "nothing can be kept in {} ({reason}): make room or give the right to write, then start the server again",
+        data.display()
+    )]
+    Unavailable { data: PathBuf, reason: String },
+
     #[error("{} is empty: put back what it held, or remove it", path.display())]
     KeyEmpty { path: PathBuf },
     #[error("{} does not hold a token (printable letters, no spaces): remove it, and a new one is made", path.display())]
@@ -91,6 +97,29 @@ impl StoreError {
                 matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
             }
             Self::Database { source, .. } => source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull),
+            Self::Unavailable { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// Whether the folder cannot be written to: no room, read-only, or another user's.
+    pub fn is_unwritable(&self) -> bool {
+        use io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+        use rusqlite::ErrorCode;
+        match self {
+            Self::Io { source, .. } => {
+                matches!(source.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem | PermissionDenied)
+            }
+            Self::Database { source, .. } => matches!(
+                source.sqlite_error_code(),
+                Some(
+                    ErrorCode::DiskFull
+                        | ErrorCode::ReadOnly
+                        | ErrorCode::CannotOpen
+                        | ErrorCode::SystemIoFailure
+                        | ErrorCode::PermissionDenied
+                )
+            ),
             _ => false,
         }
     }

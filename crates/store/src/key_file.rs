@@ -24,6 +24,26 @@ pub enum KeyFileWarning {
     NoRoom {
         path: PathBuf,
     },
+    /// The folder cannot be written to and holds nothing: there is no store until the next start.
+    Unavailable {
+        data: PathBuf,
+        reason: String,
+    },
+    /// A key could not be kept: it is gone with this process.
+    KeyNotKept {
+        path: PathBuf,
+        reason: String,
+    },
+}
+
+impl KeyFileWarning {
+    /// Whether the server lacks something until it is started again.
+    pub fn is_degradation(&self) -> bool {
+        match self {
+            Self::ReadableByOthers { .. } => false,
+            Self::NoRoom { .. } | Self::Unavailable { .. } | Self::KeyNotKept { .. } => true,
+        }
+    }
 }
 
 /// Whether a key was found or created.
@@ -113,6 +133,18 @@ impl fmt::Display for KeyFileWarning {
                     kept; make room, then start the server again"
                 )
             }
+            Self::Unavailable { data, reason } => write!(
+                f,
+                "nothing can be kept in {} ({reason}): apps in folders are served; deploys, secrets and tokens are refused; \
+                make room or give the right to write, then start the server again",
+                data.display()
+            ),
+            Self::KeyNotKept { path, reason } => write!(
+                f,
+                "the token cannot be kept in {} ({reason}): it is random and lost with this process; give one by a flag or \
+                variable, or start the server again when the folder can be written to",
+                path.display()
+            ),
         }
     }
 }

@@ -36,7 +36,16 @@ impl AdminToken {
     }
 
     fn read_or_create_at(path: &Path) -> Result<Self, StoreError> {
-        let file = key_file::read_or_create(path, || Ok(hex::encode(&hex::random::<24>()?)))?;
+        let create = || Ok(hex::encode(&hex::random::<24>()?));
+        let file = match key_file::read_or_create(path, create) {
+            // A server whose data folder cannot be written to serves nevertheless.
+            Err(error) if error.is_unwritable() && !path.exists() => KeyFile {
+                text: create()?,
+                origin: KeyFileOrigin::Created,
+                warning: Some(KeyFileWarning::KeyNotKept { path: path.to_owned(), reason: error.to_string() }),
+            },
+            file => file?,
+        };
         Self::from_file(file, path)
     }
 

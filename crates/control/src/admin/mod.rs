@@ -5,6 +5,7 @@
 //! | `door.rs`, `attempts.rs` | who is let in, and who has tried too often |
 //! | `answer.rs` | answers, and the one place where errors become them |
 //! | `follow.rs` | logs and events as they come |
+//! | `health.rs` | whether the server serves, and what it lacks |
 //! | `path.rs` | paths and queries |
 //! | `../../openapi.json` | what there is, for programs |
 //! | `pages.rs`, `../../dashboard/` | what there is, for people |
@@ -13,6 +14,7 @@ mod answer;
 mod attempts;
 mod door;
 mod follow;
+mod health;
 mod pages;
 pub mod path;
 
@@ -31,7 +33,7 @@ use self::path::QueryParams;
 use crate::action::{Action, Follow};
 use crate::control::{ActionError, Answer, Control};
 use crate::metrics::prometheus;
-use crate::sandboxes::{SandboxAction, SandboxHost};
+use crate::sandboxes::SandboxAction;
 
 /// Bodies other than archives.
 const LARGEST_BODY: ByteSize = ByteSize::mb(1);
@@ -54,7 +56,7 @@ impl Admin {
         let url = std::mem::take(&mut request.url);
         let (path, query) = split(&url);
         match (&request.method, path) {
-            (_, "/health") => return self.health(),
+            (_, "/health") => return health::health(&self.control),
             (_, "/health/live") => return answer::text(200, "text/plain; charset=utf-8", "ok\n"),
             (_, "/health/ready") if self.control.is_ready() => {
                 return answer::text(200, "text/plain; charset=utf-8", "ok\n");
@@ -163,19 +165,6 @@ impl Admin {
             Ok(value) => answer::json(200, &value),
             Err(failure) => answer::failed(&failure),
         }
-    }
-
-    /// For who watches: how it all is. Sandboxes that fail to start leave the apps as they are.
-    fn health(&self) -> Response {
-        let sandboxes = self.control.sandboxes().ok().map(SandboxHost::health);
-        let is_degraded = sandboxes.as_ref().is_some_and(|health| health["status"] != "ok");
-        let status = match () {
-            () if self.control.is_draining() => "draining",
-            () if !self.control.is_ready() => "starting",
-            () if is_degraded => "degraded",
-            () => "ok",
-        };
-        answer::json(200, &serde_json::json!({ "status": status, "sandboxes": sandboxes }))
     }
 
     fn logs(&self, app: Option<String>, lines: usize, follow: Follow) -> Response {

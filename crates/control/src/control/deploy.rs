@@ -21,6 +21,7 @@ pub(super) async fn upload(
     owner: Option<Owner>,
     archive: Body,
 ) -> Result<Value, ActionError> {
+    control.shared.store.check_available()?;
     let version = canonical(version)?;
     let owner = match owner {
         Some(owner) => owner,

@@ -35,6 +35,13 @@ pub(super) struct Database {
     path: PathBuf,
     connection: Mutex<Connection>,
     room: Room,
+    /// Why nothing may be written.
+    refusal: Option<Refusal>,
+}
+
+struct Refusal {
+    data: PathBuf,
+    reason: String,
 }
 
 /// Whether the disk had room for SQLite's files beside the database.
@@ -71,7 +78,34 @@ impl Database {
             Err(error) => return Err(failed(error)),
         };
         keep_private(path).map_err(StoreError::io("open", path))?;
-        Ok(Self { path: path.to_owned(), connection: Mutex::new(connection), room })
+        Ok(Self { path: path.to_owned(), connection: Mutex::new(connection), room, refusal: None })
+    }
+
+    /// An empty database in memory, for a `data` folder that cannot be written to. It refuses all writes, so that nothing
+    /// is answered with "done" that the next start would not know.
+    pub(super) fn unavailable(data: &Path, reason: String) -> Result<Self, StoreError> {
+        let path = data.join("hearth.db");
+        let open = || {
+            let mut connection = Connection::open_in_memory()?;
+            migrate(&mut connection, 0)?;
+            Ok(connection)
+        };
+        let connection = open().map_err(|fault| match fault {
+            Fault::Store(error) => error,
+            Fault::Sqlite(error) => explain(&path, error),
+        })?;
+        let refusal = Some(Refusal { data: data.to_owned(), reason });
+        Ok(Self { path, connection: Mutex::new(connection), room: Room::Wanted, refusal })
+    }
+
+    /// Whether anything may be written.
+    pub(super) fn check_available(&self) -> Result<(), StoreError> {
+        match &self.refusal {
+            Some(Refusal { data, reason }) => {
+                Err(StoreError::Unavailable { data: data.clone(), reason: reason.clone() })
+            }
+            None => Ok(()),
+        }
     }
 
     pub(super) fn room(&self) -> Room {
@@ -88,6 +122,7 @@ impl Database {
 
     /// All changes of `f` are kept if this returns `Ok`, and none otherwise.
     pub(super) fn write<T>(&self, f: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>) -> Result<T, StoreError> {
+        self.check_available()?;
         let mut connection = self.lock();
         let done = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::error::StoreError;
+use crate::hex;
 use crate::key_file::KeyFileWarning;
 use crate::upload::Uploads;
 
@@ -35,15 +36,34 @@ pub struct SqliteStore {
     cipher: Cipher,
     uploads: Uploads,
     warnings: Vec<KeyFileWarning>,
-    /// Last field: released after everything else is closed.
-    _lock: Lock,
+    /// Last field: released after everything else is closed. `None` if `data` cannot be written to.
+    _lock: Option<Lock>,
 }
 
 impl SqliteStore {
     /// Opens the store in `data`, which is created if missing, and removes a crash's leftovers in
     /// `uploads`.
+    ///
+    /// If `data` holds no store yet and cannot be written to (no room, read-only), the store is empty and refuses
+    /// changes, so that apps in folders can be served without it. A warning says so.
     pub fn open(data: &Path) -> Result<Self, StoreError> {
         let data = std::path::absolute(data).map_err(StoreError::io("open", data))?;
+        match Self::open_writable(data.clone()) {
+            Err(error) if error.is_unwritable() && holds_no_store(&data) => Self::unavailable(data, &error),
+            opened => opened,
+        }
+    }
+
+    fn unavailable(data: PathBuf, error: &StoreError) -> Result<Self, StoreError> {
+        let reason = error.to_string();
+        let database = Database::unavailable(&data, reason.clone())?;
+        let cipher = Cipher::new(&hex::random::<32>()?);
+        let uploads = Uploads::unopened(data.join("uploads"));
+        let warnings = vec![KeyFileWarning::Unavailable { data: data.clone(), reason }];
+        Ok(Self { data, database, cipher, uploads, warnings, _lock: None })
+    }
+
+    fn open_writable(data: PathBuf) -> Result<Self, StoreError> {
         // An existing folder keeps its mode, which the operator may have chosen.
         DirBuilder::new().recursive(true).mode(0o700).create(&data).map_err(StoreError::io("create", &data))?;
         let lock = Lock::acquire(&data)?;
@@ -55,7 +75,7 @@ impl SqliteStore {
         let no_room =
             (database.room() == Room::Wanted).then(|| KeyFileWarning::NoRoom { path: database.path().to_owned() });
         let warnings = warning.into_iter().chain(no_room).collect();
-        Ok(Self { data, database, cipher, uploads, warnings, _lock: lock })
+        Ok(Self { data, database, cipher, uploads, warnings, _lock: Some(lock) })
     }
 
     /// The store's folder.
@@ -63,10 +83,25 @@ impl SqliteStore {
         &self.data
     }
 
+    /// An error if the store refuses changes: see [`open`](Self::open).
+    pub fn check_available(&self) -> Result<(), StoreError> {
+        self.database.check_available()
+    }
+
     /// Warnings for the operator.
     pub fn warnings(&self) -> &[KeyFileWarning] {
         &self.warnings
     }
+}
+
+/// Whether `data` has never held a store. A database without tables has at most one page, and no log beside it.
+fn holds_no_store(data: &Path) -> bool {
+    const PAGE: u64 = 4096;
+    let is_at_most = |name: &str, bytes: u64| match fs::metadata(data.join(name)) {
+        Ok(file) => file.len() <= bytes,
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    };
+    is_at_most("hearth.db", PAGE) && is_at_most("hearth.db-wal", 0)
 }
 
 /// The current time as it is stored.

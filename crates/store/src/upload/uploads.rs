@@ -56,6 +56,11 @@ impl Uploads {
         Ok(Self { folder })
     }
 
+    /// For a folder that cannot be created: uploads fail.
+    pub(crate) fn unopened(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
     /// In a folder of the caller's, such as a temporary one, to inspect an archive.
     pub fn aside(folder: &Path) -> Result<Self, UploadError> {
         Self::open(folder.to_owned()).map_err(UploadError::io("open", folder))

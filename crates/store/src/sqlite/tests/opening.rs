@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::*;
-use crate::{Secrets, Store, StoreError};
+use crate::{Deployments, Secrets, Store, StoreError};
 
 fn opened(data: &Path) -> Result<SqliteStore, StoreError> {
     SqliteStore::open(data)
@@ -43,6 +43,29 @@ fn without_room_for_a_shared_index_records_are_read_and_written() {
     fixture.reopen();
     assert_eq!(fixture.store().deployments().unwrap().len(), 2);
     assert!(fixture.store().warnings().is_empty());
+}
+
+#[test]
+fn an_unwritable_folder_gives_an_empty_store_that_refuses_changes() {
+    // No user can create a folder there.
+    let (store, app) = (opened(Path::new("/sys/hearth-store-test")).unwrap(), AppName::from("a".to_owned()));
+    assert!(matches!(store.warnings(), [crate::KeyFileWarning::Unavailable { .. }]), "{:?}", store.warnings());
+    assert!(store.deployments().unwrap().is_empty() && store.secret_names(&app).unwrap().is_empty());
+    let refused = [store.check_available(), store.set_secret(&app, "NAME", "value")];
+    for refused in refused {
+        let error = refused.unwrap_err();
+        assert!(matches!(&error, StoreError::Unavailable { .. }), "{error}");
+        assert!(error.to_string().contains("nothing can be kept in /sys/hearth-store-test"), "{error}");
+    }
+}
+
+#[test]
+fn a_folder_with_a_store_is_not_taken_for_an_empty_one() {
+    let mut fixture = Fixture::new();
+    fixture.upload("1.0.0", "hello");
+    fixture.close();
+    assert!(!super::super::holds_no_store(&fixture.data()));
+    assert!(super::super::holds_no_store(&fixture.data().join("other")));
 }
 
 #[test]
