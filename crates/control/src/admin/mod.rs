@@ -22,9 +22,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hearth_core::{
-    Body, BodyError, ByteSize, Dispatch, DispatchResult, Failure, MaybeReady, Method, Request, Response,
-};
+use hearth_core::{Body, BodyError, ByteSize, Dispatch, DispatchResult, MaybeReady, Method, Request, Response};
 use hearth_sandbox::FILE_LIMIT;
 
 use self::attempts::Attempts;

@@ -1,7 +1,7 @@
 //! Where clients find an app, as far as control knows it: paths of the listeners' own hosts, or a host of the app's.
 
 use hearth_core::{AppName, VersionName};
-use hearth_link::CellPlan;
+use hearth_ipc::CellPlan;
 use serde_json::{Value, json};
 
 /// `active` leads to the active version, `version` to this one. Null where nothing leads there.
