@@ -6,7 +6,7 @@
 //!   not matter.
 //! - A base without its slash is that app's base with it.
 
-use hearth_apps::routes::{Active, Entry, Resolution, RouteTable};
+use hearth_apps::routes::{Resolution, RouteActivation, RouteEntry, RouteTable};
 use hearth_core::AppName;
 
 const APPS: [(&str, &str, &str); 9] = [
@@ -56,11 +56,11 @@ pub fn check(data: &[u8]) {
 }
 
 fn table() -> Table {
-    let entries = APPS.iter().enumerate().map(|(value, (name, version, hosts))| Entry {
+    let entries = APPS.iter().enumerate().map(|(value, (name, version, hosts))| RouteEntry {
         name: AppName::new(*name),
         version: version.parse().expect("it is a version"),
         hosts: hosts.split_whitespace().map(str::to_owned).collect(),
-        active: Active::No,
+        active: RouteActivation::No,
         value,
     });
     let (table, problems) = RouteTable::build(entries.collect(), &["localhost".into(), "eu.example.com".into()]);

@@ -1,4 +1,5 @@
-//! Prints what an app's entry leads to: `cargo run -p hearth-apps --example graph -- FOLDER ENTRY`.
+//! Prints the module graph of an app's entry: `cargo run -p hearth-apps --example graph -- FOLDER
+//! ENTRY`.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -12,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let start = Instant::now();
     let app = AppModules::open(&folder, &entry)?;
-    let count = app.warm()?;
+    let count = app.preload()?;
     let time = start.elapsed();
     for (id, what) in app.loaded() {
         println!("{what:<40} {id}");

@@ -1,14 +1,15 @@
-//! Which files make a folder an app, and which folder an app is when all that is known is one of its files (`hearth run FILE`).
+//! Files that make a folder an app, and the folder of an app of which only one file is known
+//! (`hearth run FILE`).
 //!
-//! The folder matters for more than tidiness: it is the border that no module graph crosses, so it must be neither a
-//! file's own folder when packages lie further up, nor ever a guess beyond the first mark found.
+//! The folder is the border of the module graph. It must therefore include packages further up, but
+//! never extend beyond the first marker file.
 
 use std::path::{Path, PathBuf};
 
-/// What an app says about itself: the first that is there counts.
+/// An app's manifest files: the first that exists counts.
 pub const MANIFESTS: [&str; 2] = ["manifest.yaml", "manifest.yml"];
 
-/// Where an app begins, unless its manifest says otherwise: the first that is there counts.
+/// An app's default entries: the first that exists counts.
 pub const ENTRIES: [&str; 9] = [
     "index.ts",
     "index.tsx",
@@ -24,8 +25,8 @@ pub const ENTRIES: [&str; 9] = [
 /// Files that mark an app's folder.
 const MARKS: [&str; 2] = ["manifest.yaml", "package.json"];
 
-/// The nearest folder at or above `file` that holds a `manifest.yaml` or a `package.json`; else the folder `file` is in.
-/// Symbolic links in the path are not followed: the folder is above the file as it was named.
+/// The nearest folder at or above `file` with a `manifest.yaml` or a `package.json`; else the
+/// folder of `file`. Symbolic links in the path are not resolved.
 pub fn app_folder(file: &Path) -> PathBuf {
     let file = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
     let own = if file.is_dir() { file.as_path() } else { file.parent().unwrap_or(&file) };
@@ -40,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nearest_mark_wins() {
+    fn the_nearest_marker_wins() {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path();
         fs::create_dir_all(root.join("app/src/deep")).unwrap();
@@ -53,11 +54,11 @@ mod tests {
     }
 
     #[test]
-    fn own_folder_without_a_mark() {
+    fn own_folder_without_a_marker() {
         let temp = tempfile::tempdir().unwrap();
         let file = temp.path().join("a/b.js");
         fs::create_dir_all(file.parent().unwrap()).unwrap();
-        // A mark further up (in /tmp, say) would win, which is what the function promises.
+        // A marker further up (in /tmp, say) would win, as documented.
         assert!(file.starts_with(app_folder(&file)));
         if temp.path().ancestors().all(|f| MARKS.iter().all(|m| !f.join(m).exists())) {
             assert_eq!(app_folder(&file), temp.path().join("a"));

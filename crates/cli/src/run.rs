@@ -68,7 +68,7 @@ fn load(folder: &Path, file: &Path, settings: &Settings) -> anyhow::Result<Arc<A
     let modules = AppModules::open(folder, file)?;
     let name = one_app::name_of(folder, file);
     // A fault in there is met again, and reported, when the first worker starts.
-    if let Ok(count) = modules.warm() {
+    if let Ok(count) = modules.preload() {
         tracing::info!(app = name.as_str(), modules = count, "App loaded");
     }
     Ok(one_app::app(&Commons::new()?, name, Arc::new(modules), settings))

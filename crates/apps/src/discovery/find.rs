@@ -1,4 +1,4 @@
-//! The search itself: at most three levels deep (scope, name, version), each in the order of its names.
+//! The search for apps: at most three levels deep (scope, name, version), each sorted by name.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,19 +8,19 @@ use std::path::{Path, PathBuf};
 use hearth_core::AppName;
 
 use super::name::{check_name, check_part};
-use super::problem::{Cause, Problem, hides};
+use super::problem::{DiscoveryCause, DiscoveryProblem, hides};
 use crate::versions::AppVersion;
 
 /// Files that make a folder an app, besides an entry.
 const MARKS: [&str; 3] = ["manifest.yaml", "manifest.yml", "package.json"];
 const ENTRIES: [&str; 5] = ["index.ts", "index.tsx", "index.js", "index.mjs", "index.html"];
 
-/// What was found. Collisions are still in it.
+/// The result of a search, including duplicate versions.
 #[derive(Debug, Default)]
 pub struct Catalogue {
-    /// In the order of the roots, in each by name.
+    /// In the order of the roots, and within each by name.
     pub found: Vec<Found>,
-    pub problems: Vec<Problem>,
+    pub problems: Vec<DiscoveryProblem>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,17 +28,17 @@ pub struct Found {
     /// With its scope: `@acme/hello`.
     pub name: AppName,
     pub layout: Layout,
-    /// None for a plain folder, whose version stands in its own files.
+    /// `None` for a plain folder, whose version is in its own files.
     pub version: Option<AppVersion>,
     /// Canonical.
     pub folder: PathBuf,
-    /// Where it was found: a link, perhaps.
+    /// The path before links were resolved.
     pub path: PathBuf,
-    /// Which of the roots it is in.
+    /// The index of its root.
     pub root: usize,
 }
 
-/// In the order of right, where two are the same version.
+/// In order of precedence among folders of the same version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layout {
     /// `name@1.2.3/`
@@ -68,11 +68,11 @@ struct Search<'a> {
 // === impl Search ===
 
 impl Search<'_> {
-    /// A root, or a scope in it.
+    /// Searches a root, or a scope in it.
     fn names(&mut self, folder: &Path) {
         for child in self.children(folder) {
             let (path, Some(name)) = (folder.join(&child), child.to_str()) else {
-                self.problem(folder.join(&child), Cause::NotText);
+                self.problem(folder.join(&child), DiscoveryCause::NotText);
                 continue;
             };
             let result = match name.strip_prefix('@') {
@@ -85,20 +85,20 @@ impl Search<'_> {
         }
     }
 
-    fn scope(&mut self, path: &Path, scope: &str) -> Result<(), Cause> {
-        check_part(scope).map_err(Cause::Name)?;
+    fn scope(&mut self, path: &Path, scope: &str) -> Result<(), DiscoveryCause> {
+        check_part(scope).map_err(DiscoveryCause::Name)?;
         let scope = format!("@{scope}/");
         Search { root: self.root, scope: &scope, catalogue: self.catalogue }.names(path);
         Ok(())
     }
 
     /// `name/` or `name@version/`.
-    fn app(&mut self, path: &Path, text: &str) -> Result<(), Cause> {
+    fn app(&mut self, path: &Path, text: &str) -> Result<(), DiscoveryCause> {
         let (name, version) = match text.split_once('@') {
-            Some((name, version)) => (name, Some(version.parse().map_err(Cause::Version)?)),
+            Some((name, version)) => (name, Some(version.parse().map_err(DiscoveryCause::Version)?)),
             None => (text, None),
         };
-        check_name(&format!("{}{name}", self.scope)).map_err(Cause::Name)?;
+        check_name(&format!("{}{name}", self.scope)).map_err(DiscoveryCause::Name)?;
         let folder = fs::canonicalize(path)?;
         match (version, is_app(&folder)?) {
             (Some(_), false) => return Err(no_app(&folder)),
@@ -109,15 +109,15 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The versions of a nested app. Other folders beside them are left alone.
+    /// The versions of a nested app. Other folders beside them are ignored.
     fn versions(&mut self, path: &Path, name: &str, folder: &Path) {
         for child in self.children(path) {
             let Some(version) = child.to_str().and_then(|child| child.parse().ok()) else { continue };
             let path = path.join(&child);
             let real = fs::canonicalize(&path).and_then(|real| Ok((is_app(&real)?, real)));
-            match real.map_err(Cause::from) {
+            match real.map_err(DiscoveryCause::from) {
                 Ok((_, real)) if !real.starts_with(folder) => {
-                    self.problem(path, Cause::LeadsOut(folder.to_path_buf()));
+                    self.problem(path, DiscoveryCause::LeadsOut(folder.to_path_buf()));
                 }
                 Ok((false, real)) => self.problem(path, no_app(&real)),
                 Ok((true, real)) => self.add(name, Layout::Nested, Some(version), (&path, real)),
@@ -132,16 +132,17 @@ impl Search<'_> {
         self.catalogue.found.push(Found { name, layout, version, folder, path, root: self.root });
     }
 
-    fn problem(&mut self, path: PathBuf, cause: Cause) {
-        self.catalogue.problems.push(Problem::new(path, cause));
+    fn problem(&mut self, path: PathBuf, cause: DiscoveryCause) {
+        self.catalogue.problems.push(DiscoveryProblem::new(path, cause));
     }
 
-    /// The folders in a folder, sorted, without hidden ones and packages. Links to folders are among them.
+    /// The folders in a folder, including links to folders, sorted, without hidden ones and
+    /// packages.
     fn children(&mut self, folder: &Path) -> Vec<OsString> {
         let entries = match fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-                self.problem(folder.to_path_buf(), Cause::NotAFolder);
+                self.problem(folder.to_path_buf(), DiscoveryCause::NotAFolder);
                 return Vec::new();
             }
             Err(error) => {
@@ -186,7 +187,7 @@ fn is_app(folder: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Why a folder that is named like a version is no app.
-fn no_app(folder: &Path) -> Cause {
-    fs::read_dir(folder).map_or_else(Cause::from, |_| Cause::NoApp)
+/// Why a folder that is named like a version is not an app.
+fn no_app(folder: &Path) -> DiscoveryCause {
+    fs::read_dir(folder).map_or_else(DiscoveryCause::from, |_| DiscoveryCause::NoApp)
 }

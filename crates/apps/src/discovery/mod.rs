@@ -1,4 +1,4 @@
-//! Apps found in the folders that are served.
+//! Discovery of apps in the served folders.
 //!
 //! ```text
 //! root/hello/index.ts              plain    the version is that of manifest.yaml or package.json, which the caller reads
@@ -7,28 +7,30 @@
 //! root/@acme/hello…                all three, in a scope
 //! ```
 //!
-//! A folder is an app if it holds `manifest.yaml`, `package.json` or an entry (`index.ts`, `.tsx`, `.js`, `.mjs`, `.html`, also
-//! in `src/`). One that holds none of these is nested if it has folders named like versions; else it is nothing, and left
-//! alone. A folder that is itself an app is never searched for versions: many apps have a `v1/` of their own.
+//! A folder is an app if it has a `manifest.yaml`, `package.json` or an entry (`index.ts`, `.tsx`,
+//! `.js`, `.mjs`, `.html`, also in `src/`). A folder with none of these is a nested app if it has
+//! folders named like versions; otherwise it is ignored. A folder that is an app is never searched
+//! for versions: many apps have a `v1/` of their own.
 //!
-//! Two steps, since only the caller knows the versions of plain folders: [`discover`] finds, [`settle`] decides which folder
-//! is served where two are the same version. Neither fails: whatever cannot be served becomes a [`Problem`], and all the
-//! rest is served. A problem that says nothing about what is there ([`Problem::hides_folder`]) is no reason to forget what was
-//! found there before.
+//! There are two steps, since only the caller knows the versions of plain folders: [`discover`]
+//! finds folders, [`resolve_precedence`] decides which folder is served if several are the same
+//! version. Neither fails: a folder that cannot be served becomes a [`DiscoveryProblem`], and the
+//! others are served. If a problem leaves open what the folder contains
+//! ([`DiscoveryProblem::hides_folder`]), the caller should keep what was found there before.
 //!
-//! Symbolic links are followed where the operator puts them, which is directly in a root or in a scope of it. Below that
-//! they may come from whoever wrote the app: `hello/latest -> 1.2.3` is followed, since it stays in `hello/`, and
-//! `hello/latest -> ../other` is a problem.
+//! Symbolic links are followed where the operator places them, which is directly in a root or in a
+//! scope. Links further down may come from the app's author: `hello/latest -> 1.2.3` is followed,
+//! since it stays in `hello/`, and `hello/latest -> ../other` is a problem.
 
 mod find;
 mod name;
+mod precedence;
 mod problem;
-mod settle;
 
 pub use find::{Catalogue, Found, Layout, discover};
-pub use name::{NameError, check_name};
-pub use problem::{Cause, Problem, hides};
-pub use settle::{Settled, settle};
+pub use name::{AppNameError, check_name};
+pub use precedence::{ServedFolder, resolve_precedence};
+pub use problem::{DiscoveryCause, DiscoveryProblem, hides};
 
 #[cfg(test)]
 mod tests;

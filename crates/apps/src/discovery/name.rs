@@ -1,12 +1,13 @@
-//! What an app may be called: what npm allows, and capital letters.
+//! Valid app names: those of npm, and capital letters.
 //!
-//! Names stand in paths, host names, file names and log lines; with these characters they need no quoting in any of them. A
-//! name that begins with `_` could be taken for one of Hearth's own paths, one that begins with `.` for a hidden file.
+//! Names are used in paths, host names, file names and log lines, where these characters need no
+//! quoting. A leading `_` is reserved for Hearth's own paths, and a leading `.` would make a hidden
+//! file.
 
 const MAX_LENGTH: usize = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NameError {
+pub enum AppNameError {
     #[error("the name of an app has at least one character")]
     Empty,
     #[error("the name of an app has at most {MAX_LENGTH} characters")]
@@ -20,9 +21,9 @@ pub enum NameError {
 }
 
 /// `name`, or `@scope/name`.
-pub fn check_name(name: &str) -> Result<(), NameError> {
+pub fn check_name(name: &str) -> Result<(), AppNameError> {
     if name.len() > MAX_LENGTH {
-        return Err(NameError::TooLong);
+        return Err(AppNameError::TooLong);
     }
     match name.strip_prefix('@') {
         Some(rest) => {
@@ -34,19 +35,19 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
     }
 }
 
-/// A name without scope, or the scope without its `@`.
-pub(super) fn check_part(part: &str) -> Result<(), NameError> {
+/// A name without scope, or a scope without its `@`.
+pub(super) fn check_part(part: &str) -> Result<(), AppNameError> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if part.len() > MAX_LENGTH {
-        return Err(NameError::TooLong);
+        return Err(AppNameError::TooLong);
     }
     if let Some(odd) = part.chars().find(|c| !fits(*c)) {
-        return Err(NameError::Character(odd));
+        return Err(AppNameError::Character(odd));
     }
     match part.chars().next() {
-        None => Err(NameError::Empty),
-        Some(first) if !first.is_ascii_alphanumeric() => Err(NameError::Start(first)),
-        Some(_) if part == "node_modules" => Err(NameError::Packages),
+        None => Err(AppNameError::Empty),
+        Some(first) if !first.is_ascii_alphanumeric() => Err(AppNameError::Start(first)),
+        Some(_) if part == "node_modules" => Err(AppNameError::Packages),
         Some(_) => Ok(()),
     }
 }
@@ -62,23 +63,23 @@ mod tests {
         }
         let long = "a".repeat(101);
         for (name, error) in [
-            ("", NameError::Empty),
-            ("@a", NameError::Empty),
-            ("@/a", NameError::Empty),
-            ("@a/", NameError::Empty),
-            (&long, NameError::TooLong),
-            (".a", NameError::Start('.')),
-            ("_a", NameError::Start('_')),
-            ("-a", NameError::Start('-')),
-            ("@_a/b", NameError::Start('_')),
-            ("..", NameError::Start('.')),
-            ("a b", NameError::Character(' ')),
-            ("a/b", NameError::Character('/')),
-            ("@a/b/c", NameError::Character('/')),
-            ("a@b", NameError::Character('@')),
-            ("é", NameError::Character('é')),
-            ("a\0", NameError::Character('\0')),
-            ("node_modules", NameError::Packages),
+            ("", AppNameError::Empty),
+            ("@a", AppNameError::Empty),
+            ("@/a", AppNameError::Empty),
+            ("@a/", AppNameError::Empty),
+            (&long, AppNameError::TooLong),
+            (".a", AppNameError::Start('.')),
+            ("_a", AppNameError::Start('_')),
+            ("-a", AppNameError::Start('-')),
+            ("@_a/b", AppNameError::Start('_')),
+            ("..", AppNameError::Start('.')),
+            ("a b", AppNameError::Character(' ')),
+            ("a/b", AppNameError::Character('/')),
+            ("@a/b/c", AppNameError::Character('/')),
+            ("a@b", AppNameError::Character('@')),
+            ("é", AppNameError::Character('é')),
+            ("a\0", AppNameError::Character('\0')),
+            ("node_modules", AppNameError::Packages),
         ] {
             assert_eq!(check_name(name), Err(error), "{name:?}");
         }

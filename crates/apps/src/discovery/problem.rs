@@ -1,4 +1,5 @@
-//! What keeps a folder from being served. It is shown to the operator, so it names the folder and what to do.
+//! Problems that keep a folder from being served. They are shown to the operator and name the
+//! folder and the remedy.
 
 use std::fmt;
 use std::io;
@@ -8,24 +9,24 @@ use std::sync::Arc;
 use hearth_core::AppName;
 use rustix::io::Errno;
 
-use super::name::NameError;
+use super::name::AppNameError;
 use crate::versions::{AppVersion, VersionError};
 
 #[derive(Clone, Debug, thiserror::Error)]
-pub struct Problem {
+pub struct DiscoveryProblem {
     pub path: PathBuf,
     #[source]
-    pub cause: Cause,
+    pub cause: DiscoveryCause,
 }
 
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum Cause {
+pub enum DiscoveryCause {
     #[error("cannot be read: {0}")]
     Unreadable(#[source] Arc<io::Error>),
     #[error("is not a folder; apps are served from folders")]
     NotAFolder,
     #[error("{0}; rename the folder")]
-    Name(#[source] NameError),
+    Name(#[source] AppNameError),
     #[error("{0}; rename the folder")]
     Version(#[source] VersionError),
     #[error("its name is not UTF-8; rename the folder")]
@@ -41,43 +42,45 @@ pub enum Cause {
     Collision { name: AppName, version: AppVersion, served: PathBuf },
 }
 
-// === impl Problem ===
+// === impl DiscoveryProblem ===
 
-impl Problem {
-    pub(super) fn new(path: impl Into<PathBuf>, cause: Cause) -> Self {
+impl DiscoveryProblem {
+    pub(super) fn new(path: impl Into<PathBuf>, cause: DiscoveryCause) -> Self {
         Self { path: path.into(), cause }
     }
 
-    /// What lies there is not known: it may be as it was before.
+    /// The folder's content is unknown: it may be unchanged.
     pub fn hides_folder(&self) -> bool {
-        matches!(&self.cause, Cause::Unreadable(error) if hides(error))
+        matches!(&self.cause, DiscoveryCause::Unreadable(error) if hides(error))
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for DiscoveryProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.path.display(), self.cause)
     }
 }
 
-/// The same folder with the same fault: what was told once need not be told after each search.
-impl PartialEq for Problem {
+/// Whether two problems are of the same folder and cause, so that a problem is reported once and
+/// not after each search.
+impl PartialEq for DiscoveryProblem {
     fn eq(&self, other: &Self) -> bool {
         self.path == other.path && self.cause.to_string() == other.cause.to_string()
     }
 }
 
-impl Eq for Problem {}
+impl Eq for DiscoveryProblem {}
 
-/// Whether an error says nothing about what is there: no right to look, no descriptors left, a disk that fails.
+/// Whether an error leaves the content unknown: missing permission, no free descriptors, a failing
+/// disk.
 pub fn hides(error: &io::Error) -> bool {
     const TELLING: [Errno; 5] = [Errno::NOENT, Errno::NOTDIR, Errno::ISDIR, Errno::LOOP, Errno::NAMETOOLONG];
     Errno::from_io_error(error).is_some_and(|error| !TELLING.contains(&error))
 }
 
-// === impl Cause ===
+// === impl DiscoveryCause ===
 
-impl From<io::Error> for Cause {
+impl From<io::Error> for DiscoveryCause {
     fn from(error: io::Error) -> Self {
         Self::Unreadable(Arc::new(error))
     }

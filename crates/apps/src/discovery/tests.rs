@@ -1,4 +1,4 @@
-//! Folders made for each test, searched and settled.
+//! Discovery and precedence in temporary folders.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::versions::AppVersion;
 
-/// A folder with these files in it, all empty.
+/// A folder with these files, all empty.
 fn root(files: &[&str]) -> TempDir {
     let root = tempfile::tempdir().unwrap();
     for file in files {
@@ -21,7 +21,7 @@ fn root(files: &[&str]) -> TempDir {
     root
 }
 
-/// `layout name version folder`, the folder relative to the root.
+/// `layout name version folder`, with the folder relative to the root.
 fn lines(catalogue: &Catalogue, root: &Path) -> Vec<String> {
     let root = root.canonicalize().unwrap();
     let line = |found: &Found| {
@@ -32,14 +32,14 @@ fn lines(catalogue: &Catalogue, root: &Path) -> Vec<String> {
     catalogue.found.iter().map(line).collect()
 }
 
-/// The apps of a root in which nothing is wrong.
+/// The apps of a root without problems.
 fn found(root: &Path) -> Vec<String> {
     let catalogue = discover(&[root.to_path_buf()]);
     assert_eq!(catalogue.problems, []);
     lines(&catalogue, root)
 }
 
-/// What is wrong, without the path of the root.
+/// The problems, without the path of the root.
 fn problems(catalogue: &Catalogue, root: &Path) -> Vec<String> {
     let root = format!("{}/", root.display());
     catalogue.problems.iter().map(|problem| problem.to_string().replace(&root, "")).collect()
@@ -90,7 +90,7 @@ fn an_app_is_not_searched_for_versions() {
 }
 
 #[test]
-fn what_is_hidden_or_no_app_is_left_alone() {
+fn hidden_folders_and_folders_without_apps_are_ignored() {
     let root = root(&[
         ".git/index.js",
         ".hidden@1.0.0/index.js",
@@ -109,7 +109,7 @@ fn what_is_hidden_or_no_app_is_left_alone() {
 }
 
 #[test]
-fn bad_names_are_problems_and_the_rest_is_served() {
+fn bad_names_are_problems_and_other_apps_are_served() {
     let root = root(&[
         "good/index.js",
         "_bad/index.js",
@@ -191,7 +191,7 @@ fn links_are_followed_where_the_operator_put_them() {
 }
 
 /// As the caller does, with `latest` for plain folders.
-fn settled(roots: &[&Path]) -> (Vec<Settled>, Vec<Problem>) {
+fn settled(roots: &[&Path]) -> (Vec<ServedFolder>, Vec<DiscoveryProblem>) {
     let roots: Vec<PathBuf> = roots.iter().map(|root| root.canonicalize().unwrap()).collect();
     let catalogue = discover(&roots);
     assert_eq!(catalogue.problems, []);
@@ -200,21 +200,21 @@ fn settled(roots: &[&Path]) -> (Vec<Settled>, Vec<Problem>) {
         (found, version)
     };
     let mut all: Vec<_> = catalogue.found.into_iter().map(named).collect();
-    let forwards = settle(all.clone());
+    let forwards = resolve_precedence(all.clone());
     all.reverse();
-    assert_eq!(settle(all), forwards);
+    assert_eq!(resolve_precedence(all), forwards);
     forwards
 }
 
 #[test]
-fn the_first_of_two_is_served_and_the_other_told() {
+fn the_first_of_two_is_served_and_the_other_reported() {
     let first = root(&["a@1.0.0/index.js", "a/v1/index.js", "a/latest/index.js", "b@latest/index.js", "b/index.js"]);
     let second = root(&["a@1.0.0/index.js", "a@2.0.0/index.js"]);
     let (kept, problems) = settled(&[first.path(), second.path()]);
     let kept: Vec<String> =
         kept.iter().map(|one| format!("{}@{} {} {:?}", one.name, one.version, one.root, one.layout)).collect();
     assert_eq!(kept, ["a@1.0.0 0 Flat", "b@latest 0 Flat", "a@latest 0 Nested", "a@2.0.0 1 Flat"]);
-    let messages: Vec<String> = problems.iter().map(Problem::to_string).collect();
+    let messages: Vec<String> = problems.iter().map(DiscoveryProblem::to_string).collect();
     let real = |root: &TempDir, path: &str| root.path().canonicalize().unwrap().join(path).display().to_string();
     let expect = |loser: String, version: &str, winner: String| {
         format!("{loser}: is {version}, as {winner} is, which is served; remove one of them or change its version")
@@ -237,7 +237,7 @@ fn one_folder_found_twice_is_no_collision() {
     assert_eq!((kept.len(), problems), (2, vec![]));
 }
 
-/// Folders that nobody may read; nobody but root, who reads everything.
+/// Folders without read permission; root can read them nevertheless.
 #[test]
 fn folders_that_cannot_be_read_are_problems() {
     let root = root(&["good/index.js", "locked/1.0.0/index.js", "flat@1.0.0/index.js"]);

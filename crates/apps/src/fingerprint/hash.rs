@@ -1,7 +1,7 @@
-//! The sure answer: SHA-256 over names and contents.
+//! The exact comparison: SHA-256 over names and contents.
 //!
-//! Each item is its kind, its path with its length before it, and 32 bytes for what it holds, so that no two trees are
-//! written down the same way.
+//! Each item is its kind, its path with a length prefix, and 32 bytes for its content, so that
+//! different trees have different encodings.
 
 use std::fmt;
 use std::fs::OpenOptions;
@@ -15,14 +15,14 @@ use sha2::{Digest, Sha256};
 
 use super::tree::{self, FingerprintError, Item, Kind};
 
-/// Shown as 64 hexadecimal digits.
+/// Displayed as 64 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ContentHash([u8; 32]);
+pub struct AppHash([u8; 32]);
 
-// === impl ContentHash ===
+// === impl AppHash ===
 
-impl ContentHash {
-    pub fn of(folder: &Path) -> Result<Self, FingerprintError> {
+impl AppHash {
+    pub fn from_folder(folder: &Path) -> Result<Self, FingerprintError> {
         let mut hash = Sha256::new();
         for item in tree::read(folder)? {
             let Some((kind, held)) = held(folder, &item)? else { continue };
@@ -36,19 +36,19 @@ impl ContentHash {
     }
 }
 
-impl fmt::Display for ContentHash {
+impl fmt::Display for AppHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
-impl fmt::Debug for ContentHash {
+impl fmt::Debug for AppHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ContentHash({self})")
+        write!(f, "AppHash({self})")
     }
 }
 
-/// `None` for a file that is gone, and for empty folders, which no archive need keep.
+/// `None` for a file that was removed, and for empty folders, which archives need not keep.
 fn held(folder: &Path, item: &Item) -> Result<Option<(u8, [u8; 32])>, FingerprintError> {
     let path = folder.join(&item.path);
     Ok(match &item.kind {
@@ -72,7 +72,8 @@ fn held(folder: &Path, item: &Item) -> Result<Option<(u8, [u8; 32])>, Fingerprin
 }
 
 fn contents(path: &Path) -> io::Result<[u8; 32]> {
-    // It was a file a moment ago. Should it be a link now it is not followed, should it be a FIFO nobody waits for it.
+    // The file may have been replaced meanwhile: a link is not followed, and opening a FIFO does
+    // not block.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
     if !file.metadata()?.is_file() {

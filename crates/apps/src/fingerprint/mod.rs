@@ -1,17 +1,17 @@
-//! Has an app changed? Two answers, a cheap one and a sure one.
+//! Detects whether an app changed, with a cheap and an exact method.
 //!
-//! [`Stamp`] is made of what the file system says about each file (size, times, inode), without opening any: where it is the
-//! same, nothing changed. Where it differs, [`ContentHash`] tells whether the app did, or somebody only touched it: it is
-//! made of names and contents alone, so the same app has the same hash on every machine.
+//! A [`Stamp`] is made of each file's metadata (size, times, inode) without opening it: if it is
+//! equal, nothing changed. If it differs, [`AppHash`] shows whether the content did: it depends
+//! on names and contents only, so the same app has the same hash on every machine.
 //!
-//! Invariants: no symbolic link is followed (where a link leads is part of both); only regular files are opened; no more than
-//! 100,000 files and folders are looked at. What counts as content is said in `content.rs`.
+//! Invariants: no symbolic link is followed (its target is part of both); only regular files are
+//! opened; at most 100,000 files and folders are read. `ignore_rules.rs` defines which files count.
 
 mod hash;
 mod stamp;
 mod tree;
 
-pub use hash::ContentHash;
+pub use hash::AppHash;
 pub use stamp::Stamp;
 pub use tree::FingerprintError;
 

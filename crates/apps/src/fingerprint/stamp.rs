@@ -1,7 +1,7 @@
-//! The cheap answer: one look at each file, none into it.
+//! The cheap comparison: metadata of all files, no contents.
 //!
-//! The time of the last change of the inode is in it too: it moves even where a tool sets the modification time back, as
-//! `rsync` and `tar` do.
+//! Includes the inode's change time, which advances even if a tool such as `rsync` or `tar` sets
+//! the modification time back.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -13,18 +13,19 @@ use sha2::{Digest, Sha256};
 
 use super::tree::{self, FingerprintError, Kind};
 
-/// Only good for comparison with another of the same folder on the same machine.
+/// Comparable only with another stamp of the same folder on the same machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stamp([u8; 32]);
 
 // === impl Stamp ===
 
 impl Stamp {
-    pub fn of(folder: &Path) -> Result<Self, FingerprintError> {
+    pub fn from_folder(folder: &Path) -> Result<Self, FingerprintError> {
         let mut hash = Sha256::new();
         for item in tree::read(folder)? {
             let facts = &item.facts;
-            // A folder is what is in it; of `node_modules` nothing else is looked at, so there its time counts.
+            // A folder's own time does not count, since its items do; except for `node_modules`, of
+            // which nothing else is read.
             let numbers = match item.kind {
                 Kind::Folder => [0; 6],
                 Kind::Packages { .. } => [0, facts.mtime(), facts.mtime_nsec(), 0, 0, facts.ino() as i64],
@@ -42,7 +43,7 @@ impl Stamp {
             for number in numbers {
                 hash.update(number.to_le_bytes());
             }
-            // Known anyway, and sure where the clock is coarse.
+            // Available at no cost, and exact where the clock is coarse.
             match &item.kind {
                 Kind::Link { target } => text(&mut hash, target.as_os_str()),
                 Kind::Packages { names } => names.iter().for_each(|name| text(&mut hash, name)),

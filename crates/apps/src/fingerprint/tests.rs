@@ -1,4 +1,4 @@
-//! Folders that are changed in one way each.
+//! Folders with one change each.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -22,22 +22,22 @@ fn app() -> tempfile::TempDir {
     app
 }
 
-fn both(root: &Path) -> (Stamp, ContentHash) {
-    (Stamp::of(root).unwrap(), ContentHash::of(root).unwrap())
+fn both(root: &Path) -> (Stamp, AppHash) {
+    (Stamp::from_folder(root).unwrap(), AppHash::from_folder(root).unwrap())
 }
 
 #[test]
 fn the_same_app_has_the_same_hash_and_each_copy_its_own_stamp() {
     let (a, b) = (app(), app());
     assert_eq!(both(a.path()), both(a.path()));
-    assert_eq!(ContentHash::of(a.path()).unwrap(), ContentHash::of(b.path()).unwrap());
-    assert_ne!(Stamp::of(a.path()).unwrap(), Stamp::of(b.path()).unwrap());
-    let text = ContentHash::of(a.path()).unwrap().to_string();
+    assert_eq!(AppHash::from_folder(a.path()).unwrap(), AppHash::from_folder(b.path()).unwrap());
+    assert_ne!(Stamp::from_folder(a.path()).unwrap(), Stamp::from_folder(b.path()).unwrap());
+    let text = AppHash::from_folder(a.path()).unwrap().to_string();
     assert!(text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit()), "{text}");
 }
 
 #[test]
-fn each_change_of_content_is_seen() {
+fn each_change_of_content_is_detected() {
     let app = app();
     let root = app.path();
     let mut before = both(root);
@@ -73,7 +73,7 @@ fn each_change_of_content_is_seen() {
 }
 
 #[test]
-fn what_is_not_the_app_does_not_count() {
+fn excluded_files_do_not_count() {
     let app = app();
     let root = app.path();
     write(root, ".git/HEAD", "1");
@@ -87,7 +87,7 @@ fn what_is_not_the_app_does_not_count() {
 }
 
 #[test]
-fn a_touched_file_has_another_stamp_and_the_same_content() {
+fn a_touched_file_has_another_stamp_and_the_same_hash() {
     let app = app();
     let before = both(app.path());
     let file = fs::File::options().write(true).open(app.path().join("src/a.ts")).unwrap();
@@ -98,11 +98,11 @@ fn a_touched_file_has_another_stamp_and_the_same_content() {
 }
 
 #[test]
-fn names_and_contents_do_not_run_into_each_other() {
+fn names_and_contents_are_separated() {
     let hash = |files: &[(&str, &str)]| {
         let root = tempfile::tempdir().unwrap();
         files.iter().for_each(|(file, text)| write(root.path(), file, text));
-        ContentHash::of(root.path()).unwrap()
+        AppHash::from_folder(root.path()).unwrap()
     };
     let all = [
         hash(&[]),
@@ -119,7 +119,7 @@ fn names_and_contents_do_not_run_into_each_other() {
 }
 
 #[test]
-fn links_lead_nowhere_and_special_files_are_not_opened() {
+fn links_are_not_followed_and_special_files_are_not_opened() {
     let app = app();
     symlink("/", app.path().join("everything")).unwrap();
     symlink("loop", app.path().join("loop")).unwrap();
@@ -130,11 +130,11 @@ fn links_lead_nowhere_and_special_files_are_not_opened() {
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_named() {
+fn a_missing_folder_is_named() {
     let root = tempfile::tempdir().unwrap();
     let none = root.path().join("none");
-    let error = Stamp::of(&none).expect_err("nothing is there").to_string();
+    let error = Stamp::from_folder(&none).expect_err("nothing is there").to_string();
     assert!(error.starts_with(&format!("{}: cannot be read", none.display())), "{error}");
     fs::write(&none, "").unwrap();
-    assert!(ContentHash::of(&none).is_err());
+    assert!(AppHash::from_folder(&none).is_err());
 }

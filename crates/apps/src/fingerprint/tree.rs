@@ -1,4 +1,4 @@
-//! All that counts in a folder, sorted by path.
+//! All files of an app's folder, sorted by path.
 
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
@@ -6,9 +6,9 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::content::{PACKAGE_LISTS, PACKAGES, is_hidden_folder, is_scratch};
+use crate::ignore_rules::{PACKAGE_LISTS, PACKAGES, is_hidden_folder, is_scratch};
 
-/// More than any app has that is not its packages.
+/// More than any app has outside of its packages.
 const MAX_ITEMS: usize = 100_000;
 
 #[derive(Debug, thiserror::Error)]
@@ -34,15 +34,15 @@ pub(super) enum Kind {
     Link {
         target: PathBuf,
     },
-    /// `node_modules`, with what is in it.
+    /// `node_modules`, with the names at its top.
     Packages {
         names: Vec<OsString>,
     },
-    /// A socket, a FIFO, a device: it is there, and never opened.
+    /// A socket, FIFO or device: listed, but never opened.
     Other,
 }
 
-/// What is removed while it is being looked at is taken as never having been there: whoever removed it is not done.
+/// A file that is removed during the walk counts as absent: another change will follow.
 pub(super) fn read(root: &Path) -> Result<Vec<Item>, FingerprintError> {
     let mut items = Vec::new();
     let mut folders = vec![PathBuf::new()];
@@ -75,16 +75,16 @@ pub(super) fn read(root: &Path) -> Result<Vec<Item>, FingerprintError> {
     Ok(items)
 }
 
-/// `None` for what is left out, and for what is gone.
+/// `None` for excluded and removed files.
 fn item(root: &Path, path: PathBuf) -> Result<Option<Item>, FingerprintError> {
-    match look(root, &path) {
+    match inspect(root, &path) {
         Ok(found) => Ok(found.map(|(kind, facts)| Item { path, kind, facts })),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(FingerprintError::Unreadable { path: root.join(path), source }),
     }
 }
 
-fn look(root: &Path, path: &Path) -> io::Result<Option<(Kind, Metadata)>> {
+fn inspect(root: &Path, path: &Path) -> io::Result<Option<(Kind, Metadata)>> {
     let name = path.file_name().unwrap_or_default().as_bytes();
     let whole = root.join(path);
     let facts = fs::symlink_metadata(&whole)?;

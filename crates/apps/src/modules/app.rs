@@ -1,4 +1,4 @@
-//! The loader of one app: an entry, a jail around its folder, and what was loaded so far.
+//! The module loader of one app: an entry, the app's folder, and the modules loaded so far.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,23 +8,23 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use hearth_core::files::AppFiles;
 use hearth_core::module::{ImportStyle, ImportType, ModuleCode, ModuleError, ModuleId, ModuleLoader, ModuleSource};
 
+use super::app_root::{self, AppRoot, Refusal};
 use super::compile::File;
 use super::files::{Files, is_environment};
 use super::format::{Format, Role};
-use super::jail::{self, Jail, Refusal};
+use super::package_scope::Scopes;
 use super::resolve::Resolver;
-use super::scope::Scopes;
+use super::scan::Import;
 use super::specifier::BUILT_IN;
-use super::survey::Import;
 use super::synthetic;
 
 /// The modules of the app in a folder.
 ///
-/// An app is immutable while it is open: a file is read when it is first asked for (or by [`warm`](Self::warm)) and
-/// never again, and errors in it are remembered as well.
+/// An app is immutable while it is open: a file is read when it is first needed (or by
+/// [`preload`](Self::preload)) and never again; errors are cached as well.
 pub struct AppModules {
     entry: ModuleId,
-    jail: Arc<Jail>,
+    root: Arc<AppRoot>,
     resolver: Resolver,
     scopes: Scopes,
     files: Arc<Files>,
@@ -32,10 +32,10 @@ pub struct AppModules {
 }
 
 type Loaded = Result<Arc<Module>, ModuleError>;
-/// One place per module, so that a slow load holds up only those who want the same.
+/// One slot per module, so that a slow load only blocks threads that want the same module.
 type Places = HashMap<(ModuleId, ImportType), Arc<OnceLock<Loaded>>>;
 
-/// A module and what it imports.
+/// A module and its imports.
 #[derive(Debug)]
 pub(super) struct Module {
     pub source: Arc<ModuleSource>,
@@ -45,14 +45,15 @@ pub(super) struct Module {
 // === impl AppModules ===
 
 impl AppModules {
-    /// `entry` is absolute, or counts from `folder`; it is a file below `folder`, and so is what it is a link to.
+    /// `entry` is absolute or relative to `folder`; it must be a file below `folder` with links
+    /// resolved.
     pub fn open(folder: &Path, entry: &Path) -> Result<Self, ModuleError> {
         let (name, from) = (entry.display().to_string(), folder.display().to_string());
-        let jail =
-            Jail::new(folder).map_err(|error| ModuleError::Read { id: from.clone(), reason: error.to_string() })?;
+        let root =
+            AppRoot::new(folder).map_err(|error| ModuleError::Read { id: from.clone(), reason: error.to_string() })?;
         let not_found = |reason: String| ModuleError::NotFound { specifier: name.clone(), from: from.clone(), reason };
         let real = std::fs::canonicalize(folder.join(entry)).map_err(|error| not_found(error.to_string()))?;
-        let id = match jail.inner(&real) {
+        let id = match root.inner(&real) {
             Ok(id) if real.is_file() => ModuleId::new(id),
             Ok(_) => return Err(not_found("it is not a file".into())),
             Err(Refusal::Io(error)) => return Err(not_found(error.to_string())),
@@ -61,18 +62,18 @@ impl AppModules {
                 return Err(ModuleError::Outside { specifier: name, from, reason });
             }
         };
-        let jail = Arc::new(jail);
+        let root = Arc::new(root);
         Ok(Self {
             entry: id,
-            resolver: Resolver::new(jail.clone()),
-            scopes: Scopes::new(jail.clone()),
-            files: Arc::new(Files::new(jail.clone())),
-            jail,
+            resolver: Resolver::new(root.clone()),
+            scopes: Scopes::new(root.clone()),
+            files: Arc::new(Files::new(root.clone())),
+            root,
             loaded: Mutex::default(),
         })
     }
 
-    /// What is in memory: ids, and what each is, in a word or two. For people.
+    /// The loaded modules: ids with a short description, for display.
     pub fn loaded(&self) -> Vec<(ModuleId, String)> {
         let places = self.places();
         let all = places.iter().filter_map(|((id, _), place)| Some((id.clone(), described(place.get()?))));
@@ -81,13 +82,14 @@ impl AppModules {
         all
     }
 
-    /// The module, from memory where it was loaded before. Two threads that ask at once share one load.
+    /// Returns a module, from memory if it was loaded before. Two threads that request it at once
+    /// share one load.
     pub(super) fn module(&self, id: &ModuleId, kind: ImportType) -> Loaded {
         let key = (id.clone(), kind);
         let place = self.places().entry(key.clone()).or_default().clone();
         let loaded = place.get_or_init(|| self.read(id, kind).map(Arc::new)).clone();
         if matches!(loaded, Err(ModuleError::Read { .. })) {
-            // There are as many names without a file as anyone can think of: those are not kept.
+            // Missing files are not cached, since code can ask for any number of names.
             self.places().remove(&key);
         }
         loaded
@@ -111,7 +113,7 @@ impl AppModules {
         if let Some(source) = synthetic::load(id) {
             return Ok(Module { source: Arc::new(source), imports: Vec::new() });
         }
-        let format = Format::of(id.as_str());
+        let format = Format::from_path(id.as_str());
         if let Some(error) = mismatch(id, kind, format) {
             return Err(error);
         }
@@ -145,7 +147,7 @@ impl AppModules {
                 "it holds the environment, of which an app sees what is meant for it as `env`".into(),
             ));
         }
-        self.jail.read(Path::new(id.as_str())).map_err(|refusal| match refusal {
+        self.root.read(Path::new(id.as_str())).map_err(|refusal| match refusal {
             Refusal::Io(error) => unreadable(id, error.to_string()),
             Refusal::Outside { .. } => unreadable(id, "it lies outside the app's folder".into()),
         })
@@ -172,11 +174,11 @@ impl ModuleLoader for AppModules {
 
 impl fmt::Debug for AppModules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AppModules").field("entry", &self.entry).field("jail", &self.jail).finish_non_exhaustive()
+        f.debug_struct("AppModules").field("entry", &self.entry).field("root", &self.root).finish_non_exhaustive()
     }
 }
 
-/// Why a file of that format cannot be imported that way, judged by its name.
+/// Why a file of that format cannot be imported that way, by its name.
 fn mismatch(id: &ModuleId, kind: ImportType, format: Format) -> Option<ModuleError> {
     match (kind, format) {
         (ImportType::Json, Format::Code(..) | Format::Wasm | Format::Bytes) => {
@@ -211,7 +213,7 @@ fn described(loaded: &Loaded) -> String {
 }
 
 fn text(bytes: Vec<u8>) -> Arc<str> {
-    jail::text(bytes).into()
+    app_root::text(bytes).into()
 }
 
 fn unreadable(id: &ModuleId, reason: String) -> ModuleError {

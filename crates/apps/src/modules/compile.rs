@@ -1,19 +1,19 @@
-//! One file of code, from its text to what V8 gets: parse, transpile where the language asks for it, look at what it
-//! imports and exports, decide what it is.
+//! Compiles one file of code for V8: parses it, transpiles it if its language needs that, scans
+//! imports and exports, and determines its module kind.
 
 use std::sync::Arc;
 
 use hearth_core::module::{ModuleCode, ModuleError, ModuleId};
 use oxc_allocator::Allocator;
 
+use super::deep_stack::{self, NoRoom};
 use super::format::{Goal, Kind, Language, Role, Syntax};
-use super::map::FileMap;
-use super::scope::Scope;
-use super::stack::{self, NoRoom};
-use super::survey::{Import, Survey};
-use super::{fault, node_env, parse, transpile};
+use super::package_scope::Scope;
+use super::scan::{Import, SourceScan};
+use super::source_map::FileMap;
+use super::{node_env, parse, syntax_error, transpile};
 
-/// A file of code and what is known about it before it is parsed.
+/// A file of code and what is known about it before parsing.
 #[derive(Clone, Debug)]
 pub(super) struct File {
     pub id: ModuleId,
@@ -36,7 +36,7 @@ pub(super) struct Compiled {
 impl File {
     pub fn compile(&self) -> Result<Compiled, ModuleError> {
         let file = self.clone();
-        stack::with_room(&self.source, move || file.compile_here()).unwrap_or_else(|no_room| {
+        deep_stack::with_room(&self.source, move || file.compile_here()).unwrap_or_else(|no_room| {
             let id = self.id.as_str();
             let what = match no_room {
                 NoRoom::Source { tokens, limit } => {
@@ -48,7 +48,7 @@ impl File {
                 NoRoom::Deadline(time) => format!("not parsed within {time:?}; is it nested in some odd way?"),
                 NoRoom::Panic => "the parser failed on it; this is a bug of Hearth or of oxc".into(),
             };
-            Err(fault::at(id, &self.source, None, &what))
+            Err(syntax_error::at(id, &self.source, None, &what))
         })
     }
 
@@ -59,22 +59,22 @@ impl File {
         let mut program = parse::parse(&allocator, id, source, language, goal)?;
         let asked = node_env::find(source, &program);
         if language == Language::JavaScript {
-            let survey = Survey::of(source, &program);
+            let survey = SourceScan::new(source, &program);
             let text = if asked.is_empty() { self.source.clone() } else { node_env::splice(source, &asked).into() };
             return self.finish(survey, text, None, false);
         }
         node_env::replace(&allocator, &mut program, asked);
         let common_js = transpile::common_js_syntax(&program);
-        let before = Survey::of(source, &program);
+        let before = SourceScan::new(source, &program);
         if common_js.is_some() || (before.common_js() && !before.module) {
-            // So that what the transformer imports is imported by `require`.
+            // Makes the transformer emit `require` for its helpers.
             program.source_type = program.source_type.with_script(true);
         }
         transpile::transform(&allocator, id, &mut program, &self.scope.compiler)?;
-        let survey = Survey::of(source, &program);
+        let survey = SourceScan::new(source, &program);
         if let Some(span) = common_js.filter(|_| survey.module) {
             let what = "`export =` and `import x = require()` are CommonJS and cannot be mixed with import and export";
-            return Err(fault::at(id, source, Some(span.start as usize), what));
+            return Err(syntax_error::at(id, source, Some(span.start as usize), what));
         }
         let (text, map) = transpile::print(id, &program);
         self.finish(survey, text.into(), Some(map), common_js.is_some())
@@ -82,7 +82,7 @@ impl File {
 
     fn finish(
         &self,
-        survey: Survey<'_>,
+        survey: SourceScan<'_>,
         text: Arc<str>,
         map: Option<FileMap>,
         common_js_only: bool,
@@ -90,7 +90,7 @@ impl File {
         if let Some(span) = survey.decorator {
             let what = "decorators are not known to V8 yet; TypeScript's older ones are compiled when tsconfig.json sets \
                         experimentalDecorators";
-            return Err(fault::at(self.id.as_str(), &self.source, Some(span.start as usize), what));
+            return Err(syntax_error::at(self.id.as_str(), &self.source, Some(span.start as usize), what));
         }
         let syntax = Syntax { module: survey.module, common_js: survey.common_js(), common_js_only };
         let code = match Kind::decide(self.language, self.goal, &self.scope, syntax, self.role) {
@@ -105,7 +105,7 @@ impl File {
     }
 }
 
-/// The body of a function cannot start with `#!`; as a comment of the same length it can.
+/// A function body cannot start with `#!`; a comment of the same length can replace it.
 fn without_hashbang(text: Arc<str>) -> Arc<str> {
     match text.strip_prefix("#!") {
         Some(rest) => format!("//{rest}").into(),

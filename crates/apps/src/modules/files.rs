@@ -1,7 +1,7 @@
-//! An app's files for the app itself: everything below its folder, but for the files that hold its environment.
+//! File access of an app at run time: everything below its folder, except for environment files.
 //!
-//! Invariant: what is opened lies below the folder after all links are followed, and has no name of the environment's,
-//! neither as it was asked for nor as it is really called, whatever is put in its place meanwhile.
+//! Invariant: an opened file is below the folder with all links resolved, and neither its requested
+//! nor its real name is that of an environment file, even if files are replaced meanwhile.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -10,16 +10,16 @@ use std::sync::Arc;
 use hearth_core::files::{AppFiles, FileFacts, FileRefusal, OpenedFile};
 use hearth_static::Access;
 
-use super::jail::{Found, Jail, Refusal, is_missing};
+use super::app_root::{AppRoot, Found, Refusal, is_missing};
 
 #[derive(Clone, Debug)]
 pub(super) struct Files {
-    jail: Arc<Jail>,
+    root: Arc<AppRoot>,
 }
 
 impl Files {
-    pub fn new(jail: Arc<Jail>) -> Self {
-        Self { jail }
+    pub fn new(root: Arc<AppRoot>) -> Self {
+        Self { root }
     }
 
     fn find(&self, path: &str, access: Access) -> Result<Found, FileRefusal> {
@@ -27,7 +27,7 @@ impl Files {
         if is_environment(inner.file_name()) {
             return Err(FileRefusal::Hidden);
         }
-        let found = self.jail.find(inner, access).map_err(refusal)?;
+        let found = self.root.find(inner, access).map_err(refusal)?;
         if is_environment(found.real.file_name()) {
             return Err(FileRefusal::Hidden);
         }
@@ -57,7 +57,7 @@ fn refusal(refusal: Refusal) -> FileRefusal {
     match refusal {
         Refusal::Outside { .. } => FileRefusal::Outside,
         Refusal::Io(error) if is_missing(&error) => FileRefusal::Missing,
-        // A name that no file can have: a NUL in it.
+        // A name with a NUL, which no file can have.
         Refusal::Io(error) if error.kind() == std::io::ErrorKind::InvalidInput => FileRefusal::Missing,
         Refusal::Io(error) => FileRefusal::Unreadable { reason: error.to_string() },
     }

@@ -1,8 +1,8 @@
-//! What a file is: by its extension, and where that does not decide, by its package and its syntax.
+//! The format of a file: by its extension, else by its package and syntax.
 
 use std::path::Path;
 
-use super::scope::{Origin, PackageType, Scope};
+use super::package_scope::{Origin, PackageType, Scope};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
@@ -11,7 +11,7 @@ pub(super) enum Format {
     Text,
     Bytes,
     Wasm,
-    /// Nothing that can be guessed.
+    /// Formats without code.
     Unknown,
 }
 
@@ -23,16 +23,16 @@ pub(super) enum Language {
     Tsx,
 }
 
-/// What the extension says about the module system.
+/// The module system that the extension implies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Goal {
     Module,
     CommonJs,
-    /// To be found out.
+    /// Determined by package and syntax.
     Open,
 }
 
-/// What code turned out to be.
+/// The resulting module system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Module,
@@ -46,14 +46,14 @@ pub(super) enum Role {
     Other,
 }
 
-/// What a file's syntax shows.
+/// The module system that a file's syntax implies.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Syntax {
     /// `import`, `export`, `import.meta` or a top-level `await`.
     pub module: bool,
     /// `require`, `exports` or `module` that the file does not declare.
     pub common_js: bool,
-    /// TypeScript's `export =` or `import x = require()`: there is no doubt then.
+    /// TypeScript's `export =` or `import x = require()`, which are unambiguous.
     pub common_js_only: bool,
 }
 
@@ -65,7 +65,7 @@ const TEXT: [&str; 28] = [
 // === impl Format ===
 
 impl Format {
-    pub fn of(path: &str) -> Self {
+    pub fn from_path(path: &str) -> Self {
         let Some(extension) = Path::new(path).extension().and_then(|e| e.to_str()) else {
             // As in Node: a file without an extension is code.
             return Self::Code(Language::JavaScript, Goal::Open);
@@ -108,7 +108,8 @@ impl Kind {
         } else if scope.package == PackageType::CommonJs
             || (scope.package == PackageType::Unstated && scope.origin == Origin::Package)
         {
-            // A package's file that only has effects: Node runs it as CommonJS, sloppy and with a `this`.
+            // A file of a package that has only side effects: Node runs it as CommonJS, in sloppy
+            // mode and with a `this`.
             Self::CommonJs
         } else {
             Self::Module
@@ -122,10 +123,10 @@ mod tests {
 
     #[test]
     fn extensions() {
-        assert_eq!(Format::of("/a.b/c"), Format::Code(Language::JavaScript, Goal::Open));
-        assert_eq!(Format::of("/a.CTS"), Format::Code(Language::TypeScript, Goal::CommonJs));
-        assert_eq!(Format::of("/a.sql"), Format::Text);
-        assert_eq!(Format::of("/a.png"), Format::Unknown);
+        assert_eq!(Format::from_path("/a.b/c"), Format::Code(Language::JavaScript, Goal::Open));
+        assert_eq!(Format::from_path("/a.CTS"), Format::Code(Language::TypeScript, Goal::CommonJs));
+        assert_eq!(Format::from_path("/a.sql"), Format::Text);
+        assert_eq!(Format::from_path("/a.png"), Format::Unknown);
     }
 
     #[test]

@@ -1,10 +1,11 @@
-//! `process.env.NODE_ENV` becomes `"production"`, in all code. There is no `process`, packages ask for it all the
-//! same, and the answer decides which of their builds runs.
+//! Replaces `process.env.NODE_ENV` by `"production"` in all code. There is no `process`, but
+//! packages choose their build by it.
 //!
-//! Plain JavaScript is changed in its text, padded with blanks to the same length, so that every position stays what it
-//! was and no source map is needed. Code that is transpiled anyway is changed in its tree.
+//! Plain JavaScript is changed in its text and padded with blanks to the same length, so that
+//! positions stay the same and no source map is needed. Code that is transpiled is changed in its
+//! syntax tree.
 //!
-//! Left alone: places that are assigned to, and files that declare a `process` of their own.
+//! Assignment targets, and files that declare a `process` of their own, are unchanged.
 
 use std::collections::HashSet;
 
@@ -14,7 +15,7 @@ use oxc_ast::ast::{BindingIdentifier, ChainElement, Expression, Program};
 use oxc_ast_visit::{Visit, VisitMut, walk, walk_mut};
 use oxc_span::{GetSpan, Span};
 
-use super::fault::LINE_ENDS;
+use super::syntax_error::LINE_ENDS;
 
 pub(super) const VALUE: &str = "production";
 const LITERAL: &str = "\"production\"";
@@ -30,7 +31,7 @@ struct Replacer<'a> {
     build: AstBuilder<'a>,
 }
 
-/// Where it is asked for, in the order of the source.
+/// The occurrences in source order.
 pub(super) fn find(source: &str, program: &Program<'_>) -> Vec<Span> {
     if !source.contains("NODE_ENV") {
         return Vec::new();
@@ -44,7 +45,7 @@ pub(super) fn find(source: &str, program: &Program<'_>) -> Vec<Span> {
     finder.found
 }
 
-/// The source with the literal in those places.
+/// The source with the literal at these positions.
 pub(super) fn splice(source: &str, spans: &[Span]) -> String {
     let mut out = String::with_capacity(source.len());
     let mut done = 0;
@@ -52,7 +53,7 @@ pub(super) fn splice(source: &str, spans: &[Span]) -> String {
         out.push_str(&source[done..span.start as usize]);
         out.push_str(LITERAL);
         let written = span.source_text(source);
-        // What was written may go over several lines: those stay, behind the literal.
+        // The expression may span lines: the line ends stay, after the literal.
         let mut taken = LITERAL.len();
         for line in written.split_inclusive(LINE_ENDS) {
             let text = line.trim_end_matches(LINE_ENDS);
@@ -66,7 +67,7 @@ pub(super) fn splice(source: &str, spans: &[Span]) -> String {
     out
 }
 
-/// The same, in a tree.
+/// The same in a syntax tree.
 pub(super) fn replace<'a>(allocator: &'a Allocator, program: &mut Program<'a>, spans: Vec<Span>) {
     if !spans.is_empty() {
         let spans = spans.into_iter().collect();
@@ -99,7 +100,7 @@ fn member<'b, 'a>(expression: &'b Expression<'a>) -> Option<(&'b Expression<'a>,
 // === impl Finder ===
 
 impl<'a> Visit<'a> for Finder {
-    // Targets of assignments are not expressions in this tree, so they do not come by here.
+    // Assignment targets are no expressions in this tree and are not visited.
     fn visit_expression(&mut self, it: &Expression<'a>) {
         if is_node_env(it) {
             self.found.push(it.span());
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn left_alone() {
+    fn unchanged_expressions() {
         for source in [
             "process.env.NODE_ENV = 'x'",
             "[process.env.NODE_ENV] = x",

@@ -1,7 +1,7 @@
-//! Parsing, with the goal (module or script) that the file needs.
+//! Parses with the goal (module or script) that the file needs.
 //!
-//! A file whose name does not say is parsed as a module, in which all but a few old scripts are valid; only when that
-//! fails is it parsed again as a script, so that files that parse are parsed once.
+//! A file whose name leaves the goal open is parsed as a module, which accepts all but a few old
+//! scripts; only if that fails is it parsed as a script. Files are thus usually parsed once.
 
 use hearth_core::module::ModuleError;
 use oxc_allocator::Allocator;
@@ -9,8 +9,8 @@ use oxc_ast::ast::Program;
 use oxc_parser::{ParseOptions, Parser, ParserReturn};
 use oxc_span::SourceType;
 
-use super::fault;
 use super::format::{Goal, Language};
+use super::syntax_error;
 
 pub(super) fn parse<'a>(
     allocator: &'a Allocator,
@@ -38,7 +38,7 @@ pub(super) fn parse<'a>(
     }
     match second.map(|goal| parse_as(allocator, source, goal)) {
         Some(again) if again.errors.is_empty() => Ok(again.program),
-        _ => Err(fault::syntax(id, source, &parsed.errors)),
+        _ => Err(syntax_error::syntax(id, source, &parsed.errors)),
     }
 }
 

@@ -1,10 +1,12 @@
-//! From a specifier to a file, by the rules of Node and of bundlers for browsers, inside the jail.
+//! Resolves specifiers to files, by the rules of Node and of bundlers for browsers, within the
+//! app's folder.
 //!
-//! oxc_resolver does the walking; it sees the app's folder as the whole disk. Symbolic links are resolved here, after
-//! it, so that the border is judged in one place and ids are canonical.
+//! oxc_resolver performs the resolution and sees the app's folder as the whole disk. Symbolic links
+//! are resolved afterwards in this module, so that the border is checked in one place and ids are
+//! canonical.
 //!
-//! Invariants: what is found is below the folder; what is found is remembered, so that resolving again touches no disk;
-//! what is not found is not remembered for long (code may ask for any number of names that do not exist).
+//! Invariants: results are below the folder; results are cached, so that resolving again touches no
+//! disk; failures are not cached for long (code may ask for any number of missing names).
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,15 +15,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use hearth_core::module::{ImportStyle, ModuleError, ModuleId};
 use oxc_resolver::{ResolveError, ResolveOptions, ResolverGeneric};
 
-use super::jail::{Jail, JailFs, Refusal};
-use super::scope::Scopes;
+use super::app_root::{AppRoot, JailFs, Refusal};
+use super::package_scope::Scopes;
 use super::specifier::{BUILT_IN, Refused, Specifier, package};
 use super::synthetic;
 
-/// In the order in which they are tried.
+/// In order of precedence.
 const EXTENSIONS: [&str; 9] = [".ts", ".tsx", ".mts", ".cts", ".js", ".mjs", ".cjs", ".jsx", ".json"];
 
-/// What TypeScript's habit of writing the name of the output means for the name of the input.
+/// TypeScript code may name the output file instead of the input file.
 const EXTENSION_ALIASES: [(&str, &[&str]); 4] = [
     (".js", &[".js", ".ts", ".tsx", ".jsx"]),
     (".jsx", &[".jsx", ".tsx"]),
@@ -29,18 +31,18 @@ const EXTENSION_ALIASES: [(&str, &[&str]); 4] = [
     (".cjs", &[".cjs", ".cts"]),
 ];
 
-/// Findings remembered for an app; a graph has one per import.
+/// Cached results per app; a graph has one per import.
 const MAX_FOUND: usize = 1 << 16;
-/// Imports that may fail. The resolver remembers each path ever asked for, and leaks what it remembers when it is told to
-/// forget (cycles of references in its cache); so an app that keeps asking for what is not there is no longer looked up
-/// for. What was found before is still found.
+/// The number of failed imports after which an app's missing files are no longer searched for. The
+/// resolver caches each path that was asked for, and leaks its cache when it is cleared (reference
+/// cycles). Earlier results stay available.
 const MAX_MISSES: usize = 1 << 12;
 
 type Key = (ModuleId, String, ImportStyle);
 
 #[derive(Debug)]
 pub(super) struct Resolver {
-    jail: Arc<Jail>,
+    root: Arc<AppRoot>,
     import: ResolverGeneric<JailFs>,
     require: ResolverGeneric<JailFs>,
     memory: Mutex<Memory>,
@@ -52,7 +54,7 @@ struct Memory {
     misses: usize,
 }
 
-/// Where something was asked for, for error messages.
+/// The specifier and the importing module, for error messages.
 #[derive(Clone, Copy, Debug)]
 struct Asked<'a> {
     specifier: &'a str,
@@ -62,10 +64,10 @@ struct Asked<'a> {
 // === impl Resolver ===
 
 impl Resolver {
-    pub fn new(jail: Arc<Jail>) -> Self {
-        let import = ResolverGeneric::new_with_file_system(JailFs::new(jail.clone()), options(ImportStyle::Import));
+    pub fn new(root: Arc<AppRoot>) -> Self {
+        let import = ResolverGeneric::new_with_file_system(JailFs::new(root.clone()), options(ImportStyle::Import));
         let require = import.clone_with_options(options(ImportStyle::Require));
-        Self { jail, import, require, memory: Mutex::default() }
+        Self { root, import, require, memory: Mutex::default() }
     }
 
     pub fn resolve(
@@ -137,14 +139,14 @@ impl Resolver {
     }
 
     fn identify(&self, path: &Path, asked: Asked<'_>) -> Result<ModuleId, ModuleError> {
-        match self.jail.canonical(path) {
+        match self.root.canonical(path) {
             Ok(id) => Ok(ModuleId::new(id)),
             Err(Refusal::Outside { link }) => Err(asked.outside(link)),
             Err(Refusal::Io(error)) => Err(asked.not_found(error.to_string())),
         }
     }
 
-    /// Why nothing was found. Links that leave the folder are told apart from files that are not there.
+    /// Why nothing was found. Links that leave the folder are distinguished from missing files.
     fn explain(&self, asked: Asked<'_>, folder: &Path, path: Option<&str>, error: &ResolveError) -> ModuleError {
         let candidates: Vec<PathBuf> = match (path, package(asked.specifier)) {
             (Some(path), _) => {
@@ -155,7 +157,7 @@ impl Resolver {
             (None, None) => Vec::new(),
         };
         for candidate in candidates {
-            if let Err(Refusal::Outside { link }) = self.jail.locate(&candidate) {
+            if let Err(Refusal::Outside { link }) = self.root.locate(&candidate) {
                 return asked.outside(link);
             }
         }
@@ -204,7 +206,7 @@ impl Asked<'_> {
     }
 }
 
-/// `module` is where packages without `exports` keep their ES build; `require` must not be given that one.
+/// Packages without `exports` have their ES build in `module`, which `require` must not get.
 fn options(style: ImportStyle) -> ResolveOptions {
     let (condition, main_fields): (_, &[&str]) = match style {
         ImportStyle::Import => ("import", &["browser", "module", "main"]),

@@ -1,5 +1,6 @@
-//! Code that was typed rather than kept in a file (`hearth eval`): JavaScript or TypeScript, an expression or statements, with
-//! `await` and `return`. What comes out is the body of an async function that returns the value of an expression at its end.
+//! Code that was typed (`hearth eval`): JavaScript or TypeScript, an expression or statements, with
+//! `await` and `return`. The result is the body of an async function that returns the value of a
+//! final expression.
 
 use hearth_core::module::ModuleError;
 use oxc_allocator::Allocator;
@@ -11,10 +12,10 @@ use super::parse::parse;
 use super::transpile::{print, transform};
 use super::tsconfig::CompilerOptions;
 
-/// `name` is what the code is called in errors.
+/// `name` is the name of the code in errors.
 pub fn function_body(name: &str, code: &str) -> Result<String, ModuleError> {
     let allocator = Allocator::default();
-    // `{ a: 1 }` is an object rather than a block. Errors come from the code as it was typed.
+    // `{ a: 1 }` is an object rather than a block. Error positions refer to the typed code.
     let as_expression = format!("(\n{code}\n)");
     let parsed = parse(&allocator, name, &as_expression, Language::TypeScript, Goal::Open);
     let mut program = match parsed {
@@ -26,7 +27,7 @@ pub fn function_body(name: &str, code: &str) -> Result<String, ModuleError> {
     Ok(print(name, &program).0)
 }
 
-/// An expression at the end is what the code comes to.
+/// A final expression is the result.
 fn return_the_last<'a>(allocator: &'a Allocator, program: &mut Program<'a>) {
     match program.body.pop() {
         Some(Statement::ExpressionStatement(last)) => {
@@ -34,7 +35,7 @@ fn return_the_last<'a>(allocator: &'a Allocator, program: &mut Program<'a>) {
             program.body.push(AstBuilder::new(allocator).statement_return(last.span, Some(last.expression)));
         }
         Some(other) => program.body.push(other),
-        // A string alone is a directive: `"use strict"`, or a text to be shown.
+        // A string alone may be a directive (`"use strict"`) or a text to be shown.
         None => {
             if let Some(last) = program.directives.pop() {
                 let text = oxc_ast::ast::Expression::StringLiteral(AstBuilder::new(allocator).alloc(last.expression));
@@ -54,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expression_at_the_end_is_returned() {
+    fn a_final_expression_is_returned() {
         for (code, expected) in [
             ("1 + 1", "return 1+1"),
             ("'text'", "return`text`"),

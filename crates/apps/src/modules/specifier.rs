@@ -1,13 +1,13 @@
-//! What a specifier may be, judged by its text alone, before anything looks at the disk.
+//! Classifies specifiers by their text, without access to the disk.
 //!
-//! The jail keeps the border anyway; this is where refusals get reasons that help, and where strings that no file could
-//! have as its name (NUL, URLs, encoded separators) end.
+//! The app's root enforces the border anyway; this module gives refusals helpful reasons and
+//! refuses text that no file can have as its name (NUL, URLs, encoded separators).
 
 use std::path::Path;
 
-use super::jail::normal;
+use super::app_root::normal;
 
-/// Longer ones name nothing that a file system takes.
+/// Longer names are invalid in file systems.
 const MAX_LENGTH: usize = 4096;
 
 /// The runtime's own modules.
@@ -15,7 +15,7 @@ pub(super) const BUILT_IN: [&str; 1] = ["node:async_hooks"];
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Specifier {
-    /// `./x`, `../x`, `/x`: the inner path, normalised; with a slash at its end where only a folder will do.
+    /// `./x`, `../x`, `/x`: the normalised inner path, with a final slash if it must be a folder.
     Path(String),
     /// `pkg`, `@scope/pkg/sub`, and `#internal`.
     Bare,
@@ -31,7 +31,7 @@ pub(super) enum Refused {
 // === impl Specifier ===
 
 impl Specifier {
-    /// `folder` is the inner path of the folder that the importing module is in.
+    /// `folder` is the inner path of the importing module's folder.
     pub fn parse(text: &str, folder: &Path) -> Result<Self, Refused> {
         if text.is_empty() {
             return Err(Refused::NotFound("the specifier is empty".into()));
@@ -86,7 +86,7 @@ fn climbs(rest: &str) -> bool {
     normal(Path::new(rest)).is_none()
 }
 
-/// `http` of `http://x`. One letter is no scheme, but a drive.
+/// `http` of `http://x`. A single letter is a drive, not a scheme.
 fn scheme(text: &str) -> Option<&str> {
     let (scheme, _) = text.split_once(':')?;
     let fits = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -105,7 +105,7 @@ fn refused_scheme(scheme: &str) -> Refused {
     }
 }
 
-/// `%2e`, `%2f` and `%5c`: they mean nothing here, and who writes them means no good.
+/// `%2e`, `%2f` and `%5c`: they have no meaning here and indicate an attack.
 fn hides_separators(text: &str) -> bool {
     text.as_bytes().windows(3).any(|w| {
         w[0] == b'%' && matches!((w[1], w[2].to_ascii_lowercase()), (b'2', b'e' | b'f') | (b'5', b'c') | (b'0', b'0'))

@@ -1,7 +1,7 @@
-//! Modules that no app wrote: what transpiled code calls, and the nothing that a package asks for with
-//! `"browser": {"fs": false}`. They are CommonJS, as that can be imported and required alike.
+//! Built-in modules for apps: helpers of transpiled code, and the empty module for `"browser":
+//! {"fs": false}`. They are CommonJS, which can be imported and required.
 //!
-//! Their ids lie below `/hearth:/`, where no file of an app is looked for.
+//! Their ids are below `/hearth:/`, where no file of an app is looked up.
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
-//! TypeScript and JSX to JavaScript: types off, JSX to calls, enums, namespaces and legacy decorators to code. Nothing
-//! is lowered: V8 knows the rest of the language.
+//! Transpiles TypeScript and JSX to JavaScript: removes types, turns JSX into calls, and enums,
+//! namespaces and legacy decorators into code. Nothing is lowered: V8 supports the rest of the
+//! language.
 
 use std::path::Path;
 
@@ -12,8 +13,8 @@ use oxc_semantic::SemanticBuilder;
 use oxc_span::{SPAN, Span};
 use oxc_transformer::{HelperLoaderMode, HelperLoaderOptions, JsxOptions, JsxRuntime, TransformOptions, Transformer};
 
-use super::fault;
-use super::map::{FileMap, Point};
+use super::source_map::{FileMap, Point};
+use super::syntax_error;
 use super::synthetic::HELPERS;
 use super::tsconfig::CompilerOptions;
 
@@ -30,20 +31,22 @@ pub(super) fn transform<'a>(
     let is_clash = |error: &OxcDiagnostic| error.message.contains("has already been declared");
     let errors: Vec<_> = checked.errors.into_iter().filter(|error| !is_clash(error)).collect();
     if !errors.is_empty() {
-        return Err(fault::syntax(id, source, &errors));
+        return Err(syntax_error::syntax(id, source, &errors));
     }
     let scoping = checked.semantic.into_scoping();
     let options = transform_options(options, Pragmas::of(program));
     let done = Transformer::new(allocator, Path::new(id), &options).build_with_scoping(scoping, program);
     if !done.errors.is_empty() {
-        return Err(fault::syntax(id, source, &done.errors));
+        return Err(syntax_error::syntax(id, source, &done.errors));
     }
-    // Where all imports were types, an `export {}` was added to keep the file a module; what it is, is decided here.
+    // If all imports were types, an `export {}` was added to keep the file a module; this is
+    // decided here instead.
     program.body.retain(|statement| !matches!(statement, Statement::ExportNamedDeclaration(e) if is_mark(e, SPAN)));
     Ok(())
 }
 
-/// Without blanks: indented code is as large as its depth squared, and nobody reads it (positions are mapped back).
+/// Without indentation, which would make deeply nested code quadratically large (positions are
+/// mapped back).
 pub(super) fn print(id: &str, program: &Program<'_>) -> (String, FileMap) {
     let options = CodegenOptions {
         minify: true,
@@ -61,7 +64,7 @@ pub(super) fn print(id: &str, program: &Program<'_>) -> (String, FileMap) {
     (printed.code, FileMap::new(id, points))
 }
 
-/// TypeScript's own way to write CommonJS: `export =` and `import x = require()`.
+/// TypeScript's notation for CommonJS: `export =` and `import x = require()`.
 pub(super) fn common_js_syntax(program: &Program<'_>) -> Option<Span> {
     program.body.iter().find_map(|statement| match statement {
         Statement::TSExportAssignment(export) => Some(export.span),
@@ -72,13 +75,13 @@ pub(super) fn common_js_syntax(program: &Program<'_>) -> Option<Span> {
     })
 }
 
-/// `export {}`, at a certain place.
+/// `export {}` at a certain position.
 fn is_mark(export: &ExportNamedDeclaration<'_>, span: Span) -> bool {
     export.span == span && export.declaration.is_none() && export.specifiers.is_empty() && export.source.is_none()
 }
 
-/// What the comments of a file say about its JSX: `@jsxRuntime`, or what only one of the two runtimes has. The transformer reads
-/// the names in them itself.
+/// The JSX settings in a file's comments: `@jsxRuntime`, or a pragma that only one of the two
+/// runtimes has. The transformer reads the names in them itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pragmas {
     Silent,
@@ -122,7 +125,7 @@ fn transform_options(given: &CompilerOptions, pragmas: Pragmas) -> TransformOpti
         JsxRuntime::Classic => {
             options.jsx.pragma = given.jsx_factory.clone();
             options.jsx.pragma_frag = given.jsx_fragment_factory.clone();
-            // So that their imports are known to be used.
+            // Marks their imports as used.
             if let Some(factory) = &given.jsx_factory {
                 options.typescript.jsx_pragma = factory.clone().into();
             }

@@ -1,16 +1,16 @@
-//! The part of `compilerOptions` that changes what code does, from `tsconfig.json` or `deno.json`: JSX, decorators,
-//! which imports stay, and `paths`. `extends` is followed within the app's folder; a base that is not there (it often
-//! comes from a development dependency) is passed over, since what it sets is mostly about checking types.
+//! The `compilerOptions` that change what code does, from `tsconfig.json` or `deno.json`: JSX,
+//! decorators, kept imports, and `paths`. `extends` is followed within the app's folder; a missing
+//! base (often from a development dependency) is skipped, since it mostly concerns type checking.
 
 use std::path::{Path, PathBuf};
 
 use hearth_core::module::ModuleError;
 use serde::Deserialize;
 
-use super::jail::{Jail, normal};
-use super::scope::{read_config, unreadable};
+use super::app_root::{AppRoot, normal};
+use super::package_scope::{read_config, unreadable};
 
-/// Deeper chains of `extends` than anyone writes.
+/// Deeper chains of `extends` do not occur.
 const MAX_EXTENDS: u32 = 8;
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -26,7 +26,7 @@ pub(super) struct CompilerOptions {
     pub use_define_for_class_fields: Option<bool>,
     base_url: Option<String>,
     paths: Option<serde_json::Map<String, serde_json::Value>>,
-    /// Inner path of the folder that `base_url`, or else `paths`, counts from.
+    /// Inner path of the folder that `base_url`, or else `paths`, is relative to.
     #[serde(skip)]
     base: PathBuf,
 }
@@ -42,13 +42,13 @@ struct Config {
 // === impl CompilerOptions ===
 
 impl CompilerOptions {
-    /// `None` when there is no such file.
-    pub fn read(jail: &Jail, file: &Path) -> Result<Option<Self>, ModuleError> {
-        Self::read_chain(jail, file, MAX_EXTENDS)
+    /// `None` if there is no such file.
+    pub fn read(root: &AppRoot, file: &Path) -> Result<Option<Self>, ModuleError> {
+        Self::read_chain(root, file, MAX_EXTENDS)
     }
 
-    fn read_chain(jail: &Jail, file: &Path, left: u32) -> Result<Option<Self>, ModuleError> {
-        let Some(mut text) = read_config(jail, file)? else { return Ok(None) };
+    fn read_chain(root: &AppRoot, file: &Path, left: u32) -> Result<Option<Self>, ModuleError> {
+        let Some(mut text) = read_config(root, file)? else { return Ok(None) };
         json_strip_comments::strip(&mut text).map_err(|error| unreadable(file, error.to_string()))?;
         if text.trim().is_empty() {
             return Ok(Some(Self::default()));
@@ -68,7 +68,7 @@ impl CompilerOptions {
         if left > 0 {
             for base in bases.into_iter().rev() {
                 for candidate in extended(base, folder) {
-                    if let Some(base) = Self::read_chain(jail, &candidate, left - 1)? {
+                    if let Some(base) = Self::read_chain(root, &candidate, left - 1)? {
                         options = options.over(base);
                         break;
                     }
@@ -78,7 +78,7 @@ impl CompilerOptions {
         Ok(Some(options))
     }
 
-    /// These options where they say something, those of `base` elsewhere.
+    /// These options where set, those of `base` elsewhere.
     fn over(self, base: Self) -> Self {
         let own_paths = self.paths.is_some() || self.base_url.is_some();
         Self {
@@ -117,7 +117,7 @@ impl CompilerOptions {
     }
 }
 
-/// How well a pattern with at most one `*` fits, and what the `*` stands for.
+/// How well a pattern with at most one `*` matches, and the text of the `*`.
 fn matched<'a>(pattern: &str, specifier: &'a str) -> Option<(usize, &'a str)> {
     match pattern.split_once('*') {
         None => (pattern == specifier).then_some((usize::MAX, "")),
@@ -128,7 +128,7 @@ fn matched<'a>(pattern: &str, specifier: &'a str) -> Option<(usize, &'a str)> {
     }
 }
 
-/// Where the base of a configuration may be.
+/// Possible paths of a configuration's base.
 fn extended(base: &str, folder: &Path) -> Vec<PathBuf> {
     if base.starts_with('.') || base.starts_with('/') {
         return vec![json(folder.join(base))];
@@ -137,7 +137,7 @@ fn extended(base: &str, folder: &Path) -> Vec<PathBuf> {
     packages.flat_map(|path| [path.join("tsconfig.json"), json(path)]).collect()
 }
 
-/// The path, with the extension that may be left out.
+/// The path, and the path with the extension that may be omitted.
 fn json(path: PathBuf) -> PathBuf {
     if path.extension().is_some_and(|extension| extension == "json") {
         return path;

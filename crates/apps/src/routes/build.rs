@@ -1,10 +1,11 @@
-//! How a table is made: versions sorted, hosts given out, and what is claimed twice told.
+//! Builds a routing table: sorts versions, assigns hosts, and reports conflicts.
 //!
-//! The first entry wins everywhere: of two with the same name and version, of two that claim one host, of two that are both
-//! marked active. So the order of the entries is the order of right, and one list always makes one table.
+//! The first entry wins everywhere: of two with the same name and version, of two that claim one
+//! host, of two that are marked active. The order of the entries is thus the precedence, and one
+//! list always gives the same table.
 
 use std::cmp::Reverse;
-use std::collections::hash_map::Entry as Place;
+use std::collections::hash_map::Entry as ClaimedHost;
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
@@ -16,19 +17,19 @@ use crate::versions::AppVersion;
 
 /// One version of one app.
 #[derive(Clone, Debug)]
-pub struct Entry<T> {
+pub struct RouteEntry<T> {
     /// With its scope: `hello`, `@acme/hello`.
     pub name: AppName,
     pub version: AppVersion,
     /// As in the manifest: `example.com`, `*.example.com`.
     pub hosts: Vec<String>,
-    pub active: Active,
+    pub active: RouteActivation,
     pub value: T,
 }
 
-/// Whether somebody said that this version is to answer the bare name.
+/// Whether this version is activated for the bare name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Active {
+pub enum RouteActivation {
     Yes,
     No,
 }
@@ -50,14 +51,14 @@ pub enum RouteProblem {
     BadDomain(String),
 }
 
-/// What is known of an entry once its value went into the table.
+/// The facts of an entry whose value was moved into the table.
 struct Claim {
     name: AppName,
     version: AppVersion,
     hosts: Vec<String>,
 }
 
-pub(super) fn build<T>(entries: Vec<Entry<T>>, domains: &[String]) -> (RouteTable<T>, Vec<RouteProblem>) {
+pub(super) fn build<T>(entries: Vec<RouteEntry<T>>, domains: &[String]) -> (RouteTable<T>, Vec<RouteProblem>) {
     let mut problems = Vec::new();
     let (mut values, mut claims) = (Vec::with_capacity(entries.len()), Vec::with_capacity(entries.len()));
     let mut apps: HashMap<Box<str>, App> = HashMap::new();
@@ -73,7 +74,7 @@ pub(super) fn build<T>(entries: Vec<Entry<T>>, domains: &[String]) -> (RouteTabl
             AppVersion::Latest => app.latest = Some(slot),
             AppVersion::Number(version) => app.numbered.push((version.clone(), slot)),
         }
-        if entry.active == Active::Yes && app.active.is_none() {
+        if entry.active == RouteActivation::Yes && app.active.is_none() {
             app.active = Some(slot);
         }
         values.push(entry.value);
@@ -94,7 +95,7 @@ pub(super) fn build<T>(entries: Vec<Entry<T>>, domains: &[String]) -> (RouteTabl
         paths: Paths::On,
     };
     for (at, claim) in claims.iter().enumerate() {
-        // Hosts go with the version that the bare name means.
+        // Hosts belong to the version that the bare name means.
         if table.apps.get(claim.name.as_str()).and_then(App::bare) == Some(Slot(at)) {
             give(&mut table, Slot(at), &claims, &mut problems);
         }
@@ -102,7 +103,8 @@ pub(super) fn build<T>(entries: Vec<Entry<T>>, domains: &[String]) -> (RouteTabl
     (table, problems)
 }
 
-/// Domains as the ends of hosts, the longest first: `hello.eu.example.com` is `hello` of `eu.example.com`.
+/// Domains as suffixes of hosts, the longest first: `hello.eu.example.com` is `hello` of
+/// `eu.example.com`.
 fn suffixes(domains: &[String], problems: &mut Vec<RouteProblem>) -> Vec<Box<str>> {
     let mut suffixes = Vec::new();
     for domain in domains {
@@ -144,13 +146,13 @@ fn give<T>(table: &mut RouteTable<T>, slot: Slot, claims: &[Claim], problems: &m
     }
 }
 
-/// Who has it already, unless that is the same entry.
+/// The current owner of the host, unless it is the same entry.
 fn claim<H: Eq + Hash>(claims: &mut HashMap<H, Slot>, host: H, slot: Slot) -> Option<Slot> {
     match claims.entry(host) {
-        Place::Vacant(place) => {
+        ClaimedHost::Vacant(place) => {
             place.insert(slot);
             None
         }
-        Place::Occupied(place) => Some(*place.get()).filter(|first| *first != slot),
+        ClaimedHost::Occupied(place) => Some(*place.get()).filter(|first| *first != slot),
     }
 }

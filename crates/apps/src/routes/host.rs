@@ -1,20 +1,20 @@
-//! Hosts as they come with requests, and as they stand in manifests.
+//! Hosts of requests and of manifests.
 //!
-//! Both are brought to one form: lower case, without port, without the dot at the end. An address is no name, and is never
-//! read as `name.DOMAIN`; an IPv4 address can be claimed as a whole.
+//! Both are normalised: lower case, without port, without the final dot. An address is no name and
+//! never parsed as `name.DOMAIN`; an IPv4 address can be claimed as a whole.
 
 use std::net::Ipv4Addr;
 
-/// The longest name that DNS knows.
+/// The longest name in DNS.
 const MAX_HOST: usize = 253;
 
-/// A request's host in lower case, on the stack: every request makes one.
+/// A request's host in lower case, on the stack, since every request needs one.
 pub(super) struct Host {
     bytes: [u8; MAX_HOST],
     length: usize,
 }
 
-/// What a manifest or the operator may write.
+/// A host as written in a manifest or by the operator.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Pattern {
     Exact(String),
@@ -26,8 +26,8 @@ pub(super) enum Pattern {
 // === impl Host ===
 
 impl Host {
-    /// `None` for addresses, and for what is no host at all.
-    pub fn of(sent: &str) -> Option<Self> {
+    /// `None` for addresses and invalid hosts.
+    pub fn from_request(sent: &str) -> Option<Self> {
         let before = without_number(sent);
         let name = match before.strip_suffix(':') {
             Some(name) => name,
@@ -53,7 +53,7 @@ impl Host {
 // === impl Pattern ===
 
 impl Pattern {
-    /// `None` where it could never match.
+    /// `None` if it could never match.
     pub fn parse(text: &str) -> Option<Self> {
         match text.strip_prefix("*.") {
             Some(suffix) => plain(suffix).map(Self::Below),
@@ -62,7 +62,7 @@ impl Pattern {
     }
 }
 
-/// A host without port or wildcard, in the form in which requests are compared.
+/// A host without port or wildcard, normalised like those of requests.
 pub(super) fn plain(text: &str) -> Option<String> {
     let name = text.strip_suffix('.').unwrap_or(text);
     let is_label = |label: &str| {
@@ -73,18 +73,19 @@ pub(super) fn plain(text: &str) -> Option<String> {
     fits.then(|| name.to_ascii_lowercase())
 }
 
-/// The address that a request's host is, where it is one.
+/// The address, if a request's host is one.
 pub(super) fn address(sent: &str) -> Option<Ipv4Addr> {
     sent.split_once(':').map_or(sent, |(address, _)| address).parse().ok()
 }
 
-/// IPv6 in brackets, or a last label that is a number, which browsers take for IPv4 however many labels there are.
+/// IPv6 in brackets, or a numeric last label, which browsers take for IPv4 regardless of the number
+/// of labels.
 fn is_address(name: &str) -> bool {
     let before = without_number(name);
     name.starts_with('[') || (before.len() < name.len() && (before.is_empty() || before.ends_with('.')))
 }
 
-/// What stands before the digits at the end, if there are any.
+/// The part before the final digits, if there are any.
 fn without_number(text: &str) -> &str {
     &text[..text.len() - text.bytes().rev().take_while(u8::is_ascii_digit).count()]
 }

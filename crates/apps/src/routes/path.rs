@@ -1,13 +1,14 @@
 //! The app in a path: `/name@range/…`, `/@scope/name@range/…`.
 //!
-//! What a client encoded (`%5E1.0.0`) is decoded, once, and after the path was cut at its slashes: an encoded slash is part of
-//! a name that no app has, never a border.
+//! Encoded characters (`%5E1.0.0`) are decoded once, after the path was split at its slashes: an
+//! encoded slash is part of a name that no app has, never a separator.
 
 use std::borrow::Cow;
 
 use hearth_core::percent;
 
-/// The longest start of a path that can name an app: scope, name and range, each character encoded.
+/// The longest prefix of a path that can name an app: scope, name and range, each character
+/// encoded.
 const MAX_SEGMENT: usize = 3 * (100 + 1 + 256);
 
 #[derive(Debug, PartialEq, Eq)]
@@ -15,7 +16,7 @@ pub(super) struct Named<'a> {
     /// With its scope.
     pub name: Cow<'a, str>,
     pub range: Option<Cow<'a, str>>,
-    /// Where the app's base ends: at the slash, or at the end of the path.
+    /// The end of the app's base: at the slash, or at the end of the path.
     pub end: usize,
 }
 
@@ -37,18 +38,19 @@ impl<'a> Named<'a> {
     }
 }
 
-/// Where the next one is, from `from` on, or the end; `None` where it begins beyond that.
+/// The next one from `from` on, or the end; `None` if it begins beyond that.
 fn slash(text: &str, from: usize) -> Option<usize> {
     let rest = text.as_bytes().get(from..)?;
     Some(from + rest.iter().position(|byte| *byte == b'/').unwrap_or(rest.len()))
 }
 
-/// How long the range behind a name is, with its `@`. Not at the first character: a name has at least one.
+/// The length of the range after a name, including its `@`. Not at the first character: a name has
+/// at least one.
 fn range_length(last: &str) -> usize {
     last.bytes().skip(1).position(|byte| byte == b'@').map_or(0, |at| last.len() - 1 - at)
 }
 
-/// The text without percent encoding. `None` where what comes out has slashes of its own, or is no text.
+/// Percent-decoded text. `None` if the result has slashes or is not UTF-8.
 fn decoded(text: &str, scope: usize) -> Option<Cow<'_, str>> {
     if !text.contains('%') {
         return Some(Cow::Borrowed(text));
@@ -58,7 +60,7 @@ fn decoded(text: &str, scope: usize) -> Option<Cow<'_, str>> {
     (slashes == usize::from(scope > 0)).then_some(Cow::Owned(text))
 }
 
-/// The name, and the range that takes the last `length` bytes with its `@`.
+/// The name, and the range, which is the last `length` bytes with its `@`.
 fn split(named: Cow<'_, str>, length: usize) -> (Cow<'_, str>, Option<Cow<'_, str>>) {
     let at = named.len() - length;
     match named {

@@ -1,33 +1,33 @@
-//! The table itself, and how it is asked.
+//! The routing table and its lookups.
 
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
 
-use super::build::{self, Entry, RouteProblem};
+use super::build::{self, RouteEntry, RouteProblem};
 use super::host::{self, Host};
 use super::path::Named;
 use crate::versions::{Range, RangeError, Version};
 
-/// What Hearth keeps for itself.
+/// The path prefix reserved for Hearth.
 const RESERVED: &str = "/_hearth";
 
-/// Hosts and names to versions of apps. `T` is whatever the caller serves them with.
+/// Maps hosts and names to versions of apps. `T` is the caller's value for a version.
 pub struct RouteTable<T> {
     pub(super) values: Vec<T>,
     pub(super) apps: HashMap<Box<str>, App>,
     pub(super) hosts: HashMap<Box<str>, Slot>,
-    /// Most tables have none.
+    /// Empty in most tables.
     pub(super) addresses: HashMap<Ipv4Addr, Slot>,
-    /// By what follows `*.`.
+    /// By the part after `*.`.
     pub(super) wildcards: HashMap<Box<str>, Slot>,
-    /// Names that fit before a domain, in lower case.
+    /// Names that are valid before a domain, in lower case.
     pub(super) labels: HashMap<Box<str>, Slot>,
-    /// With a dot before each, longest first.
+    /// With a leading dot each, longest first.
     pub(super) domains: Vec<Box<str>>,
     pub(super) paths: Paths,
 }
 
-/// Whether apps are reached by path, as `/name/`, where no host names one.
+/// Whether apps are reached by path, as `/name/`, if no host names one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Paths {
     #[default]
@@ -37,16 +37,17 @@ pub enum Paths {
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Resolution<'t, T> {
-    /// `prefix` bytes of the path are the app's base, without a slash at their end; 0 where the host named the app.
+    /// The first `prefix` bytes of the path are the app's base, without a final slash; 0 if the
+    /// host named the app.
     App {
         value: &'t T,
         prefix: usize,
     },
-    /// The path is an app's base without the slash: `/name`. To be redirected to the same with a slash, query kept, since
-    /// relative links would otherwise lead to the next app.
+    /// The path is an app's base without the slash: `/name`. The caller redirects to the same path
+    /// with a slash and keeps the query, since relative links would otherwise lead to the next app.
     AddSlash,
     NoApp,
-    /// No version is in the range; without one, the app has pre-releases only.
+    /// No version is in the range; without a range, the app has pre-releases only.
     NoVersion {
         name: &'t str,
         range: Option<String>,
@@ -59,7 +60,7 @@ pub enum Resolution<'t, T> {
     Reserved,
 }
 
-/// Where a value is.
+/// The index of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot(pub usize);
 
@@ -75,9 +76,9 @@ pub(super) struct App {
 // === impl RouteTable ===
 
 impl<T> RouteTable<T> {
-    /// `domains` are those below which every app has a host, as in `hello.localhost`. What cannot be served is left out and
-    /// told; the rest is served.
-    pub fn build(entries: Vec<Entry<T>>, domains: &[String]) -> (Self, Vec<RouteProblem>) {
+    /// `domains` are those below which every app has a host, as in `hello.localhost`. Entries that
+    /// cannot be served are omitted and reported; the others are served.
+    pub fn build(entries: Vec<RouteEntry<T>>, domains: &[String]) -> (Self, Vec<RouteProblem>) {
         build::build(entries, domains)
     }
 
@@ -85,12 +86,12 @@ impl<T> RouteTable<T> {
         Self { paths, ..self }
     }
 
-    /// `path` is the request's, as it was sent, without the query.
+    /// `path` is the request's path as sent, without the query.
     pub fn resolve(&self, host: &str, path: &str) -> Resolution<'_, T> {
         if path.starts_with(RESERVED) {
             return Resolution::Reserved;
         }
-        match Host::of(host).and_then(|host| self.by_host(host.as_str())) {
+        match Host::from_request(host).and_then(|host| self.by_host(host.as_str())) {
             Some(slot) => Resolution::App { value: self.value(slot), prefix: 0 },
             None => match self.by_address(host) {
                 Some(slot) => Resolution::App { value: self.value(slot), prefix: 0 },
@@ -147,7 +148,7 @@ impl<T> RouteTable<T> {
 // === impl App ===
 
 impl App {
-    /// What a name without a range means.
+    /// The version that a name without a range means.
     pub fn bare(&self) -> Option<Slot> {
         self.active.or_else(|| self.latest())
     }

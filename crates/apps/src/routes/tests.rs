@@ -1,4 +1,4 @@
-//! Tables of a few apps, asked as requests would ask them.
+//! Lookups in tables of a few apps.
 
 use hearth_core::AppName;
 
@@ -6,18 +6,18 @@ use super::host::{Host, Pattern};
 use super::*;
 use crate::versions::AppVersion;
 
-/// The value is what the entry was made from.
+/// The value is the text that the entry was made from.
 type Table = RouteTable<&'static str>;
 
-/// `name@version`, with `!` at the end where it is active, then hosts.
-fn entry(text: &'static str) -> Entry<&'static str> {
+/// `name@version`, with a final `!` if it is active, then hosts.
+fn entry(text: &'static str) -> RouteEntry<&'static str> {
     let mut words = text.split(' ');
     let first = words.next().unwrap();
     let id = first.trim_end_matches('!');
     let (name, version) = id.rsplit_once('@').unwrap();
-    let active = if id == first { Active::No } else { Active::Yes };
+    let active = if id == first { RouteActivation::No } else { RouteActivation::Yes };
     let hosts = words.map(str::to_owned).collect();
-    Entry { name: AppName::new(name), version: version.parse().unwrap(), hosts, active, value: id }
+    RouteEntry { name: AppName::new(name), version: version.parse().unwrap(), hosts, active, value: id }
 }
 
 fn build(entries: &[&'static str], domains: &[&str]) -> (Table, Vec<RouteProblem>) {
@@ -31,7 +31,7 @@ fn table(entries: &[&'static str], domains: &[&str]) -> Table {
     table
 }
 
-/// What answers, and with which base; or what happens instead.
+/// The answering version and its base, or the other outcome.
 fn ask(table: &Table, host: &str, path: &str) -> String {
     match table.resolve(host, path) {
         Resolution::App { value, prefix } => format!("{value} {}", &path[..prefix]),
@@ -54,7 +54,7 @@ fn a_bare_name_is_the_active_version_else_latest_else_the_highest_release() {
 }
 
 #[test]
-fn pre_releases_are_served_when_asked_for() {
+fn pre_releases_are_served_if_requested() {
     let table = table(&["a@1.0.0-beta.1", "a@1.0.0-beta.2"], &["localhost"]);
     assert_eq!(ask(&table, "h", "/a/"), "no version of a in None");
     assert_eq!(ask(&table, "h", "/a"), "no version of a in None");
@@ -90,7 +90,7 @@ fn ranges_choose_the_highest_version_in_them() {
     assert_eq!(ask(&table, "h", "/b@1/"), "no version of b in Some(\"1\")");
     assert_eq!(ask(&table, "h", "/a@%5E3/"), "no version of a in Some(\"^3\")");
     assert!(ask(&table, "h", "/a@one/").starts_with("bad range of a: \"one\" is not a range"));
-    // Decoded once: what is left of `%255E` is a percent sign.
+    // Decoded once: `%255E` becomes a percent sign and `5E`.
     assert!(ask(&table, "h", "/a@%255E1/").starts_with("bad range of a: \"%5E1\""));
     assert!(ask(&table, "h", &format!("/a@{}/", "1".repeat(257))).starts_with("bad range of a: a range"));
     assert_eq!(ask(&table, "h", "/c@one/"), "NoApp");
@@ -123,7 +123,7 @@ fn scoped_apps() {
 }
 
 #[test]
-fn names_are_decoded_once_and_never_cut_at_encoded_slashes() {
+fn names_are_decoded_once_and_never_split_at_encoded_slashes() {
     let table = table(&["hello@1.0.0", "A.b-c_d@1.0.0"], &[]);
     assert_eq!(ask(&table, "h", "/h%65llo/x"), "hello@1.0.0 /h%65llo");
     assert_eq!(ask(&table, "h", "/A.b-c_d/"), "A.b-c_d@1.0.0 /A.b-c_d");
@@ -230,7 +230,7 @@ fn hosts_are_those_of_the_version_that_answers() {
 }
 
 #[test]
-fn what_is_claimed_twice_is_told() {
+fn conflicts_are_reported() {
     let entries =
         ["a@1.0.0 x.com X.com. *.x.com", "b@1.0.0 X.COM *.x.com b.com", "A@1.0.0", "a@1.0.0", "c@latest", "c@latest"];
     let (table, problems) = build(&entries, &["localhost", "LOCALHOST", "a b", ""]);
@@ -265,7 +265,7 @@ fn an_address_can_be_an_apps_host() {
 }
 
 #[test]
-fn bad_hosts_are_told_and_the_app_is_served() {
+fn invalid_hosts_are_reported_and_the_app_is_served() {
     for host in ["*", "*.", "a.*.com", "**.a.com", "a.com:80", "http://a.com", "ä.com", "a..com", ".a.com", "a b.com"]
     {
         assert_eq!(Pattern::parse(host), None, "{host}");
@@ -283,7 +283,7 @@ fn ten_thousand_versions() {
     let entries = (0..10_000).map(|n| {
         let version: AppVersion = format!("{}.{}.{}", n % 7, n % 101, n).parse().unwrap();
         let (name, hosts) = (AppName::new(format!("app{}", n % 100)), vec![format!("app{}.example.com", n % 100)]);
-        Entry { name, version, hosts, active: Active::No, value: n }
+        RouteEntry { name, version, hosts, active: RouteActivation::No, value: n }
     });
     let (table, problems) = RouteTable::build(entries.collect(), &["localhost".to_owned()]);
     assert_eq!(problems, []);
@@ -296,19 +296,19 @@ fn ten_thousand_versions() {
 }
 
 #[test]
-fn hosts_are_brought_to_one_form() {
+fn hosts_are_normalised() {
     for (sent, name) in [("A.b:1", Some("a.b")), ("a.b", Some("a.b")), ("[::1]:1", None), ("a:b", None), ("1.2", None)]
     {
-        assert_eq!(Host::of(sent).as_ref().map(Host::as_str), name, "{sent}");
+        assert_eq!(Host::from_request(sent).as_ref().map(Host::as_str), name, "{sent}");
     }
     assert_eq!(Pattern::parse("A.B."), Some(Pattern::Exact("a.b".into())));
     assert_eq!(Pattern::parse("127.0.0.1"), Some(Pattern::Address([127, 0, 0, 1].into())));
     assert_eq!(Pattern::parse("*.A.B"), Some(Pattern::Below("a.b".into())));
 }
 
-/// Whatever is asked: no panic, and a base is always the start of the path that was asked for.
+/// Any input: no panic, and a base is always a prefix of the path.
 #[test]
-fn garbage_does_no_harm() {
+fn garbage_is_harmless() {
     let table = table(&["a@1.0.0 a.com *.b.com", "@s/a@1.0.0", "b@2.0.0-rc"], &["localhost"]);
     let parts = [
         "/",
@@ -361,7 +361,7 @@ fn garbage_does_no_harm() {
 }
 
 #[test]
-fn without_paths_hosts_alone_lead_to_apps() {
+fn without_paths_only_hosts_lead_to_apps() {
     let table = table(&["a@1.0.0"], &["localhost"]).with_paths(Paths::Off);
     assert_eq!(ask(&table, "a.localhost", "/x"), "a@1.0.0 ");
     for path in ["/a/", "/a", "/a@1/", "/a@9/", "/a@!/"] {

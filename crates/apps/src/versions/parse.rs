@@ -1,12 +1,14 @@
-//! From the text of a range to its comparators, in the steps that `semver` takes, since its corners come from their order:
+//! Parses a range to comparators, in the same steps as `semver`, since its corner cases depend on
+//! their order:
 //!
 //! ```text
 //! blanks to one space -> split at || -> drop +builds -> `a - b`, or: join operators with what they stand before
 //!                                                        -> split at spaces -> ^ ~ x.y.z each to comparators
 //! ```
 //!
-//! `None` is a range that is refused. `semver` reads a few more, by accident (`1.2.3*` as `1.2.3`: a star that fits nowhere is
-//! taken out), and by accident refuses `~> = 1`; nobody writes either. The text is short (`MAX_LENGTH`), and every step is one pass over it.
+//! `None` is an invalid range. `semver` accepts a few more by accident (`1.2.3*` as `1.2.3`: a
+//! misplaced star is removed), and by accident refuses `~> = 1`; neither occurs in practice. The
+//! text is short (`MAX_LENGTH`), and every step is one pass.
 
 use super::range::{Comparator, Order, Range};
 use super::version::{Pre, Version, number};
@@ -20,7 +22,7 @@ enum Part {
 
 /// `1`, `1.x`, `v1.2.3-beta`: one to three parts, after any `v` and `=`.
 struct Partial<'a> {
-    /// What stood before the parts. A full version takes at most one `v` there, a partial one anything.
+    /// The prefix. A full version takes at most one `v`, a partial one any number.
     prefix: &'a str,
     parts: [Part; 3],
     pre: Pre,
@@ -35,19 +37,19 @@ pub(super) fn range(text: &str) -> Option<Range> {
             alternatives.push(comparators);
         }
     }
-    // Anything, or something else: that is anything. (And then a pre-release is not asked for.)
+    // Any version or another comparator: any version. (A pre-release is not requested then.)
     if alternatives.iter().any(Vec::is_empty) {
         alternatives = vec![Vec::new()];
     }
     Some(Range::new(alternatives))
 }
 
-/// What `\s` is in JavaScript.
+/// `\s` of JavaScript.
 fn is_blank(c: char) -> bool {
     (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}'
 }
 
-/// Without each `+build.1`, wherever it stands.
+/// Without each `+build.1`, in any position.
 fn without_builds(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
@@ -83,7 +85,7 @@ fn alternative(text: &str) -> Option<Vec<Comparator>> {
     Some(all)
 }
 
-/// `1.2 - 2.3`. The outer `None` is something else, the inner one a hyphen range that is refused.
+/// `1.2 - 2.3`. The outer `None` is another form, the inner one an invalid hyphen range.
 fn hyphen(from: &str, to: &str) -> Option<Option<Vec<Comparator>>> {
     let (from, to) = (Partial::parse(from.trim_start_matches(' '))?, Partial::parse(to.trim_end_matches(' '))?);
     Some(bounds(from, to))
@@ -102,7 +104,7 @@ fn bounds(from: Partial, to: Partial) -> Option<Vec<Comparator>> {
         [Part::Number(major), Part::Any, _] => all.push(below([next(major), 0, 0])?),
         [Part::Number(major), Part::Number(minor), Part::Any] => all.push(below([major, next(minor), 0])?),
         [Part::Number(..), Part::Number(..), Part::Number(..)] => {
-            // Only with a pre-release is what stood before the number forgotten.
+            // The prefix is dropped only with a pre-release.
             let prefix = if to.pre == Pre::default() { to.prefix } else { "" };
             all.extend(Partial { prefix, ..to }.full(Order::LessOrEqual)?);
         }
@@ -110,7 +112,7 @@ fn bounds(from: Partial, to: Partial) -> Option<Vec<Comparator>> {
     Some(all)
 }
 
-/// The words of a list, each operator joined with what it stands before: `> 1`, `~ 1`, `^ = 1`.
+/// The words of a list, each operator joined with its operand: `> 1`, `~ 1`, `^ = 1`.
 fn joined(text: &str) -> Vec<String> {
     let starts = |word: &str| word.trim_start_matches(['v', '=']).starts_with(is_part_start);
     let mut words: Vec<String> = Vec::new();
@@ -237,14 +239,14 @@ fn span(from: [u64; 3], pre: Pre, to: [u64; 3]) -> Option<Vec<Comparator>> {
     Some(all)
 }
 
-/// `>=0.0.0` is anything: it says nothing, also not about pre-releases.
+/// `>=0.0.0` is any version: no constraint, also not on pre-releases.
 fn at_least(numbers: [u64; 3]) -> Option<Vec<Comparator>> {
     let version = Version::new(numbers, Pre::default())?;
     let all = vec![Comparator { order: Order::GreaterOrEqual, version }];
     Some(if numbers == [0; 3] { Vec::new() } else { all })
 }
 
-/// Below this and all its pre-releases.
+/// Below this version and all its pre-releases.
 fn below(numbers: [u64; 3]) -> Option<Comparator> {
     Some(Comparator { order: Order::Less, version: Version::new(numbers, Pre::lowest())? })
 }
@@ -273,13 +275,13 @@ impl<'a> Partial<'a> {
         self.parts.iter().all(|part| *part != Part::Any)
     }
 
-    /// Nothing definite after an `x`.
+    /// Only `x` may follow an `x`.
     fn is_in_order(&self) -> bool {
         let [major, minor, patch] = self.parts.map(|part| part == Part::Any);
         (!major || minor) && (!minor || patch)
     }
 
-    /// A comparator with a full version; nothing where it says nothing.
+    /// A comparator with a full version; none if it is no constraint.
     fn full(&self, order: Order) -> Option<Vec<Comparator>> {
         let [Part::Number(major), Part::Number(minor), Part::Number(patch)] = self.parts else { return None };
         let version = Version::new([major, minor, patch], self.pre.clone())?;

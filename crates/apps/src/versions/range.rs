@@ -1,10 +1,12 @@
 //! A range of versions: alternatives (`||`), each a list of comparators that must all hold.
 //!
-//! A pre-release is in a range only if it was asked for: a comparator of the same alternative has a pre-release of the same
-//! three numbers. So `^1.2.3-beta.1` takes `1.2.3-beta.2`, and not `1.3.0-beta.1`.
+//! A pre-release is in a range only if it is requested: a comparator of the same alternative has a
+//! pre-release of the same three numbers. `^1.2.3-beta.1` thus contains `1.2.3-beta.2`, but not
+//! `1.3.0-beta.1`.
 //!
-//! Invariants: an alternative without comparators takes any release, and is then the only one; one that nothing can meet is
-//! left out, so that a range without alternatives takes nothing.
+//! Invariants: an alternative without comparators contains all releases, and is then the only one;
+//! an alternative that no version can meet is omitted, so that a range without alternatives is
+//! empty.
 
 use std::fmt;
 use std::str::FromStr;
@@ -66,7 +68,7 @@ impl FromStr for Range {
     }
 }
 
-/// With comparators only: `^1.2.3` is shown as `>=1.2.3 <2.0.0-0`.
+/// As comparators only: `^1.2.3` is shown as `>=1.2.3 <2.0.0-0`.
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.alternatives.is_empty() {
@@ -102,7 +104,7 @@ impl Comparator {
         self.version.is_pre_release() && self.version.numbers() == version.numbers()
     }
 
-    /// `<0.0.0-0`: nothing comes before the first of all versions.
+    /// `<0.0.0-0`: there is nothing before the lowest version.
     pub fn is_never(&self) -> bool {
         self.order == Order::Less && self.version.numbers() == [0; 3] && self.version.pre_release() == "0"
     }

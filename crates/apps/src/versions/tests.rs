@@ -1,4 +1,4 @@
-//! Versions by themselves, ranges against the table that `semver` made.
+//! Versions, and ranges against the table that `semver` made.
 
 use super::*;
 
@@ -8,7 +8,8 @@ fn version(text: &str) -> Version {
     text.parse().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The versions of the table, and its ranges: the set of versions in each, or none where it is refused.
+/// The versions of the table, and its ranges: the set of versions in each, or `None` if it is
+/// invalid.
 fn table(text: &str) -> (Vec<Version>, Vec<(&str, Option<u64>)>) {
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));
     let versions = lines.next().unwrap().split(' ').map(version).collect();
@@ -50,7 +51,7 @@ fn versions_are_ordered_as_semver_orders_them() {
 }
 
 #[test]
-fn short_versions_are_filled_up() {
+fn short_versions_are_completed() {
     for (text, full) in [
         ("1", "1.0.0"),
         ("v1", "1.0.0"),
@@ -71,7 +72,7 @@ fn short_versions_are_filled_up() {
 }
 
 #[test]
-fn what_is_no_version_is_refused_with_a_reason() {
+fn invalid_versions_are_refused_with_a_reason() {
     for text in [
         "",
         "v",
@@ -123,9 +124,9 @@ fn long_ranges_are_refused() {
     assert!(">".repeat(256).parse::<Range>().expect_err("no range").to_string().len() < 300);
 }
 
-/// Anything is read or refused, and what is read can be shown and read again.
+/// Any input is parsed or refused, and a parsed range can be shown and parsed again.
 #[test]
-fn garbage_does_no_harm() {
+fn garbage_is_harmless() {
     let parts = [
         "1",
         "0",

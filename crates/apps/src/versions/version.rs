@@ -1,10 +1,10 @@
 //! One version: `1.2.3`, `2.0.0-beta.1`, `1.0.0+build.7`; or `latest`, which has no number.
 //!
-//! People name folders `v1` or `1.2`; these are `1.0.0` and `1.2.0`. A pre-release or build needs all three numbers, since
-//! `1-2` is no version that anybody can be sure about.
+//! Folders may be named `v1` or `1.2`, which are `1.0.0` and `1.2.0`. A pre-release or build needs
+//! all three numbers, since `1-2` is ambiguous.
 //!
-//! Invariants: no number is above `MAX_NUMBER`; builds do not count, neither for the order nor for equality, so that
-//! `1.0.0+a` and `1.0.0+b` are the same version, as they are to a registry.
+//! Invariants: no number is above `MAX_NUMBER`; builds do not count, neither for order nor for
+//! equality, so that `1.0.0+a` and `1.0.0+b` are the same version, as in a registry.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -25,7 +25,7 @@ pub struct Version {
 }
 
 /// The version of an app's folder: a number, or the name `latest`. (Its text is [`VersionName`].)
-/// Every number is above `latest` in the order, which says nothing about which of them is served.
+/// Every number is above `latest` in the order, which does not decide which of them is served.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AppVersion {
     Latest,
@@ -66,7 +66,7 @@ impl Version {
         &self.pre.0
     }
 
-    /// `linux.7` of `1.0.0+linux.7`; empty where there is none.
+    /// `linux.7` of `1.0.0+linux.7`; empty if there is none.
     pub fn build(&self) -> &str {
         &self.build
     }
@@ -201,7 +201,7 @@ impl From<&AppVersion> for VersionName {
 // === impl Pre ===
 
 impl Pre {
-    /// The lowest of all: `1.0.0-0` is the first thing that comes before `1.0.0`.
+    /// The lowest version: `1.0.0-0` is the lowest before `1.0.0`.
     pub fn lowest() -> Self {
         Self("0".into())
     }
@@ -233,10 +233,10 @@ impl PartialOrd for Pre {
     }
 }
 
-/// How one identifier is ordered: numbers by value and before words, words by their bytes.
+/// The order of identifiers: numbers by value and before words, words by bytes.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Key<'a> {
-    /// Without leading zeros: the longer is the larger, whatever its size.
+    /// Without leading zeros, so the longer one is larger.
     Number(usize, &'a str),
     Word(&'a str),
 }
@@ -247,7 +247,7 @@ impl<'a> Key<'a> {
     }
 }
 
-/// A number without leading zeros; one that is too large is still too large afterwards.
+/// A number without leading zeros; saturating, so too large numbers stay too large.
 pub(super) fn number(text: &str) -> Option<u64> {
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let canonical = text == "0" || !text.starts_with('0');

@@ -1,7 +1,7 @@
-//! The kernel's events, boiled down to whether anything happened that matters.
+//! The kernel's events, reduced to whether a relevant change happened.
 //!
-//! Asked for is what changes a folder or a file in it, and nothing that happens by reading: files that are served are opened
-//! all the time.
+//! Subscribes to changes of a folder or a file in it, and to no event that reading causes: served
+//! files are opened all the time.
 
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
@@ -13,26 +13,26 @@ use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::fs::inotify::{add_watch, init, remove_watch};
 use rustix::io::Errno;
 
-use crate::content::{is_hidden_folder, is_scratch};
+use crate::ignore_rules::{is_hidden_folder, is_scratch};
 
-/// At most this many events in one go; then others get their turn.
+/// The maximum of events per call, for fairness.
 const BATCH: usize = 10_000;
 
-/// Folders that are watched. Each survey is a round; what it did not meet is not watched any longer.
+/// Watched folders. Each scan is a round; folders that it did not meet are no longer watched.
 pub(super) struct Watches {
     queue: Arc<OwnedFd>,
-    /// Watch descriptors, and the round in which each was met.
+    /// Watch descriptors, and the last round in which each was met.
     met: HashMap<i32, u64>,
     round: u64,
 }
 
-/// What came out of the queue.
+/// The result of reading the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Drained {
-    /// Nothing, or nothing that matters; the queue is empty.
+    /// No relevant event; the queue is empty.
     Nothing,
     Change,
-    /// A change, and more may be waiting.
+    /// A change, and more events may be queued.
     More,
 }
 
@@ -52,7 +52,7 @@ impl Watches {
         self.round += 1;
     }
 
-    /// Watches a folder, or goes on watching it. To be done before the folder is read.
+    /// Watches a folder, or keeps watching it. Must be called before the folder is read.
     pub fn meet(&mut self, folder: &Path) -> Result<(), Errno> {
         let changes = WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::MOVED_FROM | WatchFlags::MOVED_TO;
         let writes = WatchFlags::MODIFY | WatchFlags::CLOSE_WRITE | WatchFlags::ATTRIB;
@@ -67,7 +67,7 @@ impl Watches {
         self.met.retain(|id, met| {
             let stays = *met == round;
             if !stays {
-                // Fails where the folder is gone, and its watch with it.
+                // Fails if the folder is gone, and its watch with it.
                 let _ = remove_watch(&**queue, *id);
             }
             stays
@@ -75,7 +75,7 @@ impl Watches {
     }
 }
 
-/// Takes what is in the queue.
+/// Reads the queue.
 pub(super) fn drain(queue: &OwnedFd) -> Result<Drained, Errno> {
     let mut buffer = [MaybeUninit::uninit(); 16 << 10];
     let mut reader = Reader::new(queue, &mut buffer);
@@ -96,10 +96,10 @@ pub(super) fn drain(queue: &OwnedFd) -> Result<Drained, Errno> {
     Ok(Drained::More)
 }
 
-/// All that is not known to be of no interest: a lost event (`QUEUE_OVERFLOW`) matters most.
+/// Everything not known to be irrelevant: a lost event (`QUEUE_OVERFLOW`) matters most.
 fn matters(events: ReadFlags, name: &[u8]) -> bool {
     let folder = events.contains(ReadFlags::ISDIR);
     let ignored = if folder { is_hidden_folder(name) } else { is_scratch(name) };
-    // `IGNORED` says that a watch ended, after the event that tells why.
+    // `IGNORED` reports the end of a watch, after the event that caused it.
     !ignored && !events.contains(ReadFlags::IGNORED)
 }

@@ -1,28 +1,29 @@
-//! Tells when anything below the served folders changed, within a second.
+//! Reports within a second that a file below the served folders changed.
 //!
 //! ```text
-//! inotify ──────────────> an event ──> quiet for 100 ms, ──> survey: watch what is new ──> changed()
+//! inotify ──────────────> an event ──> quiet for 100 ms, ──> scan: watch what is new ──> changed()
 //! every 500 ms: is each root still the folder it was?    ──^  or 500 ms passed
 //! every 3 s: did the time of any folder change?          ──^
 //! ```
 //!
-//! What is told is only *that* something changed; what it was, the caller finds out by looking (`discovery`, `fingerprint`),
-//! which it would have to do anyway, since events can be lost. A change too many is harmless, a missed one is not: so whenever
-//! in doubt, this says `changed`. Three things make sure of it:
+//! The report is only *that* a change happened; the caller finds out what (`discovery`,
+//! `fingerprint`), which it has to do anyway, since events can be lost. A superfluous report is
+//! harmless, a missed change is not; in doubt, a change is reported. Three mechanisms ensure that:
 //!
-//! * **Order.** New folders are watched before the change is told. What is put into them earlier the caller finds, what is
-//!   put into them later is an event.
-//! * **Nothing is trusted.** If the queue overflows, that is a change. Roots may vanish, come back, or be another folder by
-//!   the same name (a link that was turned): each is compared every half second. Every few seconds all folders are compared
-//!   by their times, which finds every file that came or went.
-//! * **Polling** where there are no events to be had: on network file systems, without inotify, or when the kernel grants no
-//!   more watches. Then every file is looked at, as often as that takes a tenth of the time or less.
+//! * **Order.** New folders are watched before the change is reported. Files added earlier are
+//!   found by the caller, files added later cause an event.
+//! * **Verification.** A queue overflow is a change. Roots may vanish, reappear, or become another
+//!   folder of the same name (a redirected link): each is compared every half second. Every few
+//!   seconds all folders are compared by their times, which finds every added or removed file.
+//! * **Polling** without events: on network file systems, without inotify, or if the kernel grants
+//!   no more watches. All files are compared then, as often as that takes at most a tenth of the
+//!   time.
 //!
-//! One watch is needed for each folder, of `node_modules` only for the folder itself (see `content.rs`). Links are followed
-//! where `discovery` follows them.
+//! Each folder needs one watch, `node_modules` one for the folder itself only (see
+//! `ignore_rules.rs`). Links are followed as in `discovery`.
 
 mod inotify;
-mod survey;
+mod scan;
 mod walk;
 mod watcher;
 

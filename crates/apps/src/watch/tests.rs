@@ -1,4 +1,5 @@
-//! Changes on a real disk. Each wait ends with the event; a minute is only for those that never come.
+//! Changes on a real disk. Each wait ends with the event; the timeout of a minute is only for
+//! failures.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +10,7 @@ use tempfile::TempDir;
 use tokio::time::timeout;
 
 use super::inotify::{Drained, Watches, drain};
-use super::survey::{Scope, Survey, Verdict};
+use super::scan::{Scan, Scope, Verdict};
 use super::*;
 
 fn write(root: &Path, file: &str, text: &str) {
@@ -53,12 +54,12 @@ async fn check(rules: WatchRules) {
 }
 
 #[tokio::test]
-async fn changes_are_told() {
+async fn changes_are_reported() {
     check(WatchRules::default()).await;
 }
 
 #[tokio::test]
-async fn changes_are_told_without_events() {
+async fn changes_are_reported_without_events() {
     check(polling()).await;
 }
 
@@ -82,7 +83,7 @@ async fn roots_may_come_and_go() {
 }
 
 #[tokio::test]
-async fn a_root_that_is_a_link_may_be_turned() {
+async fn a_root_that_is_a_link_may_be_redirected() {
     let parent = tempfile::tempdir().unwrap();
     write(parent.path(), "one/a/index.ts", "1");
     write(parent.path(), "two/a/index.ts", "1");
@@ -114,19 +115,19 @@ async fn apps_that_are_links_are_watched() {
     told(&mut watch).await;
 }
 
-/// A survey with events, all of its folders watched.
-fn surveyed(root: &Path) -> (Survey, std::sync::Arc<std::os::fd::OwnedFd>) {
+/// A scan with events, all of its folders watched.
+fn surveyed(root: &Path) -> (Scan, std::sync::Arc<std::os::fd::OwnedFd>) {
     let watches = Watches::new().unwrap();
     let queue = watches.queue();
-    let mut survey = Survey::new(vec![root.to_path_buf()], Some(watches));
-    assert_eq!(survey.look(Scope::All), Verdict::Changed);
-    assert_eq!(survey.look(Scope::All), Verdict::Same);
-    assert_eq!(survey.look(Scope::Doubtful), Verdict::Same);
-    (survey, queue)
+    let mut scan = Scan::new(vec![root.to_path_buf()], Some(watches));
+    assert_eq!(scan.scan(Scope::All), Verdict::Changed);
+    assert_eq!(scan.scan(Scope::All), Verdict::Same);
+    assert_eq!(scan.scan(Scope::Doubtful), Verdict::Same);
+    (scan, queue)
 }
 
 #[test]
-fn only_what_matters_is_an_event() {
+fn only_relevant_events_count() {
     let root = root();
     let (_survey, queue) = surveyed(root.path());
     let drained = || drain(&queue).unwrap();
@@ -156,7 +157,8 @@ fn a_flood_is_a_change_and_ends() {
     let (_survey, queue) = surveyed(root.path());
     let limit = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap_or_default();
     let limit: usize = limit.trim().parse().unwrap_or(16_384);
-    // More than the queue holds, where that can be had in reasonable time; each makes several events.
+    // More than the queue holds, if that is possible in reasonable time; each causes several
+    // events.
     for n in 0..limit.min(20_000) / 2 {
         fs::write(root.path().join(format!("hello/{}", n % 2)), "").unwrap();
     }
@@ -170,31 +172,31 @@ fn a_flood_is_a_change_and_ends() {
     assert_eq!(drain(&queue).unwrap(), Drained::Change);
 }
 
-/// What the safety net finds when every event was lost.
+/// Changes that the comparison finds although every event was lost.
 #[test]
 fn folders_are_compared() {
     let root = root();
-    let (mut survey, queue) = surveyed(root.path());
+    let (mut scan, queue) = surveyed(root.path());
     write(root.path(), "hello/3.0.0/index.ts", "1");
-    assert_eq!(survey.look(Scope::All), Verdict::Changed);
-    assert_eq!(survey.look(Scope::All), Verdict::Same);
+    assert_eq!(scan.scan(Scope::All), Verdict::Changed);
+    assert_eq!(scan.scan(Scope::All), Verdict::Same);
     drain(&queue).unwrap();
     write(root.path(), "hello/3.0.0/index.ts", "22");
     assert_eq!(drain(&queue).unwrap(), Drained::Change);
-    // As when a file comes or goes, whatever the resolution of the clock is.
+    // As if a file was added or removed, independent of the clock's resolution.
     let folder = fs::File::open(root.path().join("hello/3.0.0")).unwrap();
     folder.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
-    assert_eq!(survey.look(Scope::All), Verdict::Changed);
+    assert_eq!(scan.scan(Scope::All), Verdict::Changed);
     fs::write(root.path().join("hello/1.0.0/node_modules/hono/index.js"), "deep").unwrap();
-    assert_eq!(survey.look(Scope::All), Verdict::Same);
+    assert_eq!(scan.scan(Scope::All), Verdict::Same);
 }
 
 #[test]
-fn what_left_the_root_is_not_watched_any_longer() {
+fn folders_that_left_the_root_are_no_longer_watched() {
     let (root, outside) = (root(), tempfile::tempdir().unwrap());
-    let (mut survey, queue) = surveyed(root.path());
+    let (mut scan, queue) = surveyed(root.path());
     fs::rename(root.path().join("hello/1.0.0"), outside.path().join("away")).unwrap();
-    assert_eq!(survey.look(Scope::All), Verdict::Changed);
+    assert_eq!(scan.scan(Scope::All), Verdict::Changed);
     drain(&queue).unwrap();
     fs::write(outside.path().join("away/index.ts"), "22").unwrap();
     assert_eq!(drain(&queue).unwrap(), Drained::Nothing);
@@ -203,12 +205,12 @@ fn what_left_the_root_is_not_watched_any_longer() {
 #[test]
 fn without_events_files_are_compared() {
     let root = root();
-    let mut survey = Survey::new(vec![root.path().to_path_buf(), PathBuf::from("none")], None);
-    survey.look(Scope::All);
-    assert_eq!(survey.look(Scope::Doubtful), Verdict::Same);
+    let mut scan = Scan::new(vec![root.path().to_path_buf(), PathBuf::from("none")], None);
+    scan.scan(Scope::All);
+    assert_eq!(scan.scan(Scope::Doubtful), Verdict::Same);
     write(root.path(), "hello/1.0.0/index.ts", "22");
-    assert_eq!(survey.look(Scope::Doubtful), Verdict::Changed);
+    assert_eq!(scan.scan(Scope::Doubtful), Verdict::Changed);
     write(root.path(), "hello/1.0.0/.git/HEAD", "22");
     write(root.path(), "hello/1.0.0/node_modules/hono/index.js", "22");
-    assert_eq!(survey.look(Scope::Doubtful), Verdict::Same);
+    assert_eq!(scan.scan(Scope::Doubtful), Verdict::Same);
 }

@@ -1,6 +1,6 @@
 //! One pass over a root: its folders, or all its files, as one number that changes when they do.
 //!
-//! The number is a sum of hashes, so that the order in which a file system lists its entries does not matter.
+//! The number is a sum of hashes, so that the order of directory entries does not matter.
 
 use std::fs::{self, Metadata};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,21 +8,21 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::content::{PACKAGES, is_hidden_folder, is_scratch};
+use crate::ignore_rules::{PACKAGES, is_hidden_folder, is_scratch};
 
-/// A link to `/` must not make us read the whole disk each time.
+/// A bound, since a link to `/` would otherwise make each pass read the whole disk.
 const MAX_FOLDERS: usize = 100_000;
 
-/// How closely to look.
+/// The detail of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depth {
-    /// Folders and their times, which tell what came and went.
+    /// Folders and their times, which show added and removed files.
     Folders,
-    /// Files too, which tells what was written.
+    /// Files too, which shows modified files.
     Files,
 }
 
-/// Where in the layout a folder is, which says whether links in it are followed.
+/// The level of a folder in the layout, which determines whether links in it are followed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     Root,
@@ -30,7 +30,7 @@ enum Level {
     Below,
 }
 
-/// Calls `visit` for each folder, before it is read, and stops where that fails.
+/// Calls `visit` for each folder before it is read, and stops if that fails.
 pub(super) fn walk<E>(root: &Path, depth: Depth, mut visit: impl FnMut(&Path) -> Result<(), E>) -> Result<u64, E> {
     let mut sum = 0_u64;
     let mut folders = vec![(root.to_path_buf(), Level::Root)];
@@ -45,10 +45,10 @@ pub(super) fn walk<E>(root: &Path, depth: Depth, mut visit: impl FnMut(&Path) ->
         if level != Level::Root && folder.file_name().is_some_and(|name| name == PACKAGES) {
             continue;
         }
-        // One that cannot be read has told its time, which changes when its rights do.
+        // An unreadable folder is represented by its time, which changes with its permissions.
         let Ok(entries) = fs::read_dir(&folder) else { continue };
         for entry in entries.flatten() {
-            match look(&entry, level, depth) {
+            match inspect(&entry, level, depth) {
                 Seen::Folder(path, level) => folders.push((path, level)),
                 Seen::File(mark) => sum = sum.wrapping_add(mark),
                 Seen::Nothing => {}
@@ -64,7 +64,7 @@ enum Seen {
     Nothing,
 }
 
-fn look(entry: &fs::DirEntry, level: Level, depth: Depth) -> Seen {
+fn inspect(entry: &fs::DirEntry, level: Level, depth: Depth) -> Seen {
     let name = entry.file_name();
     let Ok(kind) = entry.file_type() else { return Seen::Nothing };
     let followed = kind.is_symlink() && level != Level::Below && entry.path().is_dir();
@@ -78,7 +78,7 @@ fn look(entry: &fs::DirEntry, level: Level, depth: Depth) -> Seen {
     }
 }
 
-/// `facts` are those of a link itself, not of what it leads to, except where it is followed.
+/// `facts` are those of a link itself, not of its target, unless it is followed.
 fn mark(path: &Path, facts: Option<&Metadata>) -> u64 {
     let mut hasher = DefaultHasher::new();
     path.hash(&mut hasher);

@@ -1,10 +1,10 @@
-//! The thread that waits for events and time, and what its owner sees of it.
+//! The thread that waits for events and timers, and the handle of its owner.
 //!
-//! A thread, since all it does is to wait for the kernel and to look at disks, both of which would block a task. It ends when
-//! its owner drops the other end of `stop`.
+//! It is a thread, since it blocks in the kernel and on disks. It ends when its owner drops the
+//! other end of `stop`.
 //!
-//! States: at rest (`since: None`), or with a change that is not told yet. A change is told when it has been quiet for a
-//! while, or when it has waited long enough, whichever comes first.
+//! States: idle (`since: None`), or with an unreported change. A change is reported when the files
+//! have been quiet for a while or when it has waited long enough.
 
 use std::fmt::Display;
 use std::os::fd::OwnedFd;
@@ -20,35 +20,35 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::sleep;
 
 use super::inotify::{Drained, Watches, drain};
-use super::survey::{Scope, Survey, Verdict};
+use super::scan::{Scan, Scope, Verdict};
 
-/// A look may take one part in this many of the time.
+/// The divisor of the time that polling may take.
 const SHARE: u32 = 10;
 
-/// Tells about changes for as long as it lives.
+/// Reports changes as long as it lives.
 pub struct Watch {
     changes: watch::Receiver<()>,
     poll: Duration,
-    /// Closed, it ends the thread.
+    /// Closing it ends the thread.
     _stop: Option<UnixStream>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatchRules {
-    /// Silence after which a change is told.
+    /// The quiet time after which a change is reported.
     pub quiet: Duration,
-    /// The longest a change waits for silence.
+    /// The maximum delay of a change.
     pub at_most: Duration,
-    /// How often roots are compared, and how often files are where there are no events.
+    /// The interval for comparing roots, and files if there are no events.
     pub poll: Duration,
-    /// How often all folders are compared, events or not.
+    /// The interval for comparing all folders even with events.
     pub safety: Duration,
     pub means: Means,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Means {
-    /// Events where there are any, polling elsewhere.
+    /// Events if available, else polling.
     Events,
     Polling,
 }
@@ -70,29 +70,29 @@ impl Default for WatchRules {
 // === impl Watch ===
 
 impl Watch {
-    /// Whatever changes after this has returned is told. Roots need not exist yet.
+    /// Every change after this has returned is reported. Roots need not exist yet.
     pub async fn start(roots: Vec<PathBuf>, rules: WatchRules) -> Self {
         let (told, changes) = watch::channel(());
         let (begun, first) = oneshot::channel();
         let started = UnixStream::pair().and_then(|(stop, stopped)| {
             let run = move || {
                 let mut watcher = Watcher::new(roots, rules, stopped, told);
-                // Fails where nobody waits any longer; `stopped` then says so too.
+                // Fails if the receiver is gone; `stopped` reports that too.
                 let _ = begun.send(());
                 watcher.run();
             };
             thread::Builder::new().name("watch".into()).spawn(run).map(|_| stop)
         });
         let stop = started.inspect_err(|error| tracing::warn!(%error, "The served folders cannot be watched")).ok();
-        // Fails where there is no thread, which is what `changed` is prepared for.
+        // Fails if there is no thread, which `changed` handles.
         let _ = first.await;
         Self { changes, poll: rules.poll, _stop: stop }
     }
 
-    /// Returns when something changed since the last time it returned. Can be dropped and called again: nothing is lost.
+    /// Returns when a change happened since it last returned. Cancel safe: no change is lost.
     pub async fn changed(&mut self) {
         if self.changes.changed().await.is_err() {
-            // There is no thread. The caller then looks by itself, again and again.
+            // Without a thread the caller has to compare by itself, periodically.
             sleep(self.poll).await;
         }
     }
@@ -102,8 +102,8 @@ struct Watcher {
     rules: WatchRules,
     queue: Option<Arc<OwnedFd>>,
     stopped: UnixStream,
-    survey: Survey,
-    /// When the change began that is not told yet, and its last event.
+    scan: Scan,
+    /// When the unreported change began, and its last event.
     since: Option<(Instant, Instant)>,
     next_poll: Instant,
     next_safety: Instant,
@@ -126,11 +126,11 @@ impl Watcher {
             Means::Events => Watches::new().inspect_err(|error| warn(error)).ok(),
         };
         let queue = watches.as_ref().map(Watches::queue);
-        let mut survey = Survey::new(roots, watches);
-        survey.look(Scope::All);
+        let mut scan = Scan::new(roots, watches);
+        scan.scan(Scope::All);
         let now = Instant::now();
         let (next_poll, next_safety) = (now + rules.poll, now + rules.safety);
-        Self { rules, queue, stopped, survey, since: None, next_poll, next_safety, told }
+        Self { rules, queue, stopped, scan, since: None, next_poll, next_safety, told }
     }
 
     fn run(&mut self) {
@@ -143,8 +143,8 @@ impl Watcher {
             let now = Instant::now();
             if self.due().is_some_and(|due| due <= now) {
                 self.since = None;
-                // First what is new is watched, then it is told.
-                self.survey.look(Scope::All);
+                // New folders are watched first, then the change is reported.
+                self.scan.scan(Scope::All);
                 self.told.send_replace(());
             } else if self.next_poll <= now {
                 self.compare(now);
@@ -152,7 +152,7 @@ impl Watcher {
         }
     }
 
-    /// When the present change is to be told.
+    /// When the present change is to be reported.
     fn due(&self) -> Option<Instant> {
         self.since.map(|(first, last)| (last + self.rules.quiet).min(first + self.rules.at_most))
     }
@@ -167,7 +167,7 @@ impl Watcher {
             Ok(_) if files.get(1).is_some_and(|queue| !queue.revents().is_empty()) => Wake::Events,
             Ok(_) | Err(Errno::INTR) => Wake::Time,
             Err(error) => {
-                // Out of memory, at worst. Time passes all the same.
+                // Only out of memory; the timers still advance.
                 tracing::warn!(%error, "Waiting for changes failed");
                 thread::sleep(self.rules.poll);
                 Wake::Time
@@ -179,20 +179,20 @@ impl Watcher {
         let Some(queue) = &self.queue else { return };
         match drain(queue) {
             Ok(Drained::Nothing) => {}
-            Ok(Drained::Change | Drained::More) => self.note(),
+            Ok(Drained::Change | Drained::More) => self.record_change(),
             Err(error) => {
                 warn(&error);
                 self.queue = None;
-                self.survey.without_events();
-                self.note();
+                self.scan.without_events();
+                self.record_change();
             }
         }
     }
 
     fn compare(&mut self, now: Instant) {
         let scope = if self.next_safety <= now { Scope::All } else { Scope::Doubtful };
-        if self.survey.look(scope) == Verdict::Changed {
-            self.note();
+        if self.scan.scan(scope) == Verdict::Changed {
+            self.record_change();
         }
         let rest = now.elapsed() * (SHARE - 1);
         let end = Instant::now();
@@ -202,7 +202,7 @@ impl Watcher {
         }
     }
 
-    fn note(&mut self) {
+    fn record_change(&mut self) {
         let now = Instant::now();
         self.since = Some(self.since.map_or((now, now), |(first, _)| (first, now)));
     }

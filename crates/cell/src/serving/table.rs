@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use hearth_apps::AppModules;
-use hearth_apps::routes::{self, Entry, Paths, Resolution, RouteProblem, RouteTable};
+use hearth_apps::routes::{self, Paths, Resolution, RouteEntry, RouteProblem, RouteTable};
 use hearth_core::{AppName, VersionName};
 use hearth_gateway::Hop;
 use hearth_ipc::{Active, Kind, LoadError, Placement, Role, VersionSpec};
@@ -164,7 +164,7 @@ impl Workshop {
         let cold = std::mem::take(&mut *self.cold.lock().unwrap_or_else(PoisonError::into_inner));
         for Cold { modules, app } in cold {
             let Some(modules) = modules.upgrade() else { continue };
-            let read = tokio::task::spawn_blocking(move || modules.warm()).await;
+            let read = tokio::task::spawn_blocking(move || modules.preload()).await;
             if let (Ok(Ok(_)), Some(app)) = (read, app.upgrade()) {
                 self.cell.compile(app).await;
             }
@@ -246,15 +246,15 @@ impl Workshop {
 }
 
 /// `None` where the version has no name that a table can have, which control lets nobody choose.
-fn entry<T>(spec: &VersionSpec, value: T) -> Option<Entry<T>> {
+fn entry<T>(spec: &VersionSpec, value: T) -> Option<RouteEntry<T>> {
     let version = spec.version.as_str().parse().ok()?;
-    Some(Entry {
+    Some(RouteEntry {
         name: spec.app.clone(),
         version,
         hosts: spec.hosts.clone(),
         active: match spec.active {
-            Active::Yes => routes::Active::Yes,
-            Active::No => routes::Active::No,
+            Active::Yes => routes::RouteActivation::Yes,
+            Active::No => routes::RouteActivation::No,
         },
         value,
     })

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use hearth_apps::discovery::{discover, settle};
+use hearth_apps::discovery::{discover, resolve_precedence};
 use hearth_config::OperatorConfig;
 use hearth_core::AppName;
 use serde_json::json;
@@ -114,7 +114,7 @@ impl Report {
             versions.push((found, checked.version.clone()));
             self.apps.push(checked);
         }
-        let (_, collisions) = settle(versions);
+        let (_, collisions) = resolve_precedence(versions);
         for problem in collisions {
             self.findings.push(Finding::error(&problem.path, problem.cause.to_string()));
         }

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use hearth_apps::discovery::{NameError, check_name};
+use hearth_apps::discovery::{AppNameError, check_name};
 
 use self::template::Template;
 
@@ -25,7 +25,7 @@ pub struct InitOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum InitError {
     #[error("{} cannot be an app: {source}", folder.display())]
-    Name { folder: PathBuf, source: NameError },
+    Name { folder: PathBuf, source: AppNameError },
     #[error("{} is there already, and not empty: choose another name, or remove it", folder.display())]
     Taken { folder: PathBuf },
     #[error("cannot write {}: {source}", path.display())]
@@ -114,7 +114,7 @@ mod tests {
                 assert!(lock.contains(&format!("\"name\": \"my-{template}\"")) && !lock.contains("resolved"), "{lock}");
                 assert!(!lock.contains("example-"), "{lock}");
             } else if !entry.ends_with(".html") {
-                AppModules::open(&folder, Path::new(entry)).unwrap().warm().unwrap();
+                AppModules::open(&folder, Path::new(entry)).unwrap().preload().unwrap();
             }
             assert!(told(&folder, *template, &files).contains("hearth dev"));
         }

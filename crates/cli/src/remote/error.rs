@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use hearth_apps::discovery::NameError;
+use hearth_apps::discovery::AppNameError;
 use hearth_store::{PackError, StoreError, UploadError};
 
 use super::address::AdminAddress;
@@ -79,7 +79,7 @@ pub enum RemoteError {
     )]
     NoApp { path: PathBuf },
     #[error("{name:?} cannot be the name of an app: {source}; choose another with --name")]
-    Name { name: String, source: NameError },
+    Name { name: String, source: AppNameError },
     #[error(
         "{app}@{version} is active, and fails to load: {message}\n`hearth rollback {app}` goes back to what was before"
     )]

@@ -1,6 +1,6 @@
 //! What each bare name means: the routing table's own rule, asked here too, so that crons and tasks go where requests go.
 
-use hearth_apps::routes::{self, Entry, Resolution, RouteTable};
+use hearth_apps::routes::{self, Resolution, RouteEntry, RouteTable};
 use hearth_apps::versions::AppVersion;
 use hearth_ipc::Active;
 
@@ -23,11 +23,11 @@ impl Catalogue {
             let Some(spec) = version.served() else { continue };
             let Ok(number) = spec.version.as_str().parse::<AppVersion>() else { continue };
             let is_active = self.activated.get(&spec.app) == Some(&spec.version);
-            entries.push(Entry {
+            entries.push(RouteEntry {
                 name: spec.app.clone(),
                 version: number,
                 hosts: spec.hosts.clone(),
-                active: if is_active { routes::Active::Yes } else { routes::Active::No },
+                active: if is_active { routes::RouteActivation::Yes } else { routes::RouteActivation::No },
                 value: at,
             });
         }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use hearth_apps::discovery::{Found, Layout, discover, settle};
+use hearth_apps::discovery::{Found, Layout, discover, resolve_precedence};
 use hearth_apps::fingerprint::Stamp;
 use hearth_apps::versions::AppVersion;
 use hearth_config::{AppOrigin, OperatorConfig};
@@ -53,7 +53,8 @@ pub(crate) fn assemble(sources: &Sources<'_>) -> Result<Catalogue, StoreError> {
     let mut candidates = served(sources, &mut catalogue);
     candidates.extend(uploaded(sources)?);
 
-    let (settled, collisions) = settle(candidates.iter().map(|one| (one.found.clone(), one.version.clone())).collect());
+    let (settled, collisions) =
+        resolve_precedence(candidates.iter().map(|one| (one.found.clone(), one.version.clone())).collect());
     // One folder may have two names (`latest -> 1.2.3`), and a name two folders.
     let key = |one: &Candidate| (one.found.name.clone(), one.version.clone(), one.found.folder.clone());
     let mut by_key: HashMap<_, Candidate> = candidates.into_iter().map(|one| (key(&one), one)).collect();
@@ -169,7 +170,7 @@ fn version(candidate: &Candidate, reading: &Reading, kept: &Kept, sources: &Sour
         State::Served
     };
     let mut warnings = reading.warnings.clone();
-    let identity = Stamp::of(&found.folder).map(|stamp| stamp.to_string()).unwrap_or_else(|error| {
+    let identity = Stamp::from_folder(&found.folder).map(|stamp| stamp.to_string()).unwrap_or_else(|error| {
         warnings.push(format!("whether it has changed cannot be told, so it is loaded anew at each look: {error}"));
         hearth_core::time::unix_millis().to_string()
     });

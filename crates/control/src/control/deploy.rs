@@ -120,7 +120,7 @@ fn check(
     let reading =
         read(folder, &new.app, operator, origin).map_err(|error| ActionError::Manifest(shorten(error.to_string())))?;
     if let (Kind::Worker { entry }, false) = (&reading.kind, reading.settings.auto_install) {
-        let checked = AppModules::open(folder, entry).and_then(|modules| modules.warm());
+        let checked = AppModules::open(folder, entry).and_then(|modules| modules.preload());
         checked.map_err(|error| ActionError::Manifest(shorten(error.to_string())))?;
     }
     Ok(reading.settings.owner.unwrap_or_else(|| new.owner.clone()))

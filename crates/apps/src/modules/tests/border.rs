@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 
-/// An app beside which lies a folder `outside` with a module and a package.
+/// An app beside a folder `outside` with a module and a package.
 fn app() -> App {
     let app = App::new(&[("src/main.js", ""), ("src/inside.js", ""), ("etc/passwd", "inner")]);
     let outside = app.folder.path().join("outside");
@@ -37,7 +37,7 @@ fn paths_that_climb() {
             refused(app.resolve(specifier, "/src/main.js", style));
         }
     }
-    // Absolute paths count from the app's folder.
+    // Absolute paths are relative to the app's folder.
     assert_eq!(app.import("/etc/passwd", "/src/main.js"), "/etc/passwd");
     assert!(app.import("/etc/hostname", "/src/main.js").starts_with("cannot find"));
     let real = app.folder.path().join("outside/secret.js").display().to_string();
@@ -136,7 +136,7 @@ fn entries() {
     assert!(matches!(open("none", "a.js"), Err(ModuleError::Read { .. })));
     let absolute = app.path("src/main.js");
     assert_eq!(open("app", absolute.to_str().unwrap()).unwrap().entry().as_str(), "/src/main.js");
-    // The folder itself may be reached by a link.
+    // The folder itself may be a link.
     symlink(app.path(""), app.folder.path().join("alias")).unwrap();
     assert_eq!(open("alias", "src/main.js").unwrap().entry().as_str(), "/src/main.js");
 }
@@ -161,7 +161,7 @@ fn the_environment_is_no_module() {
         let error = app.load_as(id, ImportType::Text).unwrap_err().to_string();
         assert!(error.contains("holds the environment"), "{id}: {error}");
     }
-    // A link is followed when it is resolved, so it is the real name that counts.
+    // A link is resolved, so its target's name counts.
     assert_eq!(app.import("./linked.txt", "/src/main.js"), "/.env");
     assert!(app.load_as("/src/.envelope", ImportType::Text).is_ok());
 }

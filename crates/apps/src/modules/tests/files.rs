@@ -1,4 +1,4 @@
-//! What an app may read of its folder, and that it reads nothing else.
+//! Files that an app may read, and those that it may not.
 
 use std::io::Read;
 use std::os::unix::fs::symlink;
@@ -34,7 +34,7 @@ fn read(files: &dyn AppFiles, path: &str) -> Result<String, FileRefusal> {
 }
 
 #[test]
-fn paths_count_from_the_folder() {
+fn paths_are_relative_to_the_folder() {
     let app = app();
     let files = files(&app);
     for path in
@@ -83,9 +83,9 @@ fn only_regular_files() {
     assert_eq!(read(&*files(&app), "/"), Err(FileRefusal::NotAFile));
 }
 
-/// A thread puts a file and a link that leads out in each other's place, again and again.
+/// A thread swaps a file and a link that leads out.
 #[test]
-fn a_link_that_is_swapped_in_leads_nowhere() {
+fn a_link_that_is_swapped_in_has_no_effect() {
     let app = app();
     let (files, folder) = (files(&app), app.path("public"));
     let (name, spare) = (folder.join("swapped"), folder.join("spare"));

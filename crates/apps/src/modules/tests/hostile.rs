@@ -1,8 +1,8 @@
-//! Input that is meant to hurt: garbage, and nesting.
+//! Hostile input: garbage, and deep nesting.
 
 use super::*;
 
-/// Small, fast and the same each time.
+/// A fast generator with a fixed seed.
 struct Random(u64);
 
 impl Random {
@@ -196,7 +196,7 @@ fn garbage_sources() {
     }
 }
 
-/// As deep as the bound lets through would take gigabytes without optimisation; this deep shows the proportion.
+/// The maximum depth would need gigabytes without optimisation; this depth shows the proportion.
 #[test]
 fn deep_nesting() {
     let depth = 3_000;
@@ -242,7 +242,7 @@ fn deep_nesting() {
 }
 
 #[test]
-fn too_large_to_be_sure() {
+fn sources_beyond_the_bound_are_refused() {
     let source = "(".repeat(3_000_000);
     let Err(ModuleError::Syntax { message, .. }) = load("a.js", &source) else { panic!("parsed") };
     assert!(message.contains("too large to be parsed safely"), "{message}");

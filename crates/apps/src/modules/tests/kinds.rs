@@ -1,4 +1,4 @@
-//! What a file is taken for.
+//! Formats and module systems of files.
 
 use super::*;
 
@@ -77,7 +77,7 @@ fn entries() {
     assert_eq!(entry("a.mjs", listen, "{}").0, "module");
     assert_eq!(entry("a.js", "module.exports = 1", "{}").0, "commonjs");
     assert_eq!(entry("a.js", "export default {}", r#"{"type": "commonjs"}"#).0, "module");
-    // After transpiling: types are no imports.
+    // After transpiling: type imports are no imports.
     for source in [
         "import type { E } from './e'; addEventListener('fetch', (e: E) => {})",
         "import { E } from './e'; addEventListener('fetch', (e: E) => {})",

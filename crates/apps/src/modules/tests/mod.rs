@@ -1,4 +1,4 @@
-//! The loader over folders made for the purpose.
+//! The loader over temporary folders.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ mod resolution;
 mod transpiling;
 mod warming;
 
-/// An app in a folder `app` of a folder of its own, with the first file as its entry.
+/// An app in a folder `app` of a temporary folder, with the first file as its entry.
 struct App {
     folder: TempDir,
     modules: AppModules,
@@ -47,7 +47,7 @@ impl App {
         self.modules.resolve(specifier, &ModuleId::new(from), style).map(|id| id.to_string())
     }
 
-    /// What an `import` in `from` finds.
+    /// The id that an `import` in `from` resolves to.
     fn import(&self, specifier: &str, from: &str) -> String {
         self.resolve(specifier, from, ImportStyle::Import).unwrap_or_else(|error| format!("{error}"))
     }
@@ -78,7 +78,7 @@ fn load(name: &str, source: &str) -> Result<Arc<ModuleSource>, ModuleError> {
     App::new(&[("main.mjs", ""), (name, source)]).load(&format!("/{name}"))
 }
 
-/// What it is, and its code.
+/// A module's kind and code.
 fn code(source: &ModuleSource) -> (&'static str, &str) {
     match &source.code {
         ModuleCode::Module(code) => ("module", code),
@@ -96,7 +96,7 @@ fn kind(name: &str, source: &str) -> &'static str {
     code(&load(name, source).unwrap()).0
 }
 
-/// The original position of the first place where `needle` is in the code, 0-based.
+/// The original position of the first occurrence of `needle` in the code, 0-based.
 fn original(source: &ModuleSource, needle: &str) -> (String, u32, u32) {
     let (_, code) = code(source);
     let at = code.find(needle).unwrap_or_else(|| panic!("no {needle:?} in {code}"));

@@ -1,4 +1,4 @@
-//! Packages laid out as the well-known ones are.
+//! Packages with the layouts of well-known ones.
 
 use super::*;
 
@@ -49,8 +49,8 @@ fn like_react() {
             "var React = require('react'); exports.renderToReadableStream = f; exports.version = '19'",
         ),
     ]);
-    // Not the development builds, which are not even there.
-    assert_eq!(app.modules.warm().unwrap(), 7);
+    // Not the development builds, which do not exist here.
+    assert_eq!(app.modules.preload().unwrap(), 7);
     assert_eq!(names(&app, &app.import("react", "/main.tsx")), ["Children", "createElement", "useState"]);
     let server = app.import("react-dom/server", "/main.tsx");
     assert_eq!(server, "/node_modules/react-dom/server.edge.js");
@@ -83,14 +83,14 @@ fn like_hono() {
             "\"use strict\";\nvar src_exports = {};\n__export(src_exports, { Hono: () => Hono });\nmodule.exports = __toCommonJS(src_exports);\n// Annotate the CommonJS export names for ESM import in node:\n0 && (module.exports = {\n  Hono\n});\n",
         ),
     ]);
-    assert_eq!(app.modules.warm().unwrap(), 4);
+    assert_eq!(app.modules.preload().unwrap(), 4);
     assert_eq!(app.import("hono", "/src/index.ts"), "/node_modules/hono/dist/index.js");
     let required = app.require("hono", "/src/index.ts");
     assert_eq!(required, "/node_modules/hono/dist/cjs/index.js");
     assert_eq!(names(&app, &required), ["Hono"]);
 }
 
-/// pnpm's layout is fine as long as its store of links is below the folder.
+/// pnpm's layout works if its store is below the folder.
 #[test]
 fn like_pnpm() {
     use std::os::unix::fs::symlink;
@@ -101,7 +101,7 @@ fn like_pnpm() {
     ]);
     symlink(".pnpm/a@1/node_modules/a", app.path("node_modules/a")).unwrap();
     symlink("../../b@1/node_modules/b", app.path("node_modules/.pnpm/a@1/node_modules/b")).unwrap();
-    assert_eq!(app.modules.warm().unwrap(), 3);
+    assert_eq!(app.modules.preload().unwrap(), 3);
     assert_eq!(app.import("a", "/main.js"), "/node_modules/.pnpm/a@1/node_modules/a/index.js");
     assert!(app.import("b", "/main.js").starts_with("cannot find"));
 }

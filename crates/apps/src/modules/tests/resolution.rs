@@ -1,4 +1,4 @@
-//! Which file a specifier finds.
+//! Resolution of specifiers.
 
 use super::*;
 
@@ -42,7 +42,7 @@ fn relative_and_absolute() {
 }
 
 #[test]
-fn errors_say_why() {
+fn errors_name_their_reason() {
     let app = App::new(&[("src/main.ts", "")]);
     let import = |specifier| app.import(specifier, "/src/main.ts");
     assert!(import("./none").contains("there is no /src/none in the app's folder"));
@@ -161,7 +161,7 @@ fn tsconfig_paths() {
         (
             "tsconfig.json",
             r#"{"extends": "./base", "compilerOptions": {
-            // Comments, and commas too many, are usual here.
+            // Comments and trailing commas are common in these files.
             "paths": {"@/*": ["./src/*"], "lib": ["./none", "./lib/index.ts"],},
         },}"#,
         ),
@@ -181,7 +181,7 @@ fn tsconfig_paths() {
 }
 
 #[test]
-fn many_misses_do_not_pile_up() {
+fn many_misses_do_not_accumulate() {
     let app = App::new(&[("main.js", ""), ("a.js", ""), ("b.js", "")]);
     assert_eq!(app.import("./a", "/main.js"), "/a.js");
     for index in 0..10_000 {

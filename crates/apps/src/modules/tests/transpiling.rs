@@ -20,7 +20,7 @@ fn message(name: &str, source: &str) -> String {
 }
 
 #[test]
-fn types_go() {
+fn types_are_removed() {
     let out = js(
         "a.ts",
         "import { T, v } from './t'; import type { U } from './u'; export const x: T = v as U; export type { T }",
@@ -81,14 +81,14 @@ fn decorators() {
         let id = app.import(&specifier, "/main.ts");
         assert_eq!(code(&app.load(&id).unwrap()).0, "commonjs");
     }
-    assert_eq!(app.modules.warm().unwrap(), 4);
+    assert_eq!(app.modules.preload().unwrap(), 4);
     let message = message("a.ts", "@d class C {}");
     assert!(message.starts_with("/a.ts:1:1: decorators are not known to V8"), "{message}");
     assert!(self::message("a.js", "class C { @d x }").contains("experimentalDecorators"));
 }
 
 #[test]
-fn plain_javascript_is_untouched() {
+fn plain_javascript_is_unchanged() {
     let source = "// comment\nexport   const a=1 ;\n";
     let loaded = load("a.js", source).unwrap();
     assert_eq!(code(&loaded), ("module", source));
@@ -142,7 +142,7 @@ fn syntax_errors() {
 }
 
 #[test]
-fn broken_configuration_is_told() {
+fn invalid_configuration_is_reported() {
     let app =
         App::new(&[("main.js", ""), ("a/tsconfig.json", "{"), ("a/a.ts", ""), ("b/package.json", "["), ("b/b.js", "")]);
     assert!(app.load("/a/a.ts").unwrap_err().to_string().starts_with("cannot read /a/tsconfig.json"));

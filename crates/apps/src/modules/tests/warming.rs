@@ -1,4 +1,4 @@
-//! Memory: what is loaded once stays, and `warm` loads all of it.
+//! Caching: a loaded module stays, and `preload` loads all modules.
 
 use super::super::Grade;
 use super::*;
@@ -25,7 +25,7 @@ fn threads_share_a_load() {
 }
 
 #[test]
-fn nothing_is_read_after_warming() {
+fn nothing_is_read_after_preloading() {
     let app = App::new(&[
         ("src/main.ts", "import { a } from './a.js'; import j from '../d.json' with { type: 'json' };
             import t from './t.sql'; import('./lazy.ts'); import('./none.ts'); import(x); export { a, j, t }; export * from 'pkg'"),
@@ -38,9 +38,9 @@ fn nothing_is_read_after_warming() {
         ("node_modules/pkg/y.json", "{}"),
         ("node_modules/pkg/broken.js", "}"),
     ]);
-    // lazy.ts counts, though what it imports is not there; broken.js does not.
-    assert_eq!(app.modules.warm().unwrap(), 8);
-    assert_eq!(app.modules.warm().unwrap(), 8);
+    // lazy.ts counts, though its import is missing; broken.js does not.
+    assert_eq!(app.modules.preload().unwrap(), 8);
+    assert_eq!(app.modules.preload().unwrap(), 8);
     fs::rename(app.path(""), app.folder.path().join("moved")).unwrap();
     assert_eq!(app.import("./a.js", "/src/main.ts"), "/src/a.ts");
     assert_eq!(app.import("pkg", "/src/main.ts"), "/node_modules/pkg/index.js");
@@ -55,15 +55,15 @@ fn nothing_is_read_after_warming() {
 #[test]
 fn missing_static_imports_are_errors() {
     let app = App::new(&[("main.js", "import './a.js'"), ("a.js", "import './none.js'")]);
-    assert!(matches!(app.modules.warm(), Err(ModuleError::NotFound { from, .. }) if from == "/a.js"));
+    assert!(matches!(app.modules.preload(), Err(ModuleError::NotFound { from, .. }) if from == "/a.js"));
     let app = App::new(&[("main.js", "import './a.js'"), ("a.js", "}")]);
-    assert!(matches!(app.modules.warm(), Err(ModuleError::Syntax { .. })));
+    assert!(matches!(app.modules.preload(), Err(ModuleError::Syntax { .. })));
     let app = App::new(&[("main.js", "import './a.png'"), ("a.png", "")]);
-    assert!(matches!(app.modules.warm(), Err(ModuleError::WrongType { .. })));
+    assert!(matches!(app.modules.preload(), Err(ModuleError::WrongType { .. })));
 }
 
 #[test]
-fn faults_are_all_that_is_wrong_and_what_may_never_be_met_comes_last() {
+fn all_faults_are_reported_and_optional_ones_come_last() {
     let app = App::new(&[
         ("main.js", "import './none.js'; import 'gone'; import 'pkg'; try { await import('./maybe.js') } catch {}"),
         ("node_modules/pkg/package.json", "{}"),
@@ -86,7 +86,7 @@ fn attributes_are_read_from_imports() {
         ("b.png", ""),
         ("c.json", ""),
     ]);
-    assert_eq!(app.modules.warm().unwrap(), 4);
+    assert_eq!(app.modules.preload().unwrap(), 4);
     let loaded: Vec<_> = app.modules.loaded().into_iter().map(|(id, what)| format!("{id} {what}")).collect();
     for expected in ["/a.ts text", "/b.png bytes", "/c.json text"] {
         assert!(loaded.iter().any(|line| line == expected), "{loaded:?}");

@@ -1,15 +1,15 @@
-//! Conditions that `process.env.NODE_ENV` decides. Packages choose between two builds that way, and only one is theirs
-//! here: the names of the other must not be exported, nor its files read.
+//! Evaluates conditions on `process.env.NODE_ENV`. Packages use them to choose between two builds,
+//! of which only one is loaded: the names of the other must not be exported, nor its files read.
 
 use oxc_ast::ast::{BinaryOperator, Expression, LogicalOperator, UnaryOperator};
 
 use super::node_env::{self, VALUE};
 
-/// Operators looked into. Every `&&` in a chain is asked about, so that without a bound long chains would cost their
-/// length squared.
+/// The maximum number of operators per condition. Every `&&` of a chain is evaluated, so that long
+/// chains would otherwise cost quadratic time.
 const DEPTH: u32 = 8;
 
-/// Whether an expression is true or false, where comparisons of strings settle that.
+/// Whether an expression is true or false, if comparisons of strings determine that.
 pub(super) fn truth(expression: &Expression<'_>) -> Option<bool> {
     within(expression, DEPTH)
 }

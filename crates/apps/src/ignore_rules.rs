@@ -1,19 +1,21 @@
-//! What in an app's folder is the app, and what merely lies there. The fingerprint and the watch go by the same rules.
+//! Which files in an app's folder belong to the app. Fingerprints and the watcher use the same
+//! rules.
 //!
-//! Left out: folders with a dot before their name (`.git`, `.cache`), but for `.well-known`, which is content; and what editors
-//! put down while they work. Files with a dot before their name count: `.env` is one of them.
+//! Excluded are folders with a leading dot (`.git`, `.cache`), except for `.well-known`, and
+//! temporary files of editors. Files with a leading dot, such as `.env`, are included.
 //!
-//! `node_modules` is looked at from outside only: what is in it at the top, and the lists that package managers keep there.
-//! An install changes both; nobody edits what is below.
+//! Of `node_modules` only the names at its top and the lists of package managers are read. An
+//! install changes both; files below are not edited.
 
 /// The folder of packages.
 pub(crate) const PACKAGES: &str = "node_modules";
 
-/// What package managers write into `node_modules` when they are done: npm, pnpm, Yarn 1, Yarn.
+/// Files that package managers write into `node_modules` at the end of an install: npm, pnpm, Yarn
+/// 1, Yarn.
 pub(crate) const PACKAGE_LISTS: [&str; 4] =
     [".package-lock.json", ".modules.yaml", ".yarn-integrity", ".yarn-state.yml"];
 
-/// Whether a folder of this name is no part of the app.
+/// Whether a folder of this name is excluded.
 pub(crate) fn is_hidden_folder(name: &[u8]) -> bool {
     name.starts_with(b".") && name != b".well-known"
 }

@@ -1,11 +1,11 @@
-//! Source maps, kept as what a lookup needs: sorted positions, 16 bytes each. The text of the source and the names are
-//! not kept.
+//! Source maps, reduced to what lookups need: sorted positions of 16 bytes each, without source
+//! text and names.
 
 use std::sync::Arc;
 
 use hearth_core::module::SourceMap;
 
-/// A map of one generated file to the one file it came from.
+/// A map from one generated file to its single source file.
 #[derive(Debug)]
 pub(super) struct FileMap {
     file: Arc<str>,

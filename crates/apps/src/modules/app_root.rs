@@ -1,12 +1,13 @@
-//! The border of an app's folder. Everything this crate reads, and everything the resolver looks at, goes through here.
+//! The border of an app's folder. All reads of this crate and of the resolver pass through here.
 //!
-//! Paths in here are *inner* paths: absolute, with the app's folder as `/`. The resolver is given this view of the disk
-//! and no other, so it cannot even name what lies above; what it can name may still be a symbolic link, so each access
-//! canonicalises the path and compares it with the folder.
+//! Paths in this module are *inner* paths: absolute, with the app's folder as `/`. The resolver
+//! sees only this view of the disk, so it cannot name files above. An inner path may still contain
+//! a symbolic link, so each access canonicalises the path and compares it with the folder.
 //!
-//! Invariants: nothing is opened whose canonical path is not below `root`, and it is opened by that path without following
-//! any link, so that one that is put there after the look leads nowhere; only regular files are read (a FIFO would block, a
-//! device would not end); no file over [`MAX_FILE`] is read.
+//! Invariants: only files whose canonical path is below `root` are opened, and they are opened by
+//! that path without following links, so that a link placed after the check has no effect; only
+//! regular files are read (a FIFO would block, a device would not end); no file over [`MAX_FILE`]
+//! is read.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -16,13 +17,13 @@ use std::sync::Arc;
 use hearth_static::{Access, is_changed, open_canonical};
 use oxc_resolver::{FileMetadata, FileSystem};
 
-/// More than any module has; less than what hurts.
+/// More than any module has, and little enough memory.
 const MAX_FILE: u64 = 64 << 20;
 
-/// Looks at a path that changes while it is looked at.
+/// Attempts to open a path that changes meanwhile.
 const TRIES: usize = 10;
 
-/// Something that was found in the folder, and opened.
+/// A file in the folder, opened.
 pub(super) struct Found {
     /// Canonical.
     pub real: PathBuf,
@@ -31,27 +32,27 @@ pub(super) struct Found {
 }
 
 #[derive(Debug)]
-pub(super) struct Jail {
+pub(super) struct AppRoot {
     /// Canonical.
     root: PathBuf,
 }
 
-/// The jail as the resolver sees it.
+/// The app's folder as the resolver sees it.
 #[derive(Clone, Debug)]
-pub(super) struct JailFs(Option<Arc<Jail>>);
+pub(super) struct JailFs(Option<Arc<AppRoot>>);
 
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// The path leaves the folder, by this link where there is one.
+    /// The path leaves the folder, by this link if there is one.
     Outside {
         link: Option<String>,
     },
     Io(io::Error),
 }
 
-// === impl Jail ===
+// === impl AppRoot ===
 
-impl Jail {
+impl AppRoot {
     pub fn new(folder: &Path) -> io::Result<Self> {
         let root = fs::canonicalize(folder)?;
         if !root.is_dir() {
@@ -60,14 +61,14 @@ impl Jail {
         Ok(Self { root })
     }
 
-    /// Where an inner path really is.
+    /// The path on disk of an inner path.
     pub fn locate(&self, inner: &Path) -> Result<PathBuf, Refusal> {
         let inner = normal(inner).ok_or(Refusal::Outside { link: None })?;
         let real = fs::canonicalize(self.root.join(&inner)).map_err(Refusal::Io)?;
         if real.starts_with(&self.root) { Ok(real) } else { Err(Refusal::Outside { link: self.link_in(&inner) }) }
     }
 
-    /// The inner path of something that is on disk, symbolic links resolved.
+    /// The inner path of a file on disk, with symbolic links resolved.
     pub fn canonical(&self, inner: &Path) -> Result<String, Refusal> {
         self.inner(&self.locate(inner)?)
     }
@@ -81,7 +82,8 @@ impl Jail {
         }
     }
 
-    /// Finds and opens it: what was found inside is what is opened. What is not a regular file is not opened for reading.
+    /// Finds and opens a file: the checked file is the opened one. Files that are not regular are
+    /// not opened for reading.
     pub fn find(&self, inner: &Path, access: Access) -> Result<Found, Refusal> {
         let mut tries = 0;
         loop {
@@ -108,7 +110,7 @@ impl Jail {
         Ok(bytes)
     }
 
-    /// A file's text, or `None` where there is no such file.
+    /// A file's text, or `None` if there is no such file.
     pub fn read_text(&self, inner: &Path) -> Result<Option<String>, Refusal> {
         match self.read(inner) {
             Ok(bytes) => Ok(Some(text(bytes))),
@@ -117,7 +119,7 @@ impl Jail {
         }
     }
 
-    /// The first part of a path that leads out of the folder.
+    /// The first component of a path that leads out of the folder.
     fn link_in(&self, inner: &Path) -> Option<String> {
         let mut part = self.root.clone();
         for name in inner.components() {
@@ -133,17 +135,17 @@ impl Jail {
 // === impl JailFs ===
 
 impl JailFs {
-    pub fn new(jail: Arc<Jail>) -> Self {
+    pub fn new(jail: Arc<AppRoot>) -> Self {
         Self(Some(jail))
     }
 
-    fn jail(&self) -> io::Result<&Jail> {
+    fn jail(&self) -> io::Result<&AppRoot> {
         self.0.as_deref().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
 
 impl FileSystem for JailFs {
-    /// Holds no file at all: the trait wants this, nobody calls it.
+    /// Contains no file; required by the trait and never used.
     fn new() -> Self {
         Self(None)
     }
@@ -169,7 +171,8 @@ impl FileSystem for JailFs {
 // === impl Refusal ===
 
 impl From<Refusal> for io::Error {
-    /// The resolver takes what lies outside for missing; the reason is found out once it gives up.
+    /// The resolver treats files outside as missing; the reason is determined when resolution
+    /// fails.
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::Outside { .. } => io::ErrorKind::NotFound.into(),
@@ -182,7 +185,7 @@ pub(super) fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Opening a device may have effects, so it is looked at first.
+/// Opening a device may have side effects, so its type is checked first.
 fn open_found(real: PathBuf, access: Access) -> io::Result<Found> {
     let mut file = open_canonical(&real, Access::Metadata)?;
     let mut facts = file.metadata()?;
@@ -193,7 +196,8 @@ fn open_found(real: PathBuf, access: Access) -> io::Result<Found> {
     Ok(Found { real, facts, file })
 }
 
-/// Text as browsers and Node read it: UTF-8, with what is not replaced, without a byte order mark.
+/// Decodes text as browsers and Node do: UTF-8 with replacement of invalid bytes, without a byte
+/// order mark.
 pub(super) fn text(bytes: Vec<u8>) -> String {
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
@@ -205,7 +209,7 @@ pub(super) fn text(bytes: Vec<u8>) -> String {
     }
 }
 
-/// The path relative to the folder, without `.` and `..`; `None` when it climbs above the folder.
+/// The path relative to the folder, without `.` and `..`; `None` if it climbs above the folder.
 pub(super) fn normal(inner: &Path) -> Option<PathBuf> {
     let mut path = PathBuf::new();
     for part in inner.components() {
@@ -232,14 +236,14 @@ mod tests {
     }
 
     #[test]
-    fn the_nameless_jail_is_empty() {
+    fn a_default_root_is_empty() {
         let jail = <JailFs as FileSystem>::new();
         assert!(jail.metadata(Path::new("/")).is_err());
         assert!(jail.read_to_string(Path::new("/etc/passwd")).is_err());
     }
 
     #[test]
-    fn marks_and_broken_text() {
+    fn byte_order_marks_and_invalid_text() {
         assert_eq!(text(b"\xef\xbb\xbfa".to_vec()), "a");
         assert_eq!(text(b"a\xff".to_vec()), "a\u{fffd}");
     }

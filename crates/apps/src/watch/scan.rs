@@ -1,4 +1,5 @@
-//! Looks at the roots: what is watched, what must be polled, and whether anything differs from the last time.
+//! Scans the roots: which folders to watch, which roots to poll, and whether they differ from the
+//! last scan.
 
 use std::convert::Infallible;
 use std::fs;
@@ -11,10 +12,11 @@ use rustix::io::Errno;
 use super::inotify::Watches;
 use super::walk::{Depth, walk};
 
-/// How long to wait before the kernel is asked for watches again that it did not grant.
+/// The time before refused watches are requested from the kernel again.
 const RETRY: Duration = Duration::from_secs(30);
 
-/// File systems whose other users do not cause events here: NFS, SMB, CIFS, SMB2, 9p, FUSE, Ceph, AFS, Coda, VirtualBox.
+/// File systems on which changes by other hosts cause no events: NFS, SMB, CIFS, SMB2, 9p, FUSE,
+/// Ceph, AFS, Coda, VirtualBox.
 const REMOTE: [u32; 10] = [
     0x6969,
     0x517b,
@@ -28,7 +30,7 @@ const REMOTE: [u32; 10] = [
     0x786f_4256,
 ];
 
-pub(super) struct Survey {
+pub(super) struct Scan {
     roots: Vec<Root>,
     watches: Option<Watches>,
 }
@@ -36,20 +38,20 @@ pub(super) struct Survey {
 struct Root {
     path: PathBuf,
     state: State,
-    /// No watches are asked for before this.
+    /// No watches are requested before this time.
     refused_until: Option<Instant>,
 }
 
-/// What the last look found.
+/// The result of the last scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct State {
     cover: Cover,
-    /// Device and inode; none where there is no such folder.
+    /// Device and inode; `None` if there is no such folder.
     identity: Option<(u64, u64)>,
     sum: u64,
 }
 
-/// How changes of a root become known.
+/// How changes of a root are detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cover {
     Unknown,
@@ -57,11 +59,11 @@ enum Cover {
     Polled,
 }
 
-/// Which roots to look at.
+/// Which roots to scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     All,
-    /// Those that are polled, and those that are not the folder they were.
+    /// Roots that are polled, and roots that became another folder.
     Doubtful,
 }
 
@@ -71,22 +73,22 @@ pub(super) enum Verdict {
     Changed,
 }
 
-// === impl Survey ===
+// === impl Scan ===
 
-impl Survey {
+impl Scan {
     pub fn new(roots: Vec<PathBuf>, watches: Option<Watches>) -> Self {
         let state = State { cover: Cover::Unknown, identity: None, sum: 0 };
         let roots = roots.into_iter().map(|path| Root { path, state, refused_until: None }).collect();
         Self { roots, watches }
     }
 
-    /// From here on, everything is polled.
+    /// From now on, all roots are polled.
     pub fn without_events(&mut self) {
         self.watches = None;
     }
 
-    pub fn look(&mut self, scope: Scope) -> Verdict {
-        // A round meets all folders, or it would end the watches of those that it leaves out.
+    pub fn scan(&mut self, scope: Scope) -> Verdict {
+        // A round must meet all folders, since it ends the watches of the others.
         let round = scope == Scope::All || self.roots.iter().any(Root::is_another);
         let mut watches = self.watches.as_mut();
         if let Some(watches) = watches.as_deref_mut().filter(|_| round) {
@@ -110,7 +112,7 @@ impl Survey {
 // === impl Root ===
 
 impl Root {
-    /// Watched, and not the folder any more that is watched.
+    /// Watched, but no longer the folder that is watched.
     fn is_another(&self) -> bool {
         self.state.cover == Cover::Watched && self.state.identity != identity(&self.path)
     }
@@ -118,7 +120,7 @@ impl Root {
     fn examine(&mut self, watches: Option<&mut Watches>) -> State {
         let identity = identity(&self.path);
         if identity.is_none() {
-            // Whether it is there is asked at every poll, so this is as good as being watched.
+            // Every poll checks its existence, so it counts as watched.
             return State { cover: Cover::Watched, identity, sum: 0 };
         }
         match watches.and_then(|watches| self.watch(watches)) {
@@ -130,7 +132,7 @@ impl Root {
         }
     }
 
-    /// `None` where events cannot be had, or not for all of it.
+    /// `None` if events are not available, or not for all of it.
     fn watch(&mut self, watches: &mut Watches) -> Option<u64> {
         if self.refused_until.is_some_and(|until| Instant::now() < until) {
             return None;
@@ -140,7 +142,8 @@ impl Root {
                 return Err(Errno::OPNOTSUPP);
             }
             match watches.meet(folder) {
-                // Removed in the meantime, or not ours to read: the folder above tells when that changes.
+                // Removed in the meantime or not readable: an event of the parent folder reports a
+                // change.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => Ok(()),
                 other => other,
             }

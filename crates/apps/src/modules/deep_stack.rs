@@ -1,24 +1,28 @@
-//! Room for deep recursion. Parser, transformer, printer and our own walks recurse with the nesting of the source and
-//! have no guard: enough opening brackets would overflow the stack, which ends the process.
+//! Stacks for deep recursion. Parser, transformer, printer and the tree walks of this crate recurse
+//! with the nesting of the source and have no guard: enough opening brackets would overflow the
+//! stack, which ends the process.
 //!
-//! Depth cannot be bounded without parsing, but it is no larger than the number of tokens that can open a level, and
-//! those can be counted: operators, brackets, and the words that take an operand (strings and comments are counted as
-//! if they were code, which only makes the bound larger). So each file is worked on in a thread of its own, whose stack
-//! is that number times the most that a level was measured to take. Such a stack costs address space; memory is used
-//! only as deep as the code really nests. Files that would need more than [`MAX_STACK`] are refused, since hostile code could
-//! nest that deeply and take all of it; that is at about 2.8 million operators, ten megabytes of minified code.
+//! Depth cannot be determined without parsing, but it is at most the number of tokens that can open
+//! a level, which can be counted: operators, brackets, and words that take an operand (strings and
+//! comments are counted like code, which only increases the bound). Each file is therefore
+//! processed on a thread of its own, whose stack is that number times the measured maximum per
+//! level. Such a stack costs address space; memory is used only as deep as the code really nests.
+//! Files that need more than [`MAX_STACK`] are refused, since hostile code could use all of it;
+//! that is at about 2.8 million operators, ten megabytes of minified code.
 //!
-//! Time has no such bound: for some TypeScript, oxc (as tsc) tries two readings at each level, so that forty levels of
-//! `(a=null<` take hours. Nothing can stop a thread; after [`DEADLINE`] the file is refused and the thread left to
-//! itself, which the owner of the process must know about (cells are replaced when they are found busy with nothing).
+//! Time has no such bound: for some TypeScript, oxc (as tsc) tries two readings at each level, so
+//! that forty levels of `(a=null<` take hours. A thread cannot be stopped: after [`DEADLINE`] the
+//! file is refused and the thread keeps running, which the supervisor must know (cells are replaced
+//! if they are busy without requests).
 //!
-//! A panic in there (a bug in oxc that some source sets off) ends the thread and becomes an error of that file.
+//! A panic on the thread (a bug in oxc) becomes an error of that file.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-/// What one level takes: at most 1.1 KiB (3 KiB without optimisation) over some 250 kinds of nesting, and a margin.
+/// The stack per level: at most 1.1 KiB (3 KiB without optimisation) over some 250 kinds of
+/// nesting, and a margin.
 const PER_LEVEL: usize = if cfg!(debug_assertions) { 6 << 10 } else { 3 << 9 };
 const BASE: usize = 1 << 20;
 /// Ordinary files need some megabytes.
@@ -33,13 +37,13 @@ pub(super) enum NoRoom {
         tokens: usize,
         limit: usize,
     },
-    /// The system gave no thread.
+    /// The system could not create a thread.
     Thread(String),
     Deadline(Duration),
     Panic,
 }
 
-/// Runs `work`, which recurses with the nesting of `source`, on a stack that is large enough.
+/// Runs `work`, which recurses with the nesting of `source`, on a sufficient stack.
 pub(super) fn with_room<T>(source: &str, work: impl FnOnce() -> T + Send + 'static) -> Result<T, NoRoom>
 where
     T: Send + 'static,
@@ -58,7 +62,7 @@ where
     }
     let (send, receive) = mpsc::sync_channel(1);
     let builder = thread::Builder::new().name("transpile".into()).stack_size(stack);
-    // The receiver is gone only when the deadline has passed; then nobody wants the result.
+    // The receiver is gone only after the deadline.
     let thread = builder.spawn(move || drop(send.send(work())));
     thread.map_err(|error| NoRoom::Thread(error.to_string()))?;
     receive.recv_timeout(time).map_err(|error| match error {
@@ -67,7 +71,7 @@ where
     })
 }
 
-/// No less than the depth of the source's tree.
+/// At least the depth of the source's syntax tree.
 fn nesting_bound(source: &str) -> usize {
     let bytes = source.as_bytes();
     let (mut count, mut at) = (0, 0);
@@ -88,7 +92,7 @@ fn nesting_bound(source: &str) -> usize {
     count
 }
 
-/// Words that can stand before another expression, statement or type without any punctuation between.
+/// Words that can stand before another expression, statement or type without punctuation between.
 fn takes_operand(word: &[u8]) -> bool {
     matches!(
         word,
@@ -132,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_stays_there() {
+    fn a_panic_is_an_error_of_the_file() {
         assert_eq!(with_room("", || panic!("as expected")), Err::<(), _>(NoRoom::Panic));
         assert_eq!(with_room("", || 7), Ok(7));
     }

@@ -1,5 +1,6 @@
-//! The names that a CommonJS module exports, read off its code, so that `import { name } from` can link before the
-//! module has run. The patterns are those of Node's cjs-module-lexer, found in a tree instead of in text:
+//! Determines the names that a CommonJS module exports from its code, so that `import { name }
+//! from` can link before the module has run. The patterns are those of Node's cjs-module-lexer,
+//! matched in a syntax tree:
 //!
 //! ```js
 //! exports.a = module.exports.b = 1;  exports["c"] = 2;
@@ -11,8 +12,8 @@
 //! Object.keys(_x).forEach(function (key) { … exports[key] = _x[key]; });   // Babel
 //! ```
 //!
-//! Too many names are harmless (they are `undefined`), too few make an import fail to link; so functions are looked into
-//! as well, and what is assigned under a condition counts.
+//! Superfluous names are harmless (they are `undefined`), missing ones make an import fail to link;
+//! functions are therefore scanned as well, and conditional assignments count.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,7 +23,7 @@ use oxc_ast::ast::{
 };
 use oxc_span::GetSpan;
 
-/// Nested `a = b = c` and brackets looked through.
+/// Looks through nested `a = b = c` and parentheses.
 const DEPTH: usize = 16;
 
 /// Functions that copy all names of their argument to the exports.
@@ -57,7 +58,8 @@ impl<'s> Exports<'s> {
         Self { source, names, known: HashSet::new(), reexports, required: HashMap::new() }
     }
 
-    /// Names without `default`, which every CommonJS module has; specifiers whose names are exported too.
+    /// Names without `default`, which every CommonJS module has; and specifiers whose names are
+    /// exported too.
     pub fn into_parts(self) -> (Vec<String>, Vec<String>) {
         (self.names, self.reexports)
     }
@@ -130,7 +132,7 @@ impl<'s> Exports<'s> {
         }
     }
 
-    /// All names of what is exported as a whole.
+    /// All names of an object that is exported as a whole.
     fn all_of(&mut self, value: &Expression<'_>) {
         let mut value = value;
         for _ in 0..DEPTH {
@@ -170,7 +172,7 @@ impl<'s> Exports<'s> {
         }
     }
 
-    /// The specifier of the module that an expression is, as far as its names go.
+    /// The specifier of the module whose names an expression has.
     fn module(&self, value: &Expression<'_>) -> Option<String> {
         let mut value = value;
         for _ in 0..DEPTH {
@@ -209,7 +211,7 @@ pub(super) fn require_call<'b>(call: &'b CallExpression<'_>) -> Option<&'b str> 
     }
 }
 
-/// The value of a string, also of one in backticks.
+/// The value of a string or of a template without expressions.
 pub(super) fn literal<'b>(expression: &'b Expression<'_>) -> Option<&'b str> {
     match expression {
         Expression::StringLiteral(literal) => Some(literal.value.as_str()),

@@ -1,7 +1,8 @@
-//! What a file imports, what it exports as CommonJS, and which module system its syntax shows: one walk over the tree.
+//! Scans a file in one walk over its tree: imports, CommonJS exports, and the module system that
+//! its syntax implies.
 //!
-//! Code that `process.env.NODE_ENV` switches off still counts as syntax (V8 parses it), but what it imports and exports
-//! does not count.
+//! Code that `process.env.NODE_ENV` disables still counts as syntax (V8 parses it), but its imports
+//! and exports do not count.
 
 use hearth_core::module::{ImportStyle, ImportType};
 use oxc_ast::ast::{
@@ -15,10 +16,10 @@ use oxc_ast_visit::{Visit, walk};
 use oxc_span::Span;
 use oxc_syntax::scope::ScopeFlags;
 
-use super::exports::{self, Exports};
-use super::live::truth;
+use super::cjs_exports::{self, Exports};
+use super::dead_branches::truth;
 
-/// Free names that show CommonJS.
+/// Free names that imply CommonJS.
 const FREE: [&str; 5] = ["require", "exports", "module", "__filename", "__dirname"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,22 +39,22 @@ pub(super) enum Need {
 }
 
 #[derive(Debug)]
-pub(super) struct Survey<'s> {
+pub(super) struct SourceScan<'s> {
     pub imports: Vec<Import>,
     pub exports: Exports<'s>,
     /// `import`, `export`, `import.meta` or a top-level `await`.
     pub module: bool,
     pub decorator: Option<Span>,
     used: u8,
-    /// Which of [`FREE`] each function around, and the file itself, declares.
+    /// Which of [`FREE`] are declared by each enclosing function and the file itself.
     declared: Vec<u8>,
     dead: u32,
 }
 
-// === impl Survey ===
+// === impl SourceScan ===
 
-impl<'s> Survey<'s> {
-    pub fn of(source: &'s str, program: &Program<'_>) -> Self {
+impl<'s> SourceScan<'s> {
+    pub fn new(source: &'s str, program: &Program<'_>) -> Self {
         let mut survey = Self {
             imports: Vec::new(),
             exports: Exports::new(source),
@@ -104,7 +105,7 @@ impl<'s> Survey<'s> {
     }
 }
 
-impl<'a> Visit<'a> for Survey<'_> {
+impl<'a> Visit<'a> for SourceScan<'_> {
     fn visit_import_declaration(&mut self, it: &ImportDeclaration<'a>) {
         if it.import_kind.is_value() {
             self.module = true;
@@ -155,7 +156,7 @@ impl<'a> Visit<'a> for Survey<'_> {
     }
 
     fn visit_import_expression(&mut self, it: &ImportExpression<'a>) {
-        if let Some(specifier) = exports::literal(&it.source) {
+        if let Some(specifier) = cjs_exports::literal(&it.source) {
             let kind = it.options.as_ref().map_or(ImportType::Default, attribute_in);
             self.import(specifier, ImportStyle::Import, kind, Need::Perhaps);
         }
@@ -164,7 +165,7 @@ impl<'a> Visit<'a> for Survey<'_> {
 
     fn visit_call_expression(&mut self, it: &CallExpression<'a>) {
         if self.dead == 0 {
-            if let Some(specifier) = exports::require_call(it).filter(|_| self.is_free("require")) {
+            if let Some(specifier) = cjs_exports::require_call(it).filter(|_| self.is_free("require")) {
                 self.import(specifier, ImportStyle::Require, ImportType::Default, Need::Perhaps);
             }
             self.exports.call(it);
@@ -254,8 +255,8 @@ fn attribute(clause: Option<&WithClause<'_>>) -> ImportType {
 
 /// Of `import("x", { with: { type: "json" } })`.
 fn attribute_in(options: &Expression<'_>) -> ImportType {
-    let kind = exports::property(options, "with").and_then(|with| exports::property(with, "type"));
-    kind.and_then(exports::literal).map_or(ImportType::Default, import_type)
+    let kind = cjs_exports::property(options, "with").and_then(|with| cjs_exports::property(with, "type"));
+    kind.and_then(cjs_exports::literal).map_or(ImportType::Default, import_type)
 }
 
 fn import_type(name: &str) -> ImportType {

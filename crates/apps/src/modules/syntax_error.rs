@@ -1,4 +1,4 @@
-//! Syntax errors as people want them: where, what, and the line itself.
+//! Formats syntax errors: position, message, and the source line.
 //!
 //! ```text
 //! /src/index.ts:3:14: Expected `,` but found `b`
@@ -9,13 +9,13 @@
 use hearth_core::module::ModuleError;
 use oxc_diagnostics::OxcDiagnostic;
 
-/// Lines are longer than this only in minified code, where the part around the error is enough.
+/// Longer lines are minified code, of which the part around the error is shown.
 const MAX_LINE: usize = 100;
 
-/// What ends a line for V8 (CR LF once), so that its line numbers and ours are the same.
+/// Line ends as V8 counts them (CR LF once), so that line numbers agree.
 pub(super) const LINE_ENDS: [char; 4] = ['\n', '\r', '\u{2028}', '\u{2029}'];
 
-/// The first of several is shown: what follows it is often its consequence.
+/// The first of several errors is shown; later ones are often consequences.
 pub(super) fn syntax(id: &str, source: &str, errors: &[OxcDiagnostic]) -> ModuleError {
     let Some(error) = errors.first() else {
         return ModuleError::Syntax { id: id.into(), message: format!("{id}: cannot be parsed") };
@@ -57,7 +57,7 @@ fn framed(id: &str, source: &str, offset: usize, what: &str) -> String {
     format!("{id}:{number}:{}: {what}\n  {gutter} | {shown}\n  {blank} | {marker}^", column + 1)
 }
 
-/// The part of a line around a column, tabs as spaces, and where the column is in it.
+/// The part of a line around a column, with tabs as spaces, and the column within it.
 fn window(line: &str, column: usize) -> (String, usize) {
     let length = line.chars().count();
     let from = if length <= MAX_LINE { 0 } else { column.saturating_sub(MAX_LINE / 2) };

@@ -1,7 +1,8 @@
-//! What a file's surroundings say about it: the `type` of its package, and the nearest `tsconfig.json`.
+//! The package scope of a file: the `type` of its package, and the nearest `tsconfig.json`.
 //!
-//! Both are looked for from the file's folder up to the app's folder, and remembered per folder. A package ends where a
-//! `node_modules` begins; packages do not see the app's `tsconfig.json`, nor do we look at theirs.
+//! Both are searched from the file's folder up to the app's folder, and cached per folder. A
+//! package ends at a `node_modules`; packages do not use the app's `tsconfig.json`, and their own
+//! ones are not read.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,10 +11,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hearth_core::module::ModuleError;
 use serde::Deserialize;
 
-use super::jail::{Jail, Refusal};
+use super::app_root::{AppRoot, Refusal};
 use super::tsconfig::CompilerOptions;
 
-/// Names of files with `compilerOptions`, the first that is there counts.
+/// Names of files with `compilerOptions`; the first that exists counts.
 const CONFIGS: [&str; 4] = ["tsconfig.json", "deno.json", "deno.jsonc", "jsconfig.json"];
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +42,7 @@ pub(super) struct Scope {
 
 #[derive(Debug)]
 pub(super) struct Scopes {
-    jail: Arc<Jail>,
+    root: Arc<AppRoot>,
     known: Mutex<HashMap<String, Scope>>,
 }
 
@@ -54,8 +55,8 @@ struct PackageJson {
 // === impl Scopes ===
 
 impl Scopes {
-    pub fn new(jail: Arc<Jail>) -> Self {
-        Self { jail, known: Mutex::default() }
+    pub fn new(root: Arc<AppRoot>) -> Self {
+        Self { root, known: Mutex::default() }
     }
 
     /// The scope of a folder, by its inner path.
@@ -76,7 +77,7 @@ impl Scopes {
         }
         if scope.origin == Origin::App {
             for config in CONFIGS {
-                if let Some(options) = CompilerOptions::read(&self.jail, &folder.join(config))? {
+                if let Some(options) = CompilerOptions::read(&self.root, &folder.join(config))? {
                     scope.compiler = Arc::new(options);
                     break;
                 }
@@ -87,7 +88,7 @@ impl Scopes {
     }
 
     fn package_type(&self, file: &Path) -> Result<Option<PackageType>, ModuleError> {
-        let Some(text) = read_config(&self.jail, file)? else { return Ok(None) };
+        let Some(text) = read_config(&self.root, file)? else { return Ok(None) };
         let package: PackageJson = serde_json::from_str(&text).map_err(|error| unreadable(file, error.to_string()))?;
         Ok(Some(match package.kind.as_str() {
             Some("module") => PackageType::Module,
@@ -97,9 +98,9 @@ impl Scopes {
     }
 }
 
-/// A file that need not be there. One that a link puts outside the folder is not there.
-pub(super) fn read_config(jail: &Jail, file: &Path) -> Result<Option<String>, ModuleError> {
-    match jail.read_text(file) {
+/// Reads an optional file. A file that a link places outside of the folder counts as missing.
+pub(super) fn read_config(root: &AppRoot, file: &Path) -> Result<Option<String>, ModuleError> {
+    match root.read_text(file) {
         Ok(text) => Ok(text),
         Err(Refusal::Outside { .. }) => Ok(None),
         Err(Refusal::Io(error)) => Err(unreadable(file, error.to_string())),
