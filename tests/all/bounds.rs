@@ -196,7 +196,7 @@ fn the_sandbox_pool_says_at_its_end_what_it_did() {
     server.wait_log("BOUVET_POOL_MAX_BOOTS=\"0\" is not between 1 and 100");
     server.interrupt();
     let (_, log) = server.wait();
-    let end = log.lines().find(|line| line.contains("Sandboxes are shut down")).unwrap();
+    let end = log.lines().find(|line| line.contains("sandboxes shut down")).unwrap();
     for part in ["created=0", "destroyed=0", "warm_hits=0", "cold_misses=0", "hit_rate=0.00%"] {
         assert!(end.contains(part), "{part} in {end}");
     }

@@ -22,7 +22,7 @@ use hearth_config::nearest;
 use hearth_core::{AppName, Body, ByteSize, Owner, VersionName};
 use hearth_ipc::{EventOutcome, Kind, Query, QueryReply, VersionSpec};
 use hearth_mcp::ToolError;
-use hearth_sandbox::Bequest;
+use hearth_sandbox::UpgradePayload;
 use hearth_store::{SqliteStore, StoreError, UploadError};
 use serde_json::{Value, json};
 use tokio::sync::{Notify, watch};
@@ -328,7 +328,11 @@ impl Control {
     }
 
     /// Keeps sandboxes from now on, until they are ended; those that the program before left, too.
-    pub(crate) async fn keep_sandboxes(&self, mut plan: SandboxPlan, left: Bequest) -> Result<(), SandboxHostError> {
+    pub(crate) async fn keep_sandboxes(
+        &self,
+        mut plan: SandboxPlan,
+        left: UpgradePayload,
+    ) -> Result<(), SandboxHostError> {
         if let Some(mcp) = &mut plan.mcp {
             mcp.front.drain_timeout = self.configuration().plan.front.drain_timeout;
         }
@@ -349,11 +353,11 @@ impl Control {
     }
 
     /// Sandboxes that can go on in the next program. The others are gone.
-    pub(crate) async fn leave_sandboxes(&self) -> Bequest {
+    pub(crate) async fn leave_sandboxes(&self) -> UpgradePayload {
         let patience = self.configuration().plan.front.drain_timeout;
         match self.shared.sandboxes.get() {
             Some(host) => host.hand_over(patience).await,
-            None => Bequest::default(),
+            None => UpgradePayload::default(),
         }
     }
 

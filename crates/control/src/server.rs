@@ -11,7 +11,7 @@ use hearth_apps::watch::{Watch, WatchRules};
 use hearth_gateway::{Config, Listener, Server, TlsError};
 use hearth_ipc::{CellEvent, CellStats, Span};
 use hearth_log::LogRecord;
-use hearth_sandbox::Bequest;
+use hearth_sandbox::UpgradePayload;
 use hearth_store::{Cordon, Cordons as _, SqliteStore, StoreError};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -60,7 +60,7 @@ pub struct Inherited {
     pub counted: CellStats,
     pub remembered: Remembered,
     /// Sandboxes, and the sessions that they belong to.
-    pub sandboxes: Bequest,
+    pub sandboxes: UpgradePayload,
 }
 
 /// How serving came to its end.
@@ -183,7 +183,7 @@ pub async fn serve(
             }
         }
         None if !inherited.sandboxes.descriptors.is_empty() => {
-            inherited.sandboxes.give_up("this server keeps no sandboxes");
+            inherited.sandboxes.discard("this server keeps no sandboxes");
         }
         None => {}
     }

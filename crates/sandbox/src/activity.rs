@@ -1,11 +1,11 @@
-//! When a sandbox was used last. It is in use while anything runs in it that somebody asked for.
+//! Tracks when a sandbox was last used. It is in use while any call or job of a caller runs in it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Clones are the same.
+/// Clones share the state.
 #[derive(Clone)]
 pub(crate) struct Activity {
     state: Arc<Mutex<State>>,
@@ -18,7 +18,7 @@ struct State {
 }
 
 /// While it lives, the sandbox is in use.
-pub(crate) struct Use {
+pub(crate) struct ActivityGuard {
     activity: Activity,
 }
 
@@ -27,14 +27,14 @@ impl Activity {
         Self { state: Arc::new(Mutex::new(State { running: 0, last: Instant::now() })) }
     }
 
-    /// Of a sandbox that was not used for so long, in another program.
-    pub(crate) fn resume(idle: Duration) -> Self {
+    /// For an imported sandbox that was idle for so long.
+    pub(crate) fn import(idle: Duration) -> Self {
         let now = Instant::now();
         let last = now.checked_sub(idle).unwrap_or(now);
         Self { state: Arc::new(Mutex::new(State { running: 0, last })) }
     }
 
-    /// Uses that go on.
+    /// Uses under way.
     pub(crate) fn running(&self) -> usize {
         self.lock().running
     }
@@ -43,19 +43,19 @@ impl Activity {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn begin(&self) -> Use {
+    pub(crate) fn begin(&self) -> ActivityGuard {
         self.lock().running += 1;
-        Use { activity: self.clone() }
+        ActivityGuard { activity: self.clone() }
     }
 
-    /// Zero while it is in use.
+    /// Zero while in use.
     pub(crate) fn idle(&self) -> Duration {
         let state = self.lock();
         if state.running > 0 { Duration::ZERO } else { state.last.elapsed() }
     }
 }
 
-impl Drop for Use {
+impl Drop for ActivityGuard {
     fn drop(&mut self) {
         let mut state = self.activity.lock();
         state.running -= 1;

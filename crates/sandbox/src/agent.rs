@@ -1,30 +1,32 @@
-//! The host's side of a sandbox's agent: many calls at once over one stream.
+//! The host's side of the connection to a sandbox's agent: many calls at once over one stream.
 //!
-//! Each call has an id that is never used again; whatever the agent says carries the id, and what nobody waits for any more
-//! is dropped. So a late answer never reaches another call. A call that is dropped before its end is cancelled.
+//! Each call has an id that is never used again, and every answer carries the id of its call;
+//! answers to calls that were dropped are discarded, so a late answer never reaches another call. A
+//! call that is dropped before its end is cancelled.
 //!
-//! States: `Open -> Closed`. It closes once, with a reason: the stream ended, the agent said something it may not, or the
-//! sandbox is destroyed. From then on every call, waiting or new, ends with that reason.
+//! States: `Open -> Closed`. The connection closes once, with a reason: the stream ended, the agent
+//! broke the protocol, or the sandbox is destroyed. From then on every call, waiting or new, ends
+//! with that reason.
 //!
 //! | file | |
 //! |---|---|
-//! | `agent/calls.rs` | who waits for what |
-//! | `agent/pump.rs` | bytes in, bytes out |
+//! | `agent/calls.rs` | open calls and their receivers |
+//! | `agent/io.rs` | reading and writing the stream |
 //! | `agent/exec.rs` | commands |
 //! | `agent/files.rs` | files |
-//! | `agent/tunnel.rs`, `agent/passage.rs` | the way to the proxy, where the driver has none |
-//! | `agent/heritage.rs` | the same stream in the next program |
+//! | `agent/tunnel.rs`, `agent/tunnel_stream.rs` | the tunnel to the proxy, where the driver has no uplink |
+//! | `agent/upgrade.rs` | export and import of the stream |
 
 mod calls;
 mod exec;
 mod files;
-mod heritage;
-mod passage;
-mod pump;
+mod io;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
 mod tunnel;
+mod tunnel_stream;
+mod upgrade;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,41 +38,41 @@ use tokio::time::{Instant, timeout};
 
 pub(crate) use calls::{Closed, Receive};
 pub(crate) use exec::{Run, ended};
-pub(crate) use heritage::ResumeError;
+pub(crate) use upgrade::ImportError;
 
-use crate::driver::ByteStream;
+use crate::driver::BidiStream;
 use crate::error::SandboxError;
 use calls::Calls;
-use pump::Outbox;
+use io::WriteQueue;
 use tunnel::Tunnel;
 
-/// How long the agent may take for what needs no program: longer than any disk.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Timeout of calls that start no program: longer than any disk takes.
+const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Speaks to one agent. Clones speak to the same.
+/// A client of one agent. Clones share the connection.
 #[derive(Clone)]
 pub(crate) struct Agent {
-    line: Arc<Line>,
+    connection: Arc<AgentConnection>,
 }
 
-/// What calls and the tasks that carry them share.
-pub(crate) struct Line {
+/// The connection, shared by calls and the tasks that read and write it.
+pub(crate) struct AgentConnection {
     calls: Calls,
-    outbox: Outbox,
+    write_queue: WriteQueue,
     tunnel: Arc<Tunnel>,
     languages: Vec<Language>,
 }
 
-/// Whether the agent answers.
+/// Whether the agent answers pings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pulse {
-    Beating,
-    Stopped,
+pub(crate) enum Liveness {
+    Alive,
+    Unresponsive,
 }
 
-/// A request whose answer is awaited. Dropped before the last answer, it is cancelled.
+/// A call under way. Dropped before its last answer, it is cancelled.
 pub(crate) struct Call {
-    line: Arc<Line>,
+    connection: Arc<AgentConnection>,
     id: CallId,
     answers: mpsc::UnboundedReceiver<Answer>,
     progress: Progress,
@@ -85,55 +87,57 @@ enum Progress {
 // === impl Agent ===
 
 impl Agent {
-    /// Greets the agent at the other end. Put a deadline around it.
-    pub(crate) async fn connect(stream: Box<dyn ByteStream>) -> Result<Self, SandboxError> {
+    /// Does the handshake with the agent. The caller sets a deadline.
+    pub(crate) async fn connect(stream: Box<dyn BidiStream>) -> Result<Self, SandboxError> {
         let mut nonce = [0; 8];
         getrandom::fill(&mut nonce).expect("the system has random bytes");
         let nonce = u64::from_le_bytes(nonce);
         let hello = Request::Hello { version: VERSION, nonce };
-        let greeted = pump::greet(stream, &hello, nonce).await.map_err(|reason| SandboxError::AgentLost { reason })?;
-        let (reader, writer) = tokio::io::split(greeted.stream);
-        let line = Arc::new(Line::new(Calls::new(), writer, greeted.languages));
-        tokio::spawn(pump::run(line.clone(), reader, greeted.decoder));
-        Ok(Self { line })
+        let established =
+            io::handshake(stream, &hello, nonce).await.map_err(|reason| SandboxError::AgentLost { reason })?;
+        let (reader, writer) = tokio::io::split(established.stream);
+        let connection = Arc::new(AgentConnection::new(Calls::new(), writer, established.languages));
+        tokio::spawn(io::run(connection.clone(), reader, established.decoder));
+        Ok(Self { connection })
     }
 
     pub(crate) fn languages(&self) -> &[Language] {
-        &self.line.languages
+        &self.connection.languages
     }
 
     pub(crate) fn is_open(&self) -> bool {
-        self.line.calls.closed().is_none()
+        self.connection.calls.closed().is_none()
     }
 
     /// Ends every call with this reason.
     pub(crate) fn close(&self, reason: Closed) {
-        self.line.close(reason);
+        self.connection.close(reason);
     }
 
-    /// Resolves when the agent is gone, for whatever reason.
+    /// Resolves when the connection has closed, for whatever reason.
     pub(crate) async fn closed(&self) -> Closed {
-        self.line.calls.until_closed().await
+        self.connection.calls.until_closed().await
     }
 
-    /// Asks without waiting, and says whether the question before this one was answered. For looks now and then.
-    pub(crate) fn pulse(&self, patience: Duration) -> Pulse {
+    /// Sends a ping without waiting, unless one is unanswered; says whether that has been so for
+    /// less than `timeout`. For checks at intervals.
+    pub(crate) fn liveness(&self, timeout: Duration) -> Liveness {
         if !self.is_open() {
-            return Pulse::Stopped;
+            return Liveness::Unresponsive;
         }
-        match self.line.calls.heartbeat(Instant::now()) {
+        match self.connection.calls.heartbeat(Instant::now()) {
             calls::Heartbeat::Ask(id) => {
-                self.line.outbox.send_now(&Request::Ping { id });
-                Pulse::Beating
+                self.connection.write_queue.send_now(&Request::Ping { id });
+                Liveness::Alive
             }
-            calls::Heartbeat::Waiting(since) if since.elapsed() >= patience => Pulse::Stopped,
-            calls::Heartbeat::Waiting(_) => Pulse::Beating,
+            calls::Heartbeat::Waiting(since) if since.elapsed() >= timeout => Liveness::Unresponsive,
+            calls::Heartbeat::Waiting(_) => Liveness::Alive,
         }
     }
 
-    /// Resolves when what [`pulse`](Self::pulse) has asked is answered.
+    /// Resolves when the ping that [`liveness`](Self::liveness) has sent is answered.
     pub(crate) async fn answered(&self) -> Result<(), SandboxError> {
-        self.line.calls.until_answered().await.map_err(SandboxError::from)
+        self.connection.calls.until_answered().await.map_err(SandboxError::from)
     }
 
     /// Starts interpreters ahead of their first use.
@@ -147,36 +151,37 @@ impl Agent {
         call.next().await
     }
 
-    /// The same under the usual deadline.
-    async fn ask_in_time(
+    /// The same with [`CALL_TIMEOUT`].
+    async fn ask_with_timeout(
         &self,
         what: &'static str,
         request: impl FnOnce(CallId) -> Request,
     ) -> Result<Answer, SandboxError> {
-        let late = |_| SandboxError::TimedOut { what, limit: PATIENCE };
-        timeout(PATIENCE, self.ask(request)).await.map_err(late)?
+        let late = |_| SandboxError::TimedOut { what, limit: CALL_TIMEOUT };
+        timeout(CALL_TIMEOUT, self.ask(request)).await.map_err(late)?
     }
 
     /// A request whose answer is `Done`.
     async fn done(&self, what: &'static str, request: impl FnOnce(CallId) -> Request) -> Result<(), SandboxError> {
-        match self.ask_in_time(what, request).await? {
+        match self.ask_with_timeout(what, request).await? {
             Answer::Done { .. } => Ok(()),
             Answer::Failed { failure, .. } => Err(refused(what, &failure)),
-            other => Err(self.nonsense(&other)),
+            other => Err(self.protocol_error(&other)),
         }
     }
 
     /// Sends a request; its answers come to the call. `budget`: bytes of output that it may bring.
     async fn begin(&self, budget: u64, request: impl FnOnce(CallId) -> Request) -> Result<Call, SandboxError> {
         let (sink, answers) = mpsc::unbounded_channel();
-        let id = self.line.calls.open(Box::new(sink), budget)?;
-        let call = Call { line: self.line.clone(), id, answers, progress: Progress::UnderWay };
-        self.line.outbox.send(&request(id)).await?;
+        let id = self.connection.calls.open(Box::new(sink), budget)?;
+        let call = Call { connection: self.connection.clone(), id, answers, progress: Progress::UnderWay };
+        self.connection.write_queue.send(&request(id)).await?;
         Ok(call)
     }
 
-    /// An answer that does not belong to the question. Nothing that this agent says can be trusted then.
-    fn nonsense(&self, answer: &Answer) -> SandboxError {
+    /// For an answer that does not fit its request: closes the connection, since nothing else that
+    /// this agent says can be trusted.
+    fn protocol_error(&self, answer: &Answer) -> SandboxError {
         let mut text = format!("{answer:?}");
         text.truncate(text.char_indices().nth(80).map_or(text.len(), |(at, _)| at));
         let reason = Closed::Lost(format!("it gave an answer that does not fit the question: {text}"));
@@ -185,17 +190,17 @@ impl Agent {
     }
 }
 
-// === impl Line ===
+// === impl AgentConnection ===
 
-impl Line {
-    fn new(calls: Calls, writer: WriteHalf<Box<dyn ByteStream>>, languages: Vec<Language>) -> Self {
+impl AgentConnection {
+    fn new(calls: Calls, writer: WriteHalf<Box<dyn BidiStream>>, languages: Vec<Language>) -> Self {
         let tunnel = Arc::<Tunnel>::default();
-        Self { calls, outbox: Outbox::new(writer, tunnel.clone()), tunnel, languages }
+        Self { calls, write_queue: WriteQueue::new(writer, tunnel.clone()), tunnel, languages }
     }
 
     fn close(&self, reason: Closed) {
         self.calls.close(reason);
-        self.outbox.close();
+        self.write_queue.close();
         self.tunnel.close();
     }
 }
@@ -214,7 +219,7 @@ impl Call {
             }
             None => {
                 self.progress = Progress::Ended;
-                Err(self.line.calls.reason().into())
+                Err(self.connection.calls.reason().into())
             }
         }
     }
@@ -223,13 +228,13 @@ impl Call {
 impl Drop for Call {
     fn drop(&mut self) {
         if self.progress == Progress::UnderWay {
-            self.line.calls.forget(self.id);
-            self.line.outbox.send_now(&Request::Cancel { id: self.id });
+            self.connection.calls.remove(self.id);
+            self.connection.write_queue.send_now(&Request::Cancel { id: self.id });
         }
     }
 }
 
-/// What a refusal means that is about no file.
+/// The error of a refused call that is not about a file.
 fn refused(field: &'static str, failure: &Failure) -> SandboxError {
     match failure.kind {
         FailureKind::NoInterpreter => SandboxError::invalid("language", failure.message.clone()),

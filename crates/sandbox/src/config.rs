@@ -1,5 +1,5 @@
-//! What a sandbox is to be like. Everything that can be wrong with it is found by [`SandboxConfigBuilder::build`] and
-//! [`Ceilings::check`], before anything is started.
+//! Configuration of a sandbox. Everything that can be wrong with it is found by
+//! [`SandboxConfigBuilder::build`] and [`SandboxCeilings::check`], before anything is started.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,13 +17,13 @@ use crate::network::NetworkPolicy;
 pub struct SandboxConfig {
     pub image: ImageName,
     pub memory: ByteSize,
-    /// For all that is written to files.
+    /// For all files that it writes.
     pub disk: ByteSize,
     pub cpus: u16,
-    /// Of everything that runs in it.
+    /// Environment of everything that runs in it.
     pub env: BTreeMap<String, String>,
     pub network: NetworkPolicy,
-    /// Without use for this long it is destroyed. `None`: the operator's default.
+    /// Idle for this long, it is destroyed. `None`: the operator's default.
     pub idle_timeout: Option<Duration>,
     /// After this long it is destroyed, used or not. `None`: the operator's default.
     pub ttl: Option<Duration>,
@@ -31,17 +31,19 @@ pub struct SandboxConfig {
     pub driver: Option<DriverName>,
 }
 
-/// What of a sandbox is to be different from now on; what is left out stays as it is.
+/// A change to a sandbox; fields that are left out stay as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SandboxUpdate {
-    /// It lives for so long from now on.
+    /// Lifetime from now on.
     pub ttl: Option<Duration>,
     pub idle_timeout: Option<Duration>,
-    /// Hosts, or none. Connections under the policy before are cut. The machine's own network can neither be given nor taken.
+    /// Hosts, or none. Connections under the previous policy are cut. The host's own network can
+    /// neither be given nor taken.
     pub network: Option<NetworkPolicy>,
 }
 
-/// What a sandbox's files are made of: `host` (the machine's own programs, read-only), or what the operator named.
+/// The image of a sandbox's files: `host` (the machine's own programs, read-only), or one that the
+/// operator named.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ImageName(String);
 
@@ -51,15 +53,15 @@ pub struct SandboxConfigBuilder {
     image: Option<String>,
 }
 
-/// What a sandbox may ask for; the operator's.
+/// Upper and lower bounds, set by the operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ceilings {
+pub struct SandboxCeilings {
     pub memory: RangeInclusive<ByteSize>,
     pub disk: RangeInclusive<ByteSize>,
     pub cpus: RangeInclusive<u16>,
     /// The longest idle time, and the default.
     pub idle_timeout: Duration,
-    /// The longest life, and the default.
+    /// The longest lifetime, and the default.
     pub ttl: Duration,
     pub full_network: FullNetwork,
 }
@@ -183,7 +185,7 @@ impl SandboxConfigBuilder {
         self
     }
 
-    /// What can be judged without knowing the operator's ceilings is judged here.
+    /// Checks everything that does not depend on the operator's ceilings.
     pub fn build(mut self) -> Result<SandboxConfig, SandboxError> {
         if let Some(image) = &self.image {
             self.config.image = ImageName::new(image)?;
@@ -198,9 +200,9 @@ impl SandboxConfigBuilder {
     }
 }
 
-/// What the system would not take, or would take for something else.
+/// Refuses what the system would not take, or would take for something else.
 pub(crate) fn check_env(env: &BTreeMap<String, String>) -> Result<(), SandboxError> {
-    const MOST: usize = 128 * 1024;
+    const MAX_ENV_BYTES: usize = 128 * 1024;
     for (name, value) in env {
         if name.is_empty() || name.contains(['=', '\0']) {
             return Err(SandboxError::invalid("env", format!("{name:?} is no name of a variable")));
@@ -209,16 +211,16 @@ pub(crate) fn check_env(env: &BTreeMap<String, String>) -> Result<(), SandboxErr
             return Err(SandboxError::invalid("env", format!("the value of {name} has a NUL in it")));
         }
     }
-    if env.iter().map(|(name, value)| name.len() + value.len() + 2).sum::<usize>() > MOST {
+    if env.iter().map(|(name, value)| name.len() + value.len() + 2).sum::<usize>() > MAX_ENV_BYTES {
         return Err(SandboxError::invalid("env", "more than 128kb in all"));
     }
     Ok(())
 }
 
-// === impl Ceilings ===
+// === impl SandboxCeilings ===
 
-impl Ceilings {
-    /// Before any work is done for it.
+impl SandboxCeilings {
+    /// Called before any work is done for the sandbox.
     pub fn check(&self, config: &SandboxConfig) -> Result<(), SandboxError> {
         let between = |field, value: String, least: String, most: String| {
             Err(SandboxError::invalid(field, format!("{value} is not between {least} and {most}")))
@@ -244,7 +246,7 @@ impl Ceilings {
         self.check_network(&config.network)
     }
 
-    /// The same for what is to be changed in a sandbox that has lived for so long.
+    /// The same for a change to a sandbox of that age.
     pub fn check_update(&self, update: &SandboxUpdate, age: Duration) -> Result<(), SandboxError> {
         for (field, time) in [("ttl", update.ttl), ("idle_timeout", update.idle_timeout)] {
             if time.is_some_and(|time| time.is_zero()) {
@@ -277,7 +279,7 @@ impl Ceilings {
     }
 }
 
-impl Default for Ceilings {
+impl Default for SandboxCeilings {
     /// 32 MB to 8 GB of memory, 16 MB to 20 GB of disk, 1 to 16 CPUs, idle 10 min, life 24 h.
     fn default() -> Self {
         Self {

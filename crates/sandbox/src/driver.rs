@@ -1,5 +1,6 @@
-//! How sandboxes come to be. A driver starts something isolated with Hearth's agent in it, and hands over the byte stream to
-//! that agent; all that comes after goes over the stream and is the same for every driver.
+//! The trait of drivers. A driver starts something isolated with Hearth's agent in it, and returns
+//! the byte stream to that agent; everything after that goes over the stream and is the same for
+//! every driver.
 
 use std::fmt;
 use std::future::Future;
@@ -16,58 +17,64 @@ use tokio::sync::mpsc;
 
 use crate::config::ImageName;
 use crate::error::SandboxError;
-use crate::heritage::Bequest;
 use crate::id::SandboxId;
 use crate::network::NetworkShape;
+use crate::upgrade::UpgradePayload;
 
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A stream in both directions.
-pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
+pub trait BidiStream: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
 
-impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> ByteStream for T {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> BidiStream for T {}
 
 pub trait Driver: Send + Sync + 'static {
     fn name(&self) -> DriverName;
 
-    /// What of a network its sandboxes can have.
-    fn reach(&self) -> Reach {
-        Reach::All
+    /// The networks that its sandboxes can have.
+    fn reach(&self) -> NetworkReach {
+        NetworkReach::All
     }
 
     /// Whether it can run here, and if not, exactly why and what would help.
     fn probe(&self) -> BoxFuture<'_, Result<Probe, Unavailable>>;
 
-    /// Starts one. Resolves when its agent can be spoken to. A future that is dropped leaves nothing behind.
+    /// Boots one. Resolves when its agent can be reached. Dropping the future leaves nothing
+    /// behind.
     fn boot<'a>(&'a self, spec: &'a BootSpec) -> BoxFuture<'a, Result<Booted, BootError>>;
 
-    /// Removes what a server that died left behind. Called once, before the first boot; says how many sandboxes' remains.
+    /// Removes what a server that died left behind, and returns the number of its sandboxes. Called
+    /// once, before the first boot.
     fn sweep(&self) -> BoxFuture<'_, usize>;
 
-    /// Goes on with what [`Instance::leave`] gave in the program before. The agent's stream is where it was. On the current
-    /// runtime.
-    fn adopt(&self, _id: SandboxId, _left: Bequest) -> Result<Booted, BootError> {
-        Err(BootError { reason: format!("{} sandboxes cannot be taken over", self.name()) })
+    /// Continues a sandbox that [`Instance::export`] gave in the previous program. The agent's
+    /// stream is where it was. On the current runtime.
+    fn import(&self, _id: SandboxId, _payload: UpgradePayload) -> Result<Booted, BootError> {
+        Err(BootError { reason: format!("{} sandboxes cannot be imported", self.name()) })
     }
 
-    /// Ends what the driver keeps for itself. Called once, after the last sandbox was destroyed.
+    /// Ends the driver's own processes and files. Called once, after the last sandbox was
+    /// destroyed.
     fn shutdown(&self) -> BoxFuture<'_, ()>;
 }
 
-/// A sandbox as its driver has it. Dropping it without [`destroy`](Self::destroy) kills it, too, without waiting.
+/// The driver's side of a sandbox. Dropping it without [`destroy`](Self::destroy) kills it, too,
+/// without waiting.
 pub trait Instance: Send + Sync + 'static {
-    /// Whether it still runs, as far as can be said without asking anybody. A few loads; must not block.
+    /// Whether it still runs, as far as is known without a system call. A few loads; must not
+    /// block.
     fn is_alive(&self) -> bool;
 
-    /// What it uses now; what cannot be measured is `None`.
+    /// Current usage; what cannot be measured is `None`.
     fn usage(&self) -> Usage;
 
-    /// What there is for its files, where the driver knows; elsewhere it is in its memory, half of that at most.
+    /// Disk space for its files, where the driver knows it. Elsewhere files are in memory, half of
+    /// it at most.
     fn disk(&self) -> Option<ByteSize> {
         None
     }
 
-    /// How many of its processes the kernel has ended for want of memory; `None` where nobody counts.
+    /// Processes that the kernel killed for lack of memory; `None` where that is not counted.
     fn killed_for_memory(&self) -> Option<u64> {
         None
     }
@@ -75,26 +82,26 @@ pub trait Instance: Send + Sync + 'static {
     /// Kills everything in it and removes all traces. Resolves when nothing is left. Called once.
     fn destroy(&self) -> BoxFuture<'_, Result<(), DestroyError>>;
 
-    /// What the next program needs to go on with it; from then on it is not killed when this is dropped. `None` where it cannot
-    /// go on without this program.
-    fn leave(&self) -> Option<Bequest> {
+    /// What the next program needs to go on with it; from then on dropping this does not kill it.
+    /// `None` where it cannot outlive this program.
+    fn export(&self) -> Option<UpgradePayload> {
         None
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// Hosts that are listed, through the agent: nothing else leads out.
+pub enum NetworkReach {
+    /// Listed hosts only, through the agent: there is no other way out.
     Listed,
-    /// The same by a way of the driver's own, or the host's own network.
+    /// Also listed hosts through an uplink of the driver's own, and the host's network.
     All,
 }
 
-/// What a driver is called: `process`, `gvisor`, `microvm`.
+/// Name of a driver: `process`, `gvisor`, `microvm`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DriverName(pub &'static str);
 
-/// What sandboxes of a kind have in common: each can stand in for another of its shape.
+/// What two interchangeable sandboxes have in common.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Shape {
     pub driver: DriverName,
@@ -109,14 +116,14 @@ pub struct Shape {
 pub struct BootSpec {
     pub id: SandboxId,
     pub shape: Shape,
-    pub image: Image,
-    /// For drivers that need a number which no other sandbox has (vsock).
+    pub image: RootImage,
+    /// A vsock context id, for drivers that need one.
     pub cid: u32,
 }
 
 /// Where an image's files are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Image {
+pub enum RootImage {
     /// The machine's own.
     Host,
     /// A folder with a root file system.
@@ -125,44 +132,44 @@ pub enum Image {
 
 pub struct Booted {
     pub instance: Box<dyn Instance>,
-    /// To the agent.
-    pub agent: Box<dyn ByteStream>,
-    /// The sandbox's way out, for those that have one; the agent makes it for others.
+    /// The stream to the agent.
+    pub agent: Box<dyn BidiStream>,
+    /// The sandbox's uplink, where the driver has one; elsewhere the agent provides a tunnel.
     pub uplink: Option<Uplink>,
 }
 
-/// Connections that the sandbox's programs make to the proxy, carried out of it.
+/// Connections of the sandbox's programs to the proxy.
 pub struct Uplink {
-    /// Where the proxy seems to be, from inside: what `HTTP_PROXY` says.
+    /// The proxy's address as seen from inside, for `HTTP_PROXY`.
     pub inside: SocketAddr,
-    pub connections: mpsc::Receiver<Box<dyn ByteStream>>,
-    /// The listener itself, for a program that takes our place; closed with the uplink.
-    pub door: Option<OwnedFd>,
+    pub connections: mpsc::Receiver<Box<dyn BidiStream>>,
+    /// The listener itself, for an upgrade; closed with the uplink.
+    pub listener: Option<OwnedFd>,
 }
 
-/// What a driver found when it looked.
+/// Result of a driver's probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
     /// One line: what isolates, and what of it is missing here.
     pub summary: String,
-    /// What does less than it could, and why.
-    pub notes: Vec<Note>,
+    /// Limitations, with reasons.
+    pub notes: Vec<ProbeNote>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct ProbeNote {
     pub about: About,
     pub text: String,
 }
 
-/// What is less than it could be.
+/// What a limitation is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
     /// The limits of a sandbox as a whole: memory, processes, processors.
     Limits,
-    /// What keeps it apart.
+    /// Isolation.
     Wall,
-    /// How fast it is, or how much it may have of its disk.
+    /// Speed, or the size of its disk.
     Comfort,
 }
 
@@ -193,15 +200,15 @@ pub struct DestroyError {
     pub reason: String,
 }
 
-/// The drivers that there are; the first is what sandboxes get that name none.
+/// The available drivers; the first is the default.
 #[derive(Clone)]
 pub struct Drivers {
     all: Arc<[Arc<dyn Driver>]>,
 }
 
-// === impl Note ===
+// === impl ProbeNote ===
 
-impl Note {
+impl ProbeNote {
     pub fn new(about: About, text: impl Into<String>) -> Self {
         Self { about, text: text.into() }
     }
@@ -235,7 +242,7 @@ impl Drivers {
         self.all.iter().map(|driver| driver.name()).collect()
     }
 
-    /// The driver that people call so.
+    /// The driver with this name.
     pub fn named(&self, name: &str) -> Result<&Arc<dyn Driver>, SandboxError> {
         self.all.iter().find(|driver| driver.name().0 == name).ok_or_else(|| {
             let known: Vec<_> = self.all.iter().map(|driver| driver.name().0).collect();

@@ -1,8 +1,9 @@
-//! What can be run in a sandbox, and what comes of it.
+//! Commands that run in a sandbox, and their results.
 //!
-//! A command ends by itself, at its deadline, when it is cancelled, or with its sandbox. What is ended is interrupted first
-//! (SIGINT), and killed with its whole process tree if it goes on. The result says how: `exit_code` or `signal`, `timed_out`.
-//! Of output beyond the limit the first and the last half of the limit are kept (`truncated`); the command goes on.
+//! A command ends by itself, at its deadline, when it is cancelled, or with its sandbox. On a
+//! deadline or cancel it is interrupted first (SIGINT), and killed with its whole process tree if
+//! it does not end. The result says how: `exit_code` or `signal`, `timed_out`. Of output beyond the
+//! limit the first and the last half of the limit are kept (`truncated`); the command goes on.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,39 +14,40 @@ use hearth_core::ByteSize;
 
 use crate::hint::Hint;
 
-/// Deadline of a command that names none.
+/// Default timeout of a command.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The latest deadline that a command can have.
+/// The longest timeout of a command.
 pub const MAX_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
-/// What is kept of each of a command's two streams: the first half and the last.
+/// Default limit of each output stream: the first half and the last half of it are kept.
 pub const OUTPUT_LIMIT: ByteSize = ByteSize::mb(1);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Command {
-    /// A program and its arguments; no shell looks at them.
+pub enum ExecCommand {
+    /// A program and its arguments; no shell is involved.
     Argv(Vec<String>),
     /// A line for `sh -c`.
     Shell(String),
     Code(Code),
 }
 
-/// A program's text. It goes into the sandbox as a file, never as an argument.
+/// A program's source. It goes into the sandbox as a file, never as an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
     pub language: Language,
     pub source: Bytes,
-    /// Keeps variables under this name from one run to the next, like a notebook. `None`: a fresh interpreter each time.
+    /// Keeps variables under this name from one run to the next, like a notebook. `None`: a fresh
+    /// interpreter each time.
     pub session: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecRequest {
-    pub command: Command,
-    /// What it reads from its standard input, which then ends. `None`: nothing.
+    pub command: ExecCommand,
+    /// Its standard input, which then ends. `None`: empty.
     pub stdin: Option<Bytes>,
-    /// Above the sandbox's own.
+    /// Overrides the sandbox's own.
     pub env: BTreeMap<String, String>,
     /// `None`: `/work`.
     pub cwd: Option<String>,
@@ -63,15 +65,15 @@ pub struct ExecResult {
     pub signal: Option<i32>,
     pub stdout: Bytes,
     pub stderr: Bytes,
-    /// It wrote more than is kept.
+    /// Output was left out.
     pub truncated: bool,
     pub timed_out: bool,
     pub duration: Duration,
-    /// What its sandbox did not give it.
+    /// Limits of the sandbox that it ran into.
     pub hints: Vec<Hint>,
 }
 
-/// How a command ended: a result without what it wrote.
+/// How a command ended: a result without output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExecEnd {
     pub exit_code: Option<i32>,
@@ -81,12 +83,12 @@ pub struct ExecEnd {
     pub duration: Duration,
 }
 
-/// What a running command does, in the order in which it does it. `Ended` is the last.
+/// Events of a running command, in order. `Ended` is the last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExecEvent {
     Stdout(Bytes),
     Stderr(Bytes),
-    /// So many bytes of a stream are left out here: what follows of it is its end.
+    /// So many bytes of a stream are left out here; the end of the stream follows.
     Omitted(Stream, u64),
     /// The session's interpreter is gone, and its variables with it.
     SessionLost,
@@ -96,20 +98,20 @@ pub enum ExecEvent {
 // === impl ExecRequest ===
 
 impl ExecRequest {
-    pub fn new(command: Command) -> Self {
+    pub fn new(command: ExecCommand) -> Self {
         Self { command, stdin: None, env: BTreeMap::new(), cwd: None, timeout: None, output_limit: None }
     }
 
     pub fn shell(line: impl Into<String>) -> Self {
-        Self::new(Command::Shell(line.into()))
+        Self::new(ExecCommand::Shell(line.into()))
     }
 
     pub fn argv(words: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Self::new(Command::Argv(words.into_iter().map(Into::into).collect()))
+        Self::new(ExecCommand::Argv(words.into_iter().map(Into::into).collect()))
     }
 
     pub fn code(language: Language, source: impl Into<Bytes>) -> Self {
-        Self::new(Command::Code(Code { language, source: source.into(), session: None }))
+        Self::new(ExecCommand::Code(Code { language, source: source.into(), session: None }))
     }
 }
 

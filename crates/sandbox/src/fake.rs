@@ -1,7 +1,8 @@
-//! A driver that needs nothing of the system: its sandboxes are tasks of this process that speak the agent's protocol and
-//! only play what they are asked to do. For tests of everything above drivers; there is no isolation at all.
+//! A driver that needs nothing of the system: its sandboxes are tasks of this process that speak
+//! the agent's protocol and simulate commands. For tests of everything above drivers; there is no
+//! isolation at all.
 //!
-//! | line of a command | what it plays |
+//! | line of a command | simulated effect |
 //! |---|---|
 //! | `echo WORDS` | the words on stdout |
 //! | `warn WORDS` | the words on stderr |
@@ -26,12 +27,12 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
 use crate::driver::{
-    About, BootError, BootSpec, Booted, BoxFuture, ByteStream, DestroyError, Driver, DriverName, Instance, Note, Probe,
-    Reach, Unavailable, Uplink, Usage,
+    About, BidiStream, BootError, BootSpec, Booted, BoxFuture, DestroyError, Driver, DriverName, Instance,
+    NetworkReach, Probe, ProbeNote, Unavailable, Uplink, Usage,
 };
 use crate::id::SandboxId;
 
-/// Clones are the same driver.
+/// Clones share the driver.
 #[derive(Clone)]
 pub struct FakeDriver {
     shared: Arc<Shared>,
@@ -40,8 +41,8 @@ pub struct FakeDriver {
 struct Shared {
     name: DriverName,
     boot_time: Duration,
-    reach: Reach,
-    notes: Mutex<Vec<Note>>,
+    reach: NetworkReach,
+    notes: Mutex<Vec<ProbeNote>>,
     plans: Mutex<VecDeque<FakeBoot>>,
     live: Mutex<HashMap<SandboxId, Handle>>,
     counts: Counts,
@@ -52,7 +53,7 @@ struct Shared {
 pub enum FakeBoot {
     Succeed(Duration),
     Fail(Duration),
-    /// It comes up, and its agent never says a word.
+    /// It boots, and its agent never answers.
     Mute,
     Panic,
 }
@@ -68,17 +69,17 @@ struct Counts {
     most_live: AtomicUsize,
 }
 
-/// What the driver knows of a sandbox that there is.
+/// The driver's record of a live sandbox.
 struct Handle {
-    mood: watch::Sender<Mood>,
-    uplink: mpsc::Sender<Box<dyn ByteStream>>,
+    behavior: watch::Sender<FakeBehavior>,
+    uplink: mpsc::Sender<Box<dyn BidiStream>>,
     cid: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mood {
-    Well,
-    /// Hears, and says nothing.
+pub(crate) enum FakeBehavior {
+    Healthy,
+    /// Reads, and never answers.
     Wedged,
     Dead,
 }
@@ -91,49 +92,49 @@ struct FakeInstance {
 // === impl FakeDriver ===
 
 impl FakeDriver {
-    /// Boots take no time.
+    /// With boots that take no time.
     pub fn new() -> Self {
         Self::named("fake", Duration::ZERO)
     }
 
     pub fn named(name: &'static str, boot_time: Duration) -> Self {
-        Self::with_reach(DriverName(name), boot_time, Reach::All)
+        Self::with_reach(DriverName(name), boot_time, NetworkReach::All)
     }
 
-    /// Nothing leads out of its sandboxes but the agent, which says that it listens and plays no more of it.
+    /// Without an uplink; the agent only claims to listen.
     pub fn secluded() -> Self {
-        Self::with_reach(DriverName("secluded"), Duration::ZERO, Reach::Listed)
+        Self::with_reach(DriverName("secluded"), Duration::ZERO, NetworkReach::Listed)
     }
 
-    fn with_reach(name: DriverName, boot_time: Duration, reach: Reach) -> Self {
+    fn with_reach(name: DriverName, boot_time: Duration, reach: NetworkReach) -> Self {
         let (plans, live) = (Mutex::new(VecDeque::new()), Mutex::new(HashMap::new()));
         let notes = Mutex::default();
         Self { shared: Arc::new(Shared { name, boot_time, reach, notes, plans, live, counts: Counts::default() }) }
     }
 
-    /// It says from now on that something of the limits is not held.
+    /// Adds a limitation about limits to its probe.
     pub fn lack(&self, limits: &str) {
-        let note = Note::new(About::Limits, limits);
+        let note = ProbeNote::new(About::Limits, limits);
         self.shared.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
     }
 
-    /// What happens to the next boots; after them all succeed.
+    /// Outcomes of the next boots; after them all succeed.
     pub fn plan(&self, boots: impl IntoIterator<Item = FakeBoot>) {
         self.shared.plans.lock().unwrap_or_else(PoisonError::into_inner).extend(boots);
     }
 
-    /// Its agent hears, and says nothing any more.
+    /// Its agent stops answering.
     pub fn wedge(&self, id: SandboxId) {
-        self.shared.set_mood(id, Mood::Wedged);
+        self.shared.set_behavior(id, FakeBehavior::Wedged);
     }
 
     /// Its agent is gone.
     pub fn kill(&self, id: SandboxId) {
-        self.shared.set_mood(id, Mood::Dead);
+        self.shared.set_behavior(id, FakeBehavior::Dead);
     }
 
     /// A connection from inside to the proxy: the program's end of it.
-    pub async fn dial_out(&self, id: SandboxId) -> Option<impl ByteStream + use<>> {
+    pub async fn dial_out(&self, id: SandboxId) -> Option<impl BidiStream + use<>> {
         let uplink = self.shared.live().get(&id)?.uplink.clone();
         let (inside, outside) = tokio::io::duplex(64 << 10);
         uplink.send(Box::new(outside)).await.ok()?;
@@ -144,7 +145,7 @@ impl FakeDriver {
         self.shared.live().keys().copied().collect()
     }
 
-    /// The numbers that live sandboxes were given.
+    /// Context ids of live sandboxes.
     pub fn cids(&self) -> Vec<u32> {
         self.shared.live().values().map(|handle| handle.cid).collect()
     }
@@ -192,7 +193,7 @@ impl Driver for FakeDriver {
         self.shared.name
     }
 
-    fn reach(&self) -> Reach {
+    fn reach(&self) -> NetworkReach {
         self.shared.reach
     }
 
@@ -223,18 +224,18 @@ impl Shared {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set_mood(&self, id: SandboxId, mood: Mood) {
+    fn set_behavior(&self, id: SandboxId, behavior: FakeBehavior) {
         if let Some(handle) = self.live().get(&id) {
-            handle.mood.send_replace(mood);
+            handle.behavior.send_replace(behavior);
         }
     }
 
     async fn boot(self: &Arc<Self>, spec: &BootSpec) -> Result<Booted, BootError> {
         let _booting = Booting::begin(&self.counts);
         let plan = self.plans.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-        let (time, mood) = match plan.unwrap_or(FakeBoot::Succeed(self.boot_time)) {
-            FakeBoot::Succeed(time) => (time, Mood::Well),
-            FakeBoot::Mute => (self.boot_time, Mood::Wedged),
+        let (time, behavior) = match plan.unwrap_or(FakeBoot::Succeed(self.boot_time)) {
+            FakeBoot::Succeed(time) => (time, FakeBehavior::Healthy),
+            FakeBoot::Mute => (self.boot_time, FakeBehavior::Wedged),
             FakeBoot::Panic => panic!("this boot was to panic"),
             FakeBoot::Fail(time) => {
                 tokio::time::sleep(time).await;
@@ -245,24 +246,24 @@ impl Shared {
             tokio::time::sleep(time).await;
         }
         let (ours, theirs) = tokio::io::duplex(64 << 10);
-        let mood = watch::Sender::new(mood);
-        tokio::spawn(agent::run(theirs, mood.subscribe()));
+        let behavior = watch::Sender::new(behavior);
+        tokio::spawn(agent::run(theirs, behavior.subscribe()));
         let (uplink, connections) = mpsc::channel(8);
         let mut live = self.live();
-        live.insert(spec.id, Handle { mood, uplink, cid: spec.cid });
+        live.insert(spec.id, Handle { behavior, uplink, cid: spec.cid });
         self.counts.most_live.fetch_max(live.len(), Ordering::SeqCst);
         drop(live);
         let inside = ([127, 0, 0, 1], 3128).into();
         Ok(Booted {
             instance: Box::new(FakeInstance { id: spec.id, shared: self.clone() }),
             agent: Box::new(ours),
-            uplink: (self.reach == Reach::All).then_some(Uplink { inside, connections, door: None }),
+            uplink: (self.reach == NetworkReach::All).then_some(Uplink { inside, connections, listener: None }),
         })
     }
 
     fn remove(&self, id: SandboxId) {
         if let Some(handle) = self.live().remove(&id) {
-            handle.mood.send_replace(Mood::Dead);
+            handle.behavior.send_replace(FakeBehavior::Dead);
             self.counts.destroyed.fetch_add(1, Ordering::SeqCst);
         }
     }
@@ -290,7 +291,7 @@ impl Drop for Booting<'_> {
 
 impl Instance for FakeInstance {
     fn is_alive(&self) -> bool {
-        self.shared.live().get(&self.id).is_some_and(|handle| *handle.mood.borrow() != Mood::Dead)
+        self.shared.live().get(&self.id).is_some_and(|handle| *handle.behavior.borrow() != FakeBehavior::Dead)
     }
 
     fn usage(&self) -> Usage {
@@ -299,7 +300,7 @@ impl Instance for FakeInstance {
 
     fn destroy(&self) -> BoxFuture<'_, Result<(), DestroyError>> {
         Box::pin(async {
-            // As with the real ones, it takes a moment in which others run.
+            // Real drivers take a moment, too, in which other tasks run.
             tokio::task::yield_now().await;
             self.shared.remove(self.id);
             Ok(())

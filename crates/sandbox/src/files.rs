@@ -1,21 +1,21 @@
-//! What is said of a sandbox's files. The work is done by the agent inside, so that no path can lead out.
+//! Types of the file operations. The agent inside does the work, so that no path can lead out.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use hearth_core::ByteSize;
 
-/// The largest file that is read or written in one go.
+/// The largest file that is read or written in one call.
 pub const FILE_LIMIT: ByteSize = ByteSize::mb(50);
 
-/// Entries of a directory that one page has at most.
+/// Entries of one page of a directory.
 pub const PAGE_LIMIT: usize = 1_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteFile {
-    /// Absolute, or from `/work`. Missing folders above it are made.
+    /// Absolute, or relative to `/work`. Missing parent folders are made.
     pub path: String,
-    /// The file has the old content or this, never a part.
+    /// Written atomically: the file has the old content or this, never a part.
     pub content: Bytes,
     /// Permission bits; `None`: those of the file that is replaced, or 0644.
     pub mode: Option<u32>,
@@ -23,7 +23,7 @@ pub struct WriteFile {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileInfo {
-    /// Without the folder.
+    /// File name without the folder.
     pub name: String,
     pub kind: FileKind,
     pub size: ByteSize,
@@ -31,7 +31,7 @@ pub struct FileInfo {
     pub mode: u32,
     /// Since 1970.
     pub modified: Duration,
-    /// Where a symbolic link leads.
+    /// Target of a symbolic link.
     pub target: Option<String>,
 }
 
@@ -45,9 +45,9 @@ pub enum FileKind {
 
 /// A part of a directory, sorted by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct DirectoryPage {
     pub entries: Vec<FileInfo>,
-    /// What to ask for to see more: names after this one. `None`: that was all.
+    /// The `after` of the next page. `None`: this is the last.
     pub next: Option<String>,
 }
 
@@ -55,6 +55,6 @@ pub struct Page {
 pub enum Remove {
     /// A file, a link or an empty directory.
     One,
-    /// And all that is below it.
+    /// Also a directory with all that is below it.
     Tree,
 }

@@ -1,21 +1,22 @@
-//! What a command's end has to do with its sandbox's limits, in one sentence each, with the setting that helps. A program that
-//! is ended for its memory, finds its disk full or may not reach a host seldom says so itself.
+//! Hints: how a command's end relates to its sandbox's limits, in one sentence each, with the
+//! setting that helps. A program that is killed for its memory, finds its disk full or may not
+//! reach a host seldom says so itself.
 //!
-//! Where the kernel or the proxy counts, its word is taken. What only the programs know (a full disk, an allocation that
-//! failed) is found by what they print, and counts only where the command failed.
+//! Where the kernel or the proxy counts, that count is used. What only the programs know (a full
+//! disk, a failed allocation) is found in their output, and counts only where the command failed.
 
 use std::fmt;
 
 use hearth_core::ByteSize;
 
-/// What a sandbox did not give a command.
+/// A limit of the sandbox that a command ran into.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hint {
-    /// Its processes wanted more memory than it has.
+    /// Its processes needed more memory than it has.
     OutOfMemory { limit: ByteSize },
-    /// There was no room for what was written.
+    /// The disk was full.
     DiskFull { limit: ByteSize },
-    /// A host was asked for that it may not reach.
+    /// It may not reach this host.
     Refused { host: String, reach: Reachable },
 }
 
@@ -26,14 +27,14 @@ pub enum Reachable {
     Listed,
 }
 
-/// What is seen of a command's output.
+/// What was found in a command's output.
 #[derive(Debug, Default)]
 pub(crate) struct Symptoms {
-    /// The ends of what was seen, by stream: a word may come in two pieces.
+    /// The end of each stream: a phrase may be split over two pieces.
     ends: [Vec<u8>; 2],
     pub(crate) disk: bool,
     pub(crate) memory: bool,
-    /// Something was killed, perhaps for its memory.
+    /// A process was killed, perhaps for its memory.
     pub(crate) killed: bool,
 }
 
@@ -41,13 +42,13 @@ const DISK: [&str; 3] = ["No space left on device", "ENOSPC", "Disk quota exceed
 const MEMORY: [&str; 4] =
     ["MemoryError", "Cannot allocate memory", "heap out of memory", "hearth: the sandbox's memory"];
 const KILLED: [&str; 1] = ["Killed"];
-/// One less than the longest of these words.
+/// One less than the longest of these phrases.
 const OVERLAP: usize = 27;
 
 // === impl Hint ===
 
 impl Hint {
-    /// For programs; does not change between versions.
+    /// For programs; stable between versions.
     pub fn code(&self) -> &'static str {
         match self {
             Self::OutOfMemory { .. } => "out_of_memory",
@@ -87,7 +88,7 @@ impl fmt::Display for Hint {
 // === impl Symptoms ===
 
 impl Symptoms {
-    pub(crate) fn see(&mut self, stream: usize, bytes: &[u8]) {
+    pub(crate) fn record(&mut self, stream: usize, bytes: &[u8]) {
         let end = &mut self.ends[stream];
         end.extend_from_slice(bytes);
         let has = |words: &[&str]| words.iter().any(|word| contains(end, word.as_bytes()));
@@ -98,7 +99,7 @@ impl Symptoms {
     }
 }
 
-/// Looks for the first byte first, which is seldom there.
+/// Searches for the rare first byte first.
 fn contains(text: &[u8], word: &[u8]) -> bool {
     memchr::memmem::find(text, word).is_some()
 }
@@ -113,15 +114,15 @@ mod tests {
             assert!(word.len() <= OVERLAP + 1, "{word}");
             for cut in 0..=word.len() {
                 let mut symptoms = Symptoms::default();
-                symptoms.see(1, b"x".repeat(1_000).as_slice());
-                symptoms.see(1, &word.as_bytes()[..cut]);
-                symptoms.see(0, b"between");
-                symptoms.see(1, &word.as_bytes()[cut..]);
+                symptoms.record(1, b"x".repeat(1_000).as_slice());
+                symptoms.record(1, &word.as_bytes()[..cut]);
+                symptoms.record(0, b"between");
+                symptoms.record(1, &word.as_bytes()[cut..]);
                 assert!(symptoms.disk || symptoms.memory || symptoms.killed, "{word} at {cut}");
             }
         }
         let mut nothing = Symptoms::default();
-        nothing.see(0, b"all is well");
+        nothing.record(0, b"all is well");
         assert!(!nothing.disk && !nothing.memory && !nothing.killed);
     }
 }

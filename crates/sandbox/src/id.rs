@@ -1,5 +1,5 @@
-//! What sandboxes, jobs and sessions are called. Ids of sandboxes and jobs are random UUIDs (version 4): nobody can guess the
-//! id of another session's sandbox, and none is ever used twice.
+//! Ids of sandboxes, jobs and sessions. Ids of sandboxes and jobs are random UUIDs (version 4): the
+//! id of another session's sandbox cannot be guessed, and none is ever used twice.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,15 +10,15 @@ use crate::error::SandboxError;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SandboxId([u8; 16]);
 
-/// A command that goes on without anybody waiting for it.
+/// A command that runs without a waiting caller.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JobId([u8; 16]);
 
-/// Whoever owns sandboxes: an MCP session, for example. Sessions do not see each other's.
+/// The owner of sandboxes: an MCP session, for example. Sessions do not see each other's.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionId(Arc<str>);
 
-/// On whose behalf something is asked for.
+/// On whose behalf a call is made.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Caller {
     /// Sees its own sandboxes only.
@@ -77,7 +77,7 @@ impl From<SessionId> for Caller {
 
 // === UUIDs ===
 
-/// The two are the same to make, to read and to write.
+/// Both ids are made, parsed and displayed alike.
 macro_rules! uuid {
     ($name:ident, $field:literal) => {
         impl $name {

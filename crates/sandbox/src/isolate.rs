@@ -1,5 +1,6 @@
-//! JavaScript that runs in one of Hearth's isolates instead of a sandbox's node: about a millisecond, no files, no processes,
-//! the same shape of result. The registry does not know cells; whoever starts it brings a runner that asks one.
+//! JavaScript that runs in one of Hearth's isolates instead of a sandbox's node: about a
+//! millisecond, no files, no processes, the same form of result. This crate does not know cells;
+//! the server passes in a runner that uses one.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use crate::driver::BoxFuture;
 use crate::error::SandboxError;
 use crate::exec::ExecResult;
 
-/// A module's text, run once in a context that nobody else has.
+/// A module's text, run once in a context of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IsolateRun {
     pub source: Bytes,
@@ -17,8 +18,8 @@ pub struct IsolateRun {
     pub timeout: Duration,
 }
 
-/// Runs JavaScript in an isolate. `console.log` is stdout, `console.error` stderr; an error that nothing catches is exit
-/// code 1 with its text on stderr; a deadline is `timed_out`.
+/// Runs JavaScript in an isolate. `console.log` is stdout, `console.error` stderr; an uncaught
+/// error is exit code 1 with its text on stderr; a deadline is `timed_out`.
 pub trait IsolateRunner: Send + Sync + 'static {
     fn run(&self, run: IsolateRun) -> BoxFuture<'_, Result<ExecResult, SandboxError>>;
 }

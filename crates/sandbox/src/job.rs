@@ -1,4 +1,4 @@
-//! Jobs: commands that go on while nobody waits.
+//! Jobs: commands that run without a waiting caller.
 
 use bytes::Bytes;
 
@@ -17,27 +17,28 @@ pub struct JobInfo {
 pub enum JobState {
     Running,
     Ended(ExecEnd),
-    /// It could not be started, or its sandbox went before it.
+    /// It could not be started, or its sandbox ended first.
     Failed {
         reason: String,
     },
 }
 
-/// How much of a job's output somebody has seen already.
+/// How much of a job's output the caller has read already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     pub stdout: u64,
     pub stderr: u64,
 }
 
-/// What a job wrote since.
+/// Output of a job since a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobOutput {
     pub state: JobState,
     pub stdout: Bytes,
     pub stderr: Bytes,
-    /// To ask with next time.
+    /// The position for the next call.
     pub seen: Seen,
-    /// Bytes that were written since and are no longer kept: of each stream the last [`OUTPUT_LIMIT`](crate::OUTPUT_LIMIT).
+    /// Bytes that were written since and are no longer kept: of each stream only the last
+    /// [`OUTPUT_LIMIT`](crate::OUTPUT_LIMIT) are.
     pub missed: u64,
 }

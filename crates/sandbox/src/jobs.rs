@@ -1,5 +1,6 @@
-//! The jobs of one sandbox. What they write goes from the agent's reader straight into their logs, which keep the last of
-//! each stream; nobody has to read for a job to go on.
+//! The jobs of one sandbox. Their output goes from the task that reads the agent's stream straight
+//! into their logs, which keep the end of each stream; a job runs on whether its output is read or
+//! not.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -9,17 +10,18 @@ use hearth_agent::{Answer, CallId, Exec, Signal, Stream};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use crate::activity::{Activity, Use};
+use crate::activity::{Activity, ActivityGuard};
 use crate::agent::{Agent, Closed, Receive, ended};
 use crate::error::SandboxError;
 use crate::exec::ExecEnd;
-use crate::heritage::{KeptJob, KeptState};
 use crate::id::JobId;
 use crate::job::{JobInfo, JobOutput, JobState, Seen};
 use crate::tail::Tail;
+use crate::upgrade::{SavedJob, SavedState};
 
-/// Jobs of one sandbox that are known, running or ended. The oldest that has ended makes room for a new one.
-const MOST: usize = 32;
+/// Jobs of one sandbox that are kept, running or ended. The oldest ended one makes room for a new
+/// one.
+const MAX_JOBS: usize = 32;
 
 pub(crate) struct Jobs {
     /// In the order in which they were started.
@@ -42,17 +44,17 @@ struct Log {
     stdout: Tail,
     stderr: Tail,
     /// Until it ends.
-    in_use: Option<Use>,
-    audience: Audience,
+    in_use: Option<ActivityGuard>,
+    waiters: Waiters,
 }
 
-/// Those who wait for something new.
+/// Whether polls wait for news.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Audience {
+enum Waiters {
     #[default]
-    Waits,
-    /// Another program is about to go on with it: whoever asks is told what there is.
-    Leaves,
+    Wait,
+    /// An export is about to begin: polls return at once with what there is.
+    ReturnNow,
 }
 
 struct Sink(Arc<Job>);
@@ -73,10 +75,10 @@ impl Jobs {
         agent: &Agent,
         exec: Exec,
         title: String,
-        in_use: Use,
+        in_use: ActivityGuard,
     ) -> Result<JobId, SandboxError> {
         let job = Arc::new(Job::new(title, in_use));
-        self.admit(job.clone())?;
+        self.insert(job.clone())?;
         match agent.exec_into(exec, Box::new(Sink(job.clone()))).await {
             Ok(call) => {
                 job.call.set(call).expect("a job is started once");
@@ -89,11 +91,11 @@ impl Jobs {
         }
     }
 
-    fn admit(&self, job: Arc<Job>) -> Result<(), SandboxError> {
+    fn insert(&self, job: Arc<Job>) -> Result<(), SandboxError> {
         let mut all = self.lock();
-        if all.len() >= MOST {
+        if all.len() >= MAX_JOBS {
             let ended = all.iter().position(|job| job.state() != JobState::Running);
-            let ended = ended.ok_or(SandboxError::TooMany { what: "jobs", limit: MOST })?;
+            let ended = ended.ok_or(SandboxError::TooMany { what: "jobs", limit: MAX_JOBS })?;
             all.remove(ended);
         }
         all.push_back(job);
@@ -108,36 +110,36 @@ impl Jobs {
         self.lock().iter().map(|job| job.info()).collect()
     }
 
-    /// Nobody waits for news any more.
-    pub(crate) fn hurry(&self) {
+    /// Polls return at once from now on.
+    pub(crate) fn wake_pollers(&self) {
         for job in self.lock().iter() {
-            job.lock().audience = Audience::Leaves;
+            job.lock().waiters = Waiters::ReturnNow;
             job.changed.notify_waiters();
         }
     }
 
-    /// How many run; `None` while one is only just being started.
+    /// The number of running jobs; `None` while one is just being started.
     pub(crate) fn running(&self) -> Option<usize> {
         let all = self.lock();
         let running = || all.iter().filter(|job| job.state() == JobState::Running);
         running().all(|job| job.call.get().is_some()).then(|| running().count())
     }
 
-    /// Under which the agent speaks of those that run.
+    /// Call ids of the jobs.
     pub(crate) fn calls(&self) -> Vec<CallId> {
         self.lock().iter().filter_map(|job| job.call.get().copied()).collect()
     }
 
-    /// For the next program. The agent must have stopped speaking.
-    pub(crate) fn leave(&self) -> Vec<KeptJob> {
-        self.lock().iter().map(|job| job.leave()).collect()
+    /// For the next program. The agent's stream must have been exported already.
+    pub(crate) fn export(&self) -> Vec<SavedJob> {
+        self.lock().iter().map(|job| job.export()).collect()
     }
 
-    /// Those of the program before, and the calls of those that run.
-    pub(crate) fn resume(kept: Vec<KeptJob>, activity: &Activity) -> Result<(Self, Vec<RunningCall>), SandboxError> {
+    /// The jobs of the previous program, and the calls of those that run.
+    pub(crate) fn import(saved: Vec<SavedJob>, activity: &Activity) -> Result<(Self, Vec<RunningCall>), SandboxError> {
         let (mut all, mut calls) = (VecDeque::new(), Vec::new());
-        for one in kept {
-            let job = Arc::new(Job::resume(one, activity)?);
+        for one in saved {
+            let job = Arc::new(Job::import(one, activity)?);
             if let (JobState::Running, Some(call)) = (job.state(), job.call.get()) {
                 calls.push((*call, Box::new(Sink(job.clone())) as Box<dyn Receive>));
             }
@@ -150,39 +152,39 @@ impl Jobs {
 // === impl Job ===
 
 impl Job {
-    fn new(title: String, in_use: Use) -> Self {
-        let (stdout, stderr, audience) = (Tail::new(), Tail::new(), Audience::default());
-        let log = Log { state: JobState::Running, stdout, stderr, in_use: Some(in_use), audience };
+    fn new(title: String, in_use: ActivityGuard) -> Self {
+        let (stdout, stderr, waiters) = (Tail::new(), Tail::new(), Waiters::default());
+        let log = Log { state: JobState::Running, stdout, stderr, in_use: Some(in_use), waiters };
         Self { id: JobId::random(), title, call: OnceLock::new(), log: Mutex::new(log), changed: Notify::new() }
     }
 
-    fn resume(kept: KeptJob, activity: &Activity) -> Result<Self, SandboxError> {
-        let KeptJob { id, title, call, state, stdout, stderr } = kept;
+    fn import(saved: SavedJob, activity: &Activity) -> Result<Self, SandboxError> {
+        let SavedJob { id, title, call, state, stdout, stderr } = saved;
         let state = match state {
-            KeptState::Running if call.is_some() => JobState::Running,
-            KeptState::Running => JobState::Failed { reason: "it was not started".to_owned() },
-            KeptState::Failed { reason } => JobState::Failed { reason },
-            KeptState::Ended { exit_code, signal, truncated, timed_out, duration } => {
+            SavedState::Running if call.is_some() => JobState::Running,
+            SavedState::Running => JobState::Failed { reason: "it was not started".to_owned() },
+            SavedState::Failed { reason } => JobState::Failed { reason },
+            SavedState::Ended { exit_code, signal, truncated, timed_out, duration } => {
                 JobState::Ended(ExecEnd { exit_code, signal, truncated, timed_out, duration })
             }
         };
         let in_use = (state == JobState::Running).then(|| activity.begin());
-        let (stdout, stderr, audience) = (Tail::resume(stdout), Tail::resume(stderr), Audience::default());
-        let log = Mutex::new(Log { state, stdout, stderr, in_use, audience });
+        let (stdout, stderr, waiters) = (Tail::import(stdout), Tail::import(stderr), Waiters::default());
+        let log = Mutex::new(Log { state, stdout, stderr, in_use, waiters });
         let call = call.map_or_else(OnceLock::new, |call| CallId(call).into());
         Ok(Self { id: id.parse()?, title, call, log, changed: Notify::new() })
     }
 
-    fn leave(&self) -> KeptJob {
+    fn export(&self) -> SavedJob {
         let log = self.lock();
-        KeptJob {
+        SavedJob {
             id: self.id.to_string(),
             title: self.title.clone(),
             call: self.call.get().map(|call| call.0),
             state: match &log.state {
-                JobState::Running => KeptState::Running,
-                JobState::Failed { reason } => KeptState::Failed { reason: reason.clone() },
-                JobState::Ended(ExecEnd { exit_code, signal, truncated, timed_out, duration }) => KeptState::Ended {
+                JobState::Running => SavedState::Running,
+                JobState::Failed { reason } => SavedState::Failed { reason: reason.clone() },
+                JobState::Ended(ExecEnd { exit_code, signal, truncated, timed_out, duration }) => SavedState::Ended {
                     exit_code: *exit_code,
                     signal: *signal,
                     truncated: *truncated,
@@ -190,8 +192,8 @@ impl Job {
                     duration: *duration,
                 },
             },
-            stdout: log.stdout.leave(),
-            stderr: log.stderr.leave(),
+            stdout: log.stdout.export(),
+            stderr: log.stderr.export(),
         }
     }
 
@@ -216,7 +218,7 @@ impl Job {
     }
 
     pub(crate) fn signal(&self, agent: &Agent, signal: Signal) {
-        // Without a call it is not begun yet, and whoever knows its id has it from its beginning.
+        // A job without a call has not been started, and its id is not known to callers yet.
         if let Some(call) = self.call.get() {
             agent.signal(*call, signal);
         }
@@ -244,15 +246,15 @@ impl Job {
         self.state()
     }
 
-    /// Until the condition is met, or the time is over.
+    /// Resolves when the condition is met, or after `wait`.
     async fn until(&self, wait: Duration, condition: impl Fn(&Log) -> bool) {
         let deadline = Instant::now() + wait;
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
-            // Listen first, look then: it may change in between.
+            // Registered before the check: it may change in between.
             changed.as_mut().enable();
-            let is_over = |log: &Log| log.audience == Audience::Leaves || condition(log);
-            if is_over(&self.lock()) || timeout_at(deadline, changed).await.is_err() {
+            let is_done = |log: &Log| log.waiters == Waiters::ReturnNow || condition(log);
+            if is_done(&self.lock()) || timeout_at(deadline, changed).await.is_err() {
                 return;
             }
         }
@@ -277,7 +279,7 @@ impl Receive for Sink {
                 self.0.end(JobState::Ended(ended(end, timed_out, truncated, duration)));
             }
             Answer::Failed { failure, .. } => self.0.end(JobState::Failed { reason: failure.message }),
-            // Says nothing about a job.
+            // Other answers do not concern a job.
             _ => {}
         }
     }
@@ -289,7 +291,7 @@ impl Receive for Sink {
 }
 
 impl Drop for Sink {
-    /// A call that was never sent has no end of its own.
+    /// A call that was never sent gets no last answer.
     fn drop(&mut self) {
         if self.0.state() == JobState::Running {
             self.0.end(JobState::Failed { reason: "it was not started".to_owned() });

@@ -1,8 +1,9 @@
 //! Where a sandbox's code may connect to: nowhere by default.
 //!
-//! `None` and `AllowList` sandboxes have a network of their own with nothing in it but a loopback. With a list, a proxy on
-//! the host's side (`proxy.rs`) carries what goes to the listed hosts, and only where they have public addresses. `*` lists every
-//! host: what the operator's ceiling allows can then be reached.
+//! `None` and `AllowList` sandboxes have a network of their own with nothing in it but a loopback.
+//! With a list, a proxy on the host's side (`proxy.rs`) carries connections to the listed hosts,
+//! and only where they have public addresses. `*` lists every host: then everything within the
+//! operator's ceiling can be reached.
 
 use std::fmt;
 
@@ -10,16 +11,18 @@ use hearth_egress::EgressPolicy;
 
 use crate::error::SandboxError;
 
-/// In the place of a list: every host.
+/// In place of a list: every host.
 const ANY: &str = "*";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum NetworkPolicy {
     #[default]
     None,
-    /// Hosts that can be reached, through the proxy: `pypi.org`, `*.npmjs.org`, each with `:port` or without; or `*`.
+    /// Hosts that can be reached, through the proxy: `pypi.org`, `*.npmjs.org`, each with `:port`
+    /// or without; or `*`.
     AllowList(AllowList),
-    /// The host's network as it is, with everything that listens there. Only where the operator says so.
+    /// The host's network as it is, with everything that listens there. Only where the operator
+    /// allows it.
     Full,
 }
 
@@ -30,7 +33,7 @@ pub struct AllowList {
     policy: EgressPolicy,
 }
 
-/// What of a policy a driver must know when it boots.
+/// The part of a policy that a driver needs at boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum NetworkShape {
     /// Nothing but a loopback, and where there is a proxy, the way to it.
@@ -61,7 +64,7 @@ impl AllowList {
         if hosts.is_empty() {
             return Err(wrong("the list of hosts is empty: name hosts, or leave the network off".to_owned()));
         }
-        // The words of a policy are no hosts; what separates hosts in one would smuggle them in.
+        // Keywords of egress policies are not hosts; a separator would smuggle several hosts in.
         let is_host = |host: &&String| {
             let plain = !host.contains(|c: char| c == ',' || c.is_whitespace());
             plain && !matches!(host.as_str(), "none" | "public" | "all")
@@ -81,7 +84,8 @@ impl AllowList {
         &self.hosts
     }
 
-    /// What the proxy lets through: the listed hosts at what the operator's ceiling allows, public addresses for example.
+    /// What the proxy lets through: the listed hosts, as far as the operator's ceiling allows,
+    /// public addresses for example.
     pub(crate) fn policy(&self, ceiling: &EgressPolicy) -> EgressPolicy {
         self.policy.within(ceiling)
     }

@@ -1,16 +1,17 @@
-//! Sandboxes that are ready before anybody asks.
+//! A pool of ready sandboxes.
 //!
-//! Each shape that is kept warm has a filler of the `pool` crate: the code that keeps isolates warm. Taking one never waits
-//! for a boot: the oldest that answers a ping in time is given; what does not answer is destroyed and the next one tried; when
-//! there is none, one is booted for the caller. Such cold starts have a limit of their own, per driver, so that neither the
-//! refilling of the pool nor another driver's slow boots stand in their way.
+//! Each shape that is kept warm has a filler of the `pool` crate, the same code that keeps isolates
+//! warm. Taking a sandbox never waits for a boot while spares are ready: the oldest that answers a
+//! ping in time is handed out; one that does not answer is destroyed and the next one tried; when
+//! there is none, one is booted for the caller. Such cold starts have a limit of their own per
+//! driver, so that neither the refilling of the pool nor slow boots of another driver delay them.
 //!
-//! States: `New -> Running -> Stopped`. Once stopped, whoever waits is told so, and a boot that ends is destroyed at once.
+//! States: `New -> Running -> Stopped`. Once stopped, waiting callers get an error, and a boot that
+//! ends is destroyed at once.
 //!
-//! No lock is held while anything boots or is asked for its health.
+//! No lock is held during a boot or a health check.
 
 mod config;
-mod heritage;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
@@ -23,29 +24,32 @@ use hearth_pool::{SpareFactory, SparePool};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use crate::agent::Pulse;
-use crate::cid::{Cids, Origin};
+use crate::agent::Liveness;
+use crate::boot::Booter;
+use crate::booted_sandbox::BootedSandbox;
 use crate::config::SandboxConfig;
 use crate::driver::{About, DriverName, Shape};
 use crate::error::SandboxError;
-use crate::ledger::{Ledger, PoolStats};
-use crate::plant::Plant;
-use crate::proxy::Exits;
+use crate::pool_stats::{PoolCounters, SandboxPoolStats};
+use crate::proxy::EgressProxies;
 use crate::sandbox::Sandbox;
-use crate::unit::Unit;
+use crate::vsock_cid::{Origin, VsockCids};
 
-pub use config::{Limits, PoolConfig, Pooling};
+pub use config::{LimitsPolicy, PoolConfig, Pooling};
 
-/// A spare that has not answered for this long is dead. Long: a machine may stand still for seconds.
-const STALE: Duration = Duration::from_secs(10);
-/// Starting interpreters takes a processor for a good while; who has just taken a sandbox comes first.
-const BREATH: Duration = Duration::from_millis(10);
+/// A spare that has not answered a ping for this long is dead. Long, since a machine may stall for
+/// seconds.
+const PING_TIMEOUT: Duration = Duration::from_secs(10);
+/// Before a spare that was taken is replaced: starting interpreters takes a processor for a while,
+/// and the caller that has just taken a sandbox comes first.
+const REFILL_DELAY: Duration = Duration::from_millis(10);
 
-/// How the pool is.
+/// Health of the pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PoolHealth {
     Good,
-    /// The last boot failed, or limits are not held as they should be; why, with the driver's name before it.
+    /// The last boot failed, or limits are not enforced as they should be; each reason begins with
+    /// the driver's name.
     Degraded {
         reasons: Vec<String>,
     },
@@ -55,30 +59,30 @@ pub enum PoolHealth {
 /// Keeps sandboxes ready. Clones are the same pool.
 #[derive(Clone)]
 pub struct SandboxPool {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
-struct Shared {
+pub(crate) struct Shared {
     config: PoolConfig,
-    plant: Arc<Plant>,
-    exits: Arc<Exits>,
-    /// What holds less of sandboxes' limits than it should, by driver.
-    weak: Mutex<BTreeMap<DriverName, String>>,
-    /// By driver.
-    cold: HashMap<DriverName, Semaphore>,
+    pub(crate) booter: Arc<Booter>,
+    pub(crate) proxies: Arc<EgressProxies>,
+    /// Per driver: limits that it does not enforce.
+    unheld_limits: Mutex<BTreeMap<DriverName, String>>,
+    /// Permits for cold starts, per driver.
+    cold_boots: HashMap<DriverName, Semaphore>,
     state: Mutex<State>,
 }
 
-enum State {
+pub(crate) enum State {
     New,
     Running(Arc<Fillers>),
     Stopped,
 }
 
-type Fillers = HashMap<Shape, SparePool<Warmer>>;
+type Fillers = HashMap<Shape, SparePool<SpareBooter>>;
 
-struct Warmer {
-    plant: Arc<Plant>,
+pub(crate) struct SpareBooter {
+    booter: Arc<Booter>,
     shape: Shape,
 }
 
@@ -86,42 +90,43 @@ struct Warmer {
 
 impl SandboxPool {
     pub fn new(config: PoolConfig) -> Self {
-        let plant = Arc::new(Plant {
+        let booter = Arc::new(Booter {
             drivers: config.drivers.clone(),
             images: config.images.clone(),
             boot_timeout: config.boot_timeout,
             languages: config.languages.clone(),
             limits: config.limits,
-            ledger: Arc::new(Ledger::new()),
-            cids: Cids::default(),
+            counters: Arc::new(PoolCounters::new()),
+            cids: VsockCids::default(),
         });
         let permits = config.max_cold_boots.max(1);
-        let cold = config.drivers.names().into_iter().map(|name| (name, Semaphore::new(permits))).collect();
-        let exits = Exits::new(config.dns.clone(), config.egress.clone(), &config.packages);
+        let cold_boots = config.drivers.names().into_iter().map(|name| (name, Semaphore::new(permits))).collect();
+        let proxies = EgressProxies::new(config.dns.clone(), config.egress.clone(), &config.packages);
         Self {
             shared: Arc::new(Shared {
                 config,
-                plant,
-                exits: Arc::new(exits),
-                weak: Mutex::default(),
-                cold,
+                booter,
+                proxies: Arc::new(proxies),
+                unheld_limits: Mutex::default(),
+                cold_boots,
                 state: Mutex::new(State::New),
             }),
         }
     }
 
-    /// Sweeps away what a server that died left behind, then begins to fill up, on the current tokio runtime.
+    /// Removes what a server that died left behind, then begins to fill up, on the current tokio
+    /// runtime.
     pub async fn start(&self) -> Result<(), SandboxError> {
         for driver in self.config().drivers.all() {
             let count = driver.sweep().await;
             if count > 0 {
-                tracing::info!(driver = %driver.name(), count, "Removed what was left of earlier sandboxes");
+                tracing::info!(driver = %driver.name(), count, "stale sandboxes removed");
             }
         }
         let mut shapes = Vec::new();
         if self.config().pooling == Pooling::On {
             for config in &self.config().warm {
-                shapes.push(self.shared.plant.shape(config)?);
+                shapes.push(self.shared.booter.shape(config)?);
             }
         }
         let mut state = self.shared.lock();
@@ -131,8 +136,8 @@ impl SandboxPool {
             State::Stopped => return Err(SandboxError::ShuttingDown),
         }
         let filler = |shape: Shape| {
-            let warmer = Warmer { plant: self.shared.plant.clone(), shape: shape.clone() };
-            (shape, SparePool::start(warmer, self.config().filler_rules()))
+            let spare_booter = SpareBooter { booter: self.shared.booter.clone(), shape: shape.clone() };
+            (shape, SparePool::start(spare_booter, self.config().filler_rules()))
         };
         // A shape that is listed twice is kept once.
         shapes.sort();
@@ -143,46 +148,46 @@ impl SandboxPool {
         Ok(())
     }
 
-    /// A sandbox of that kind: a ready one if there is one, else a new one. Waits for as long as a boot may take. Dropped
-    /// half-way, it leaves nothing behind.
+    /// A sandbox of that configuration: a ready one if there is one, else a new one. Waits for as
+    /// long as a boot may take. Dropping the future leaves nothing behind.
     pub async fn acquire(&self, config: &SandboxConfig) -> Result<Sandbox, SandboxError> {
-        let unit = self.acquire_unit(config).await?;
-        Sandbox::new(unit, config.clone(), self.shared.exits.clone()).await
+        let booted = self.acquire_booted(config).await?;
+        Sandbox::new(booted, config.clone(), self.shared.proxies.clone()).await
     }
 
-    async fn acquire_unit(&self, config: &SandboxConfig) -> Result<Unit, SandboxError> {
-        let shape = self.shared.plant.shape(config)?;
+    async fn acquire_booted(&self, config: &SandboxConfig) -> Result<BootedSandbox, SandboxError> {
+        let shape = self.shared.booter.shape(config)?;
         let fillers = match &*self.shared.lock() {
             State::New => None,
             State::Running(fillers) => Some(fillers.clone()),
             State::Stopped => return Err(SandboxError::ShuttingDown),
         };
         if let Some(filler) = fillers.as_ref().and_then(|fillers| fillers.get(&shape)) {
-            // Whatever is taken has just been asked how it is: `Warmer::is_usable`.
-            while let Some(unit) = filler.take() {
-                if matches!(timeout(self.config().health_timeout, unit.agent().answered()).await, Ok(Ok(()))) {
-                    self.shared.plant.ledger.warm_hit();
-                    return Ok(unit);
+            // `SpareBooter::is_usable` has sent a ping to what `take` returns.
+            while let Some(booted) = filler.take() {
+                if matches!(timeout(self.config().health_timeout, booted.agent().answered()).await, Ok(Ok(()))) {
+                    self.shared.booter.counters.warm_hit();
+                    return Ok(booted);
                 }
-                tracing::warn!(sandbox = %unit.id(), "A ready sandbox did not answer, and is destroyed");
-                self.shared.plant.ledger.unhealthy();
+                tracing::warn!(sandbox = %booted.id(), "spare sandbox did not answer, destroying it");
+                self.shared.booter.counters.unhealthy();
             }
         }
-        self.shared.plant.ledger.cold_miss();
+        self.shared.booter.counters.cold_miss();
         self.cold_start(shape).await
     }
 
-    /// In a task of its own, so that a caller who goes away does not cut a boot in two; what is booted for nobody is dropped,
-    /// and with that destroyed.
-    async fn cold_start(&self, shape: Shape) -> Result<Unit, SandboxError> {
+    /// In a task of its own, so that a caller that goes away does not interrupt a boot; the
+    /// unclaimed sandbox is dropped, which destroys it.
+    async fn cold_start(&self, shape: Shape) -> Result<BootedSandbox, SandboxError> {
         let shared = self.shared.clone();
         let boot = tokio::spawn(async move {
-            let limit = shared.cold.get(&shape.driver).expect("a shape's driver is one of the pool's");
+            let limit = shared.cold_boots.get(&shape.driver).expect("a shape's driver is one of the pool's");
             let _permit = limit.acquire().await.map_err(|_| SandboxError::ShuttingDown)?;
-            let unit = shared.plant.boot(&shape, Origin::Caller).await?;
+            let booted = shared.booter.boot(&shape, Origin::Caller).await?;
             match *shared.lock() {
                 State::Stopped => Err(SandboxError::ShuttingDown),
-                State::New | State::Running(_) => Ok(unit),
+                State::New | State::Running(_) => Ok(booted),
             }
         });
         boot.await.unwrap_or_else(|error| Err(SandboxError::Boot { reason: format!("the boot did not end: {error}") }))
@@ -200,8 +205,8 @@ impl SandboxPool {
         &self.shared.config
     }
 
-    pub fn stats(&self) -> PoolStats {
-        PoolStats { ready: self.size(), ..self.shared.plant.ledger.stats() }
+    pub fn stats(&self) -> SandboxPoolStats {
+        SandboxPoolStats { ready: self.size(), ..self.shared.booter.counters.stats() }
     }
 
     pub fn is_running(&self) -> bool {
@@ -212,16 +217,16 @@ impl SandboxPool {
         if matches!(*self.shared.lock(), State::Stopped) {
             return PoolHealth::Stopped;
         }
-        let failing = self.shared.plant.ledger.failing();
-        let weak = self.shared.weak.lock().unwrap_or_else(PoisonError::into_inner);
+        let failing = self.shared.booter.counters.failing();
+        let unheld_limits = self.shared.unheld_limits.lock().unwrap_or_else(PoisonError::into_inner);
         let reasons: Vec<_> =
-            failing.iter().chain(weak.iter()).map(|(driver, why)| format!("{driver}: {why}")).collect();
+            failing.iter().chain(unheld_limits.iter()).map(|(driver, why)| format!("{driver}: {why}")).collect();
         if reasons.is_empty() { PoolHealth::Good } else { PoolHealth::Degraded { reasons } }
     }
 
     /// Resolves when `count` sandboxes of the default shape are ready, or the pool is stopped or was not started.
     pub async fn ready(&self, count: usize) -> Result<(), SandboxError> {
-        let shape = self.shared.plant.shape(self.config().warm.first().unwrap_or(&SandboxConfig::default()))?;
+        let shape = self.shared.booter.shape(self.config().warm.first().unwrap_or(&SandboxConfig::default()))?;
         let fillers = match &*self.shared.lock() {
             State::Running(fillers) => fillers.clone(),
             State::New | State::Stopped => return Err(SandboxError::ShuttingDown),
@@ -232,19 +237,20 @@ impl SandboxPool {
         }
     }
 
-    /// No boot begins after this call. Resolves when those under way have ended, everything that was ready is destroyed and
-    /// everything that was acquired, too; destroy that first. The numbers at the end are the report.
-    pub async fn shutdown(&self) -> PoolStats {
+    /// No boot begins after this call. Resolves when those under way have ended, and everything
+    /// that was ready or acquired is destroyed; the caller destroys what it acquired first. Returns
+    /// the final counts.
+    pub async fn shutdown(&self) -> SandboxPoolStats {
         let before = self.stop().await;
-        self.shared.plant.ledger.down_to(0).await;
+        self.shared.booter.counters.wait_until_at_most(0).await;
         self.end_drivers(&before).await;
         self.stats()
     }
 
-    /// Resolves when nothing is ready any more. Says what was before.
-    async fn stop(&self) -> State {
+    /// Resolves when nothing is ready any more. Returns the state before.
+    pub(crate) async fn stop(&self) -> State {
         let before = std::mem::replace(&mut *self.shared.lock(), State::Stopped);
-        for limit in self.shared.cold.values() {
+        for limit in self.shared.cold_boots.values() {
             limit.close();
         }
         if let State::Running(fillers) = &before {
@@ -255,7 +261,7 @@ impl SandboxPool {
         before
     }
 
-    async fn end_drivers(&self, before: &State) {
+    pub(crate) async fn end_drivers(&self, before: &State) {
         if !matches!(before, State::Stopped) {
             for driver in self.config().drivers.all() {
                 driver.shutdown().await;
@@ -273,40 +279,40 @@ impl Shared {
 }
 
 impl Shared {
-    /// Tells the operator what holds sandboxes less well than it could.
+    /// Logs limitations of the drivers.
     async fn inspect(self: Arc<Self>) {
         for driver in self.config.drivers.all() {
-            // One that cannot run says so when it is asked for a sandbox.
+            // A driver that cannot run gives an error when a sandbox is requested.
             let Ok(probe) = driver.probe().await else { continue };
             for note in probe.notes {
-                tracing::warn!(driver = %driver.name(), note = note.text, "Sandboxes are held less well than they could be");
+                tracing::warn!(driver = %driver.name(), note = note.text, "sandbox driver has a limitation");
                 if note.about == About::Limits {
-                    let mut weak = self.weak.lock().unwrap_or_else(PoisonError::into_inner);
-                    weak.insert(driver.name(), note.text);
+                    let mut unheld_limits = self.unheld_limits.lock().unwrap_or_else(PoisonError::into_inner);
+                    unheld_limits.insert(driver.name(), note.text);
                 }
             }
         }
     }
 }
 
-// === impl Warmer ===
+// === impl SpareBooter ===
 
-impl SpareFactory for Warmer {
-    type Spare = Unit;
+impl SpareFactory for SpareBooter {
+    type Spare = BootedSandbox;
     type Error = SandboxError;
 
-    async fn create(&self) -> Result<Unit, SandboxError> {
-        self.plant.boot(&self.shape, Origin::Pool).await
+    async fn create(&self) -> Result<BootedSandbox, SandboxError> {
+        self.booter.boot(&self.shape, Origin::Pool).await
     }
 
-    fn is_usable(&self, unit: &Unit) -> bool {
-        match unit.pulse(STALE) {
-            Pulse::Beating => true,
-            Pulse::Stopped => false,
+    fn is_usable(&self, booted: &BootedSandbox) -> bool {
+        match booted.liveness(PING_TIMEOUT) {
+            Liveness::Alive => true,
+            Liveness::Unresponsive => false,
         }
     }
 
     fn refill_delay(&self) -> Duration {
-        BREATH
+        REFILL_DELAY
     }
 }

@@ -1,9 +1,9 @@
-//! All sandboxes that somebody has, by id, each with its owner. Who asks for one that is not its own is told that there is
-//! none.
+//! All acquired sandboxes by id, each with its owner. A caller that asks for a sandbox of another
+//! owner gets the error that there is none.
 //!
-//! Invariants: `held + being created <= limit`, whatever happens at the same time; a place is taken before anything is done
-//! for a creation, so one that is refused costs nothing. A session that ends while a creation of its own is under way does
-//! not get the sandbox: it is destroyed.
+//! Invariants: `owned + being created <= limit` at any time; a reservation is made before any work
+//! for a creation, so a refused one costs nothing. A session that ends during one of its creations
+//! does not get the sandbox: it is destroyed.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,38 +19,32 @@ pub(crate) struct Registry {
 
 #[derive(Default)]
 struct State {
-    held: BTreeMap<SandboxId, Held>,
-    /// Creations under way, and whom they are for.
+    owned: BTreeMap<SandboxId, Owned>,
+    /// Creations under way, by owner.
     creating: HashMap<Caller, usize>,
     /// Sessions that ended with a creation under way.
     ended: HashSet<Caller>,
-    door: Door,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Door {
-    #[default]
-    Open,
-    Shut,
+    /// No sandbox is added or found any more.
+    closed: bool,
 }
 
 #[derive(Clone)]
-pub(crate) struct Held {
+pub(crate) struct Owned {
     pub(crate) owner: Caller,
     pub(crate) sandbox: Arc<Sandbox>,
 }
 
-/// The right to add one sandbox, given back when dropped.
-pub(crate) struct Place<'a> {
+/// The right to add one sandbox, released when dropped.
+pub(crate) struct Reservation<'a> {
     registry: &'a Registry,
     owner: Caller,
-    state: PlaceState,
+    state: ReservationState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PlaceState {
+enum ReservationState {
     Reserved,
-    GivenBack,
+    Released,
 }
 
 impl Registry {
@@ -62,76 +56,76 @@ impl Registry {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn reserve(&self, owner: &Caller) -> Result<Place<'_>, SandboxError> {
+    pub(crate) fn reserve(&self, owner: &Caller) -> Result<Reservation<'_>, SandboxError> {
         let mut state = self.lock();
-        if state.door == Door::Shut {
+        if state.closed {
             return Err(SandboxError::ShuttingDown);
         }
-        if state.held.len() + state.creating.values().sum::<usize>() >= self.limit {
+        if state.owned.len() + state.creating.values().sum::<usize>() >= self.limit {
             return Err(SandboxError::TooManySandboxes { limit: self.limit });
         }
         *state.creating.entry(owner.clone()).or_default() += 1;
-        Ok(Place { registry: self, owner: owner.clone(), state: PlaceState::Reserved })
+        Ok(Reservation { registry: self, owner: owner.clone(), state: ReservationState::Reserved })
     }
 
     pub(crate) fn get(&self, caller: &Caller, id: SandboxId) -> Result<Arc<Sandbox>, SandboxError> {
         let state = self.lock();
-        if state.door == Door::Shut {
+        if state.closed {
             return Err(SandboxError::ShuttingDown);
         }
-        let held = state.held.get(&id).filter(|held| caller.may_see(&held.owner));
-        held.map(|held| held.sandbox.clone()).ok_or(SandboxError::NoSandbox(id))
+        let owned = state.owned.get(&id).filter(|owned| caller.may_see(&owned.owner));
+        owned.map(|owned| owned.sandbox.clone()).ok_or(SandboxError::NoSandbox(id))
     }
 
     pub(crate) fn remove(&self, caller: &Caller, id: SandboxId) -> Result<Arc<Sandbox>, SandboxError> {
         let mut state = self.lock();
-        match state.held.get(&id) {
-            Some(held) if caller.may_see(&held.owner) => {}
+        match state.owned.get(&id) {
+            Some(owned) if caller.may_see(&owned.owner) => {}
             _ => return Err(SandboxError::NoSandbox(id)),
         }
-        let held = state.held.remove(&id).expect("it was there a line ago, under the same lock");
-        Ok(held.sandbox)
+        let owned = state.owned.remove(&id).expect("it was there a line ago, under the same lock");
+        Ok(owned.sandbox)
     }
 
-    /// What a caller may see; the oldest first.
-    pub(crate) fn list(&self, caller: &Caller) -> Vec<Held> {
-        let mut all: Vec<Held> =
-            self.lock().held.values().filter(|held| caller.may_see(&held.owner)).cloned().collect();
-        all.sort_by_key(|held| held.sandbox.created());
+    /// All that a caller may see, oldest first.
+    pub(crate) fn list(&self, caller: &Caller) -> Vec<Owned> {
+        let mut all: Vec<Owned> =
+            self.lock().owned.values().filter(|owned| caller.may_see(&owned.owner)).cloned().collect();
+        all.sort_by_key(|owned| owned.sandbox.created());
         all
     }
 
-    /// Takes out all of a session's. What is being created for it will be destroyed.
+    /// Removes and returns all of a session's. Those being created for it will be destroyed.
     pub(crate) fn end_session(&self, session: &SessionId) -> Vec<Arc<Sandbox>> {
         let owner = Caller::Session(session.clone());
         let mut state = self.lock();
         if state.creating.contains_key(&owner) {
             state.ended.insert(owner.clone());
         }
-        state.take(|held| held.owner == owner)
+        state.take(|owned| owned.owner == owner)
     }
 
-    /// Takes out everything; nothing can be added any more.
-    pub(crate) fn shut(&self) -> Vec<Arc<Sandbox>> {
+    /// Removes and returns everything; nothing can be added any more.
+    pub(crate) fn close_and_take(&self) -> Vec<Arc<Sandbox>> {
         let mut state = self.lock();
-        state.door = Door::Shut;
+        state.closed = true;
         state.take(|_| true)
     }
 
-    /// All that there are. Nothing can be added or found any more.
-    pub(crate) fn close(&self) -> Vec<Held> {
+    /// Returns all. Nothing can be added or found any more.
+    pub(crate) fn close(&self) -> Vec<Owned> {
         let mut state = self.lock();
-        state.door = Door::Shut;
-        state.held.values().cloned().collect()
+        state.closed = true;
+        state.owned.values().cloned().collect()
     }
 
-    /// One of the program before. It was within a limit there.
-    pub(crate) fn adopt(&self, owner: Caller, sandbox: Arc<Sandbox>) {
-        self.lock().held.insert(sandbox.id(), Held { owner, sandbox });
+    /// Adds one of the previous program, where it was within the limit.
+    pub(crate) fn import(&self, owner: Caller, sandbox: Arc<Sandbox>) {
+        self.lock().owned.insert(sandbox.id(), Owned { owner, sandbox });
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.lock().held.len()
+        self.lock().owned.len()
     }
 
     pub(crate) fn limit(&self) -> usize {
@@ -142,13 +136,13 @@ impl Registry {
 // === impl State ===
 
 impl State {
-    fn take(&mut self, which: impl Fn(&Held) -> bool) -> Vec<Arc<Sandbox>> {
-        let ids: Vec<_> = self.held.iter().filter(|(_, held)| which(held)).map(|(id, _)| *id).collect();
-        ids.iter().filter_map(|id| self.held.remove(id)).map(|held| held.sandbox).collect()
+    fn take(&mut self, which: impl Fn(&Owned) -> bool) -> Vec<Arc<Sandbox>> {
+        let ids: Vec<_> = self.owned.iter().filter(|(_, owned)| which(owned)).map(|(id, _)| *id).collect();
+        ids.iter().filter_map(|id| self.owned.remove(id)).map(|owned| owned.sandbox).collect()
     }
 
-    fn give_back(&mut self, owner: &Caller) {
-        let count = self.creating.get_mut(owner).expect("a place is counted until it is given back");
+    fn release(&mut self, owner: &Caller) {
+        let count = self.creating.get_mut(owner).expect("a reservation is counted until it is released");
         *count -= 1;
         if *count == 0 {
             self.creating.remove(owner);
@@ -157,33 +151,34 @@ impl State {
     }
 }
 
-// === impl Place ===
+// === impl Reservation ===
 
-impl Place<'_> {
-    /// Puts the sandbox there, unless its session ended or the door was shut meanwhile.
-    pub(crate) fn fill(mut self, sandbox: Sandbox) -> Result<Arc<Sandbox>, SandboxError> {
+impl Reservation<'_> {
+    /// Adds the sandbox, unless its session ended or the registry was closed meanwhile.
+    pub(crate) fn insert(mut self, sandbox: Sandbox) -> Result<Arc<Sandbox>, SandboxError> {
         let sandbox = Arc::new(sandbox);
         let mut state = self.registry.lock();
-        if state.door == Door::Shut {
+        if state.closed {
             return Err(SandboxError::ShuttingDown);
         }
         if state.ended.contains(&self.owner) {
             return Err(SandboxError::SessionEnded);
         }
-        let held = Held { owner: self.owner.clone(), sandbox: sandbox.clone() };
-        state.held.insert(sandbox.id(), held);
-        // Given back under the same lock: between the two it would count twice, or not at all.
-        state.give_back(&self.owner);
+        let owned = Owned { owner: self.owner.clone(), sandbox: sandbox.clone() };
+        state.owned.insert(sandbox.id(), owned);
+        // Released under the same lock: between two locks the sandbox would count twice, or not at
+        // all.
+        state.release(&self.owner);
         drop(state);
-        self.state = PlaceState::GivenBack;
+        self.state = ReservationState::Released;
         Ok(sandbox)
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Reservation<'_> {
     fn drop(&mut self) {
-        if self.state == PlaceState::Reserved {
-            self.registry.lock().give_back(&self.owner);
+        if self.state == ReservationState::Reserved {
+            self.registry.lock().release(&self.owner);
         }
     }
 }

@@ -1,11 +1,11 @@
-//! One sandbox, as its users see it: commands, jobs, files. Everything goes to the agent inside; nothing here waits for
-//! another sandbox.
+//! One sandbox, as callers use it: commands, jobs, files. Everything goes to the agent inside; no
+//! call waits for another sandbox.
 //!
-//! Commands run side by side. Code with a `session` takes turns within that session, in the order in which it came, since
-//! its interpreter does one thing at a time; its deadline counts from its turn.
+//! Commands run side by side. Code with a `session` runs one at a time within that session, in
+//! order of arrival, since its interpreter does one thing at a time; its timeout begins with its
+//! turn.
 
-mod ended;
-mod heritage;
+mod failure_hints;
 mod request;
 mod update;
 
@@ -20,47 +20,55 @@ use hearth_agent::{Language, Signal};
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
 
-use crate::activity::{Activity, Use};
+use crate::activity::{Activity, ActivityGuard};
 use crate::agent::Run;
+use crate::booted_sandbox::BootedSandbox;
 use crate::config::SandboxConfig;
 use crate::driver::{Shape, Usage};
 use crate::error::SandboxError;
-use crate::exec::{Command, ExecEvent, ExecRequest, ExecResult};
-use crate::files::{FileInfo, PAGE_LIMIT, Page, Remove, WriteFile};
+use crate::exec::{ExecCommand, ExecEvent, ExecRequest, ExecResult};
+use crate::files::{DirectoryPage, FileInfo, PAGE_LIMIT, Remove, WriteFile};
 use crate::hint::Hint;
 use crate::id::{JobId, SandboxId};
 use crate::job::{JobInfo, JobOutput, JobState, Seen};
 use crate::jobs::Jobs;
 use crate::network::NetworkPolicy;
-use crate::proxy::{Exits, Proxy};
-use crate::unit::Unit;
+use crate::proxy::{EgressProxies, Proxy};
 
-pub(crate) use heritage::Resumed;
+/// Session locks that are kept before unused ones are dropped.
+const MAX_IDLE_SESSION_LOCKS: usize = 64;
 
-/// Sessions whose turns are remembered before those that nobody uses are forgotten.
-const REMEMBERED: usize = 64;
-
-/// A place where code runs. When the last who has it lets go, it is destroyed.
+/// A sandbox. Destroyed when the last reference is dropped.
 pub struct Sandbox {
-    unit: Unit,
-    /// What can be changed later is changed here.
+    pub(crate) booted: BootedSandbox,
+    /// The part that [`update`](Self::update) can change is changed here.
     config: Mutex<Arc<SandboxConfig>>,
     created: Instant,
     created_at: Timestamp,
-    activity: Activity,
-    jobs: Jobs,
-    turns: Turns,
-    exits: Arc<Exits>,
-    /// The way out, if there is one by now.
+    pub(crate) activity: Activity,
+    pub(crate) jobs: Jobs,
+    session_locks: SessionLocks,
+    proxies: Arc<EgressProxies>,
+    /// The proxy, if there is one by now.
     proxy: Mutex<Option<Proxy>>,
-    /// One change after the other.
+    /// Serializes updates.
     updating: tokio::sync::Mutex<()>,
-    /// Processes that were killed for want of memory, as far as that was told.
-    killed: Arc<AtomicU64>,
+    /// OOM kills that were already reported in a hint.
+    reported_oom_kills: Arc<AtomicU64>,
 }
 
-/// Who may use a session's interpreter next.
-type Turns = Mutex<HashMap<(Language, String), Arc<tokio::sync::Mutex<()>>>>;
+/// One lock for each session's interpreter.
+type SessionLocks = Mutex<HashMap<(Language, String), Arc<tokio::sync::Mutex<()>>>>;
+
+/// What a sandbox is made of, for one that was just booted or comes from the previous program.
+pub(crate) struct SandboxParts {
+    pub(crate) booted: BootedSandbox,
+    pub(crate) config: SandboxConfig,
+    pub(crate) created: Instant,
+    pub(crate) created_at: Timestamp,
+    pub(crate) activity: Activity,
+    pub(crate) jobs: Jobs,
+}
 
 /// Milliseconds since 1970, shown as RFC 3339 in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,55 +77,67 @@ pub struct Timestamp(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxState {
     Ready,
-    /// It is of no use any more: its agent is gone.
+    /// Its agent is gone, so it cannot be used.
     Lost,
 }
 
-/// A command that runs. Dropping it cancels the command.
+/// A running command. Dropping it cancels the command.
 pub struct ExecStream {
     run: Run,
-    ended: ended::Watch,
+    hints: failure_hints::FailureHints,
     _turn: Option<OwnedMutexGuard<()>>,
-    _use: Use,
+    _use: ActivityGuard,
 }
 
 // === impl Sandbox ===
 
 impl Sandbox {
     /// On the current runtime.
-    pub(crate) async fn new(unit: Unit, config: SandboxConfig, exits: Arc<Exits>) -> Result<Self, SandboxError> {
-        let uplink = match (&config.network, unit.take_uplink()) {
-            // Not before it is known to be wanted: what is ready, or a template of others, has no door.
-            (NetworkPolicy::AllowList(_), None) => Some(unit.agent().open_tunnel().await?),
+    pub(crate) async fn new(
+        booted: BootedSandbox,
+        config: SandboxConfig,
+        proxies: Arc<EgressProxies>,
+    ) -> Result<Self, SandboxError> {
+        let uplink = match (&config.network, booted.take_uplink()) {
+            // Opened only now that it is wanted: spares and templates have no tunnel.
+            (NetworkPolicy::AllowList(_), None) => Some(booted.agent().open_tunnel().await?),
             (_, uplink) => uplink,
         };
-        let proxy = exits.open(&config.network, uplink)?;
-        Ok(Self {
-            unit,
+        let proxy = proxies.open(&config.network, uplink)?;
+        let (created, created_at) = (Instant::now(), Timestamp(hearth_core::time::unix_millis()));
+        let (activity, jobs) = (Activity::new(), Jobs::new());
+        let parts = SandboxParts { booted, config, created, created_at, activity, jobs };
+        Ok(Self::from_parts(parts, proxies, proxy))
+    }
+
+    pub(crate) fn from_parts(parts: SandboxParts, proxies: Arc<EgressProxies>, proxy: Option<Proxy>) -> Self {
+        let SandboxParts { booted, config, created, created_at, activity, jobs } = parts;
+        Self {
+            booted,
             config: Mutex::new(Arc::new(config)),
-            created: Instant::now(),
-            created_at: Timestamp(hearth_core::time::unix_millis()),
-            activity: Activity::new(),
-            jobs: Jobs::new(),
-            turns: Turns::default(),
-            exits,
+            created,
+            created_at,
+            activity,
+            jobs,
+            session_locks: SessionLocks::default(),
+            proxies,
             proxy: Mutex::new(proxy),
             updating: tokio::sync::Mutex::default(),
-            killed: Arc::default(),
-        })
+            reported_oom_kills: Arc::default(),
+        }
     }
 
     pub fn id(&self) -> SandboxId {
-        self.unit.id()
+        self.booted.id()
     }
 
-    /// As it is now.
+    /// The current configuration.
     pub fn config(&self) -> Arc<SandboxConfig> {
         self.config.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub fn shape(&self) -> &Shape {
-        self.unit.shape()
+        self.booted.shape()
     }
 
     pub fn created_at(&self) -> Timestamp {
@@ -128,25 +148,25 @@ impl Sandbox {
         self.created.elapsed()
     }
 
-    /// How long nothing has run in it that somebody asked for.
+    /// How long it has been unused.
     pub fn idle(&self) -> Duration {
         self.activity.idle()
     }
 
     pub fn state(&self) -> SandboxState {
-        if self.unit.agent().is_open() { SandboxState::Ready } else { SandboxState::Lost }
+        if self.booted.agent().is_open() { SandboxState::Ready } else { SandboxState::Lost }
     }
 
-    /// What it can run.
+    /// Languages that it can run.
     pub fn languages(&self) -> &[Language] {
-        self.unit.agent().languages()
+        self.booted.agent().languages()
     }
 
     pub fn usage(&self) -> Usage {
-        self.unit.usage()
+        self.booted.usage()
     }
 
-    /// Code in a fresh interpreter, with everything else as it is by default.
+    /// Runs code in a fresh interpreter, with defaults for everything else.
     pub async fn execute(&self, language: Language, code: impl Into<Bytes>) -> Result<ExecResult, SandboxError> {
         self.exec(ExecRequest::code(language, code)).await
     }
@@ -156,53 +176,53 @@ impl Sandbox {
         self.stream(request).await?.collect().await
     }
 
-    /// Starts a command, and shows what it does as it does it.
+    /// Starts a command, and returns its events.
     pub async fn stream(&self, request: ExecRequest) -> Result<ExecStream, SandboxError> {
         let in_use = self.activity.begin();
         let session = match &request.command {
-            Command::Code(code) => code.session.clone().map(|session| (code.language, session)),
-            Command::Argv(_) | Command::Shell(_) => None,
+            ExecCommand::Code(code) => code.session.clone().map(|session| (code.language, session)),
+            ExecCommand::Argv(_) | ExecCommand::Shell(_) => None,
         };
-        let exec = self.prepare(request, request::Default::Command)?;
+        let exec = self.prepare(request, request::DefaultTimeout::Command)?;
         let turn = match session {
             Some(session) => Some(self.turn(session).await?),
             None => None,
         };
-        let watch = self.watch_end();
-        let run = self.unit.agent().exec(exec).await?;
-        Ok(ExecStream { run, ended: watch, _turn: turn, _use: in_use })
+        let watch = self.watch_failures();
+        let run = self.booted.agent().exec(exec).await?;
+        Ok(ExecStream { run, hints: watch, _turn: turn, _use: in_use })
     }
 
-    /// Waits until nobody before uses the session, or the sandbox ends.
+    /// Waits for the session's lock, or the end of the sandbox.
     async fn turn(&self, session: (Language, String)) -> Result<OwnedMutexGuard<()>, SandboxError> {
         let turn = {
-            let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-            if turns.len() >= REMEMBERED {
-                // Nobody has its turn or waits for it.
-                turns.retain(|_, turn| Arc::strong_count(turn) > 1);
+            let mut session_locks = self.session_locks.lock().unwrap_or_else(PoisonError::into_inner);
+            if session_locks.len() >= MAX_IDLE_SESSION_LOCKS {
+                // Drops locks that are neither held nor waited for.
+                session_locks.retain(|_, turn| Arc::strong_count(turn) > 1);
             }
-            turns.entry(session).or_default().clone()
+            session_locks.entry(session).or_default().clone()
         };
         tokio::select! {
             turn = turn.lock_owned() => Ok(turn),
-            reason = self.unit.agent().closed() => Err(reason.into()),
+            reason = self.booted.agent().closed() => Err(reason.into()),
         }
     }
 
-    /// Ends a session's interpreter: what it kept is forgotten. It is no error if there was none.
+    /// Ends a session's interpreter and drops its variables. No error if there was none.
     pub async fn end_code_session(&self, language: Language, session: &str) -> Result<(), SandboxError> {
         let _use = self.activity.begin();
-        self.unit.agent().end_session(language, session.to_owned()).await
+        self.booted.agent().end_session(language, session.to_owned()).await
     }
 
-    /// Starts a command that nobody waits for. Its deadline, if it has none of its own, is the latest there is.
+    /// Starts a command without waiting for it. Its default timeout is the longest there is.
     pub async fn start_job(&self, request: ExecRequest) -> Result<JobId, SandboxError> {
         let in_use = self.activity.begin();
         let title = request::title(&request.command);
-        let mut exec = self.prepare(request, request::Default::Job)?;
-        // A job's output is not cut: the last of it is kept.
+        let mut exec = self.prepare(request, request::DefaultTimeout::Job)?;
+        // A job's output is not truncated by the agent: the log keeps the end of it.
         exec.output_limit = u64::MAX;
-        self.jobs.start(self.unit.agent(), exec, title, in_use).await
+        self.jobs.start(self.booted.agent(), exec, title, in_use).await
     }
 
     /// In the order in which they were started.
@@ -214,31 +234,31 @@ impl Sandbox {
         self.jobs.list().iter().filter(|job| job.state == JobState::Running).count()
     }
 
-    /// What a job wrote after what was seen of it. Waits at most this long for something new.
+    /// Output of a job after `seen`. Waits at most `wait` for news.
     pub async fn poll_job(&self, id: JobId, seen: Seen, wait: Duration) -> Result<JobOutput, SandboxError> {
         let _use = self.activity.begin();
         Ok(self.jobs.get(id)?.poll(seen, wait).await)
     }
 
-    /// Waits at most this long for its end.
+    /// Waits at most `wait` for its end.
     pub async fn wait_job(&self, id: JobId, wait: Duration) -> Result<JobState, SandboxError> {
         let _use = self.activity.begin();
         Ok(self.jobs.get(id)?.wait(wait).await)
     }
 
-    /// To the job and all its processes. A job that has ended does not mind.
+    /// Signals the job and all its processes. No effect on a job that has ended.
     pub fn signal_job(&self, id: JobId, signal: Signal) -> Result<(), SandboxError> {
         let _use = self.activity.begin();
         if !(1..=64).contains(&signal.0) {
             return Err(SandboxError::invalid("signal", format!("{} is not between 1 and 64", signal.0)));
         }
-        self.jobs.get(id)?.signal(self.unit.agent(), signal);
+        self.jobs.get(id)?.signal(self.booted.agent(), signal);
         Ok(())
     }
 
     pub async fn read_file(&self, path: &str) -> Result<Bytes, SandboxError> {
         let _use = self.activity.begin();
-        self.unit.agent().read_file(request::path(path)?).await
+        self.booted.agent().read_file(request::path(path)?).await
     }
 
     pub async fn write_file(&self, file: WriteFile) -> Result<(), SandboxError> {
@@ -247,56 +267,61 @@ impl Sandbox {
         if file.mode.is_some_and(|mode| mode > 0o7777) {
             return Err(SandboxError::invalid("mode", "has more than the permission bits, 0 to 07777"));
         }
-        self.unit.agent().write_file(file).await
+        self.booted.agent().write_file(file).await
     }
 
     /// Entries with names after `after`, at most `limit` and at most [`PAGE_LIMIT`].
-    pub async fn list_directory(&self, path: &str, after: Option<&str>, limit: usize) -> Result<Page, SandboxError> {
+    pub async fn list_directory(
+        &self,
+        path: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<DirectoryPage, SandboxError> {
         let _use = self.activity.begin();
         if !(1..=PAGE_LIMIT).contains(&limit) {
             return Err(SandboxError::invalid("limit", format!("{limit} is not between 1 and {PAGE_LIMIT}")));
         }
-        self.unit.agent().list(request::path(path)?, after.map(str::to_owned), limit).await
+        self.booted.agent().list(request::path(path)?, after.map(str::to_owned), limit).await
     }
 
     /// Links are not followed.
     pub async fn stat(&self, path: &str) -> Result<FileInfo, SandboxError> {
         let _use = self.activity.begin();
-        self.unit.agent().stat(request::path(path)?).await
+        self.booted.agent().stat(request::path(path)?).await
     }
 
     pub async fn remove(&self, path: &str, remove: Remove) -> Result<(), SandboxError> {
         let _use = self.activity.begin();
-        self.unit.agent().remove(request::path(path)?, remove).await
+        self.booted.agent().remove(request::path(path)?, remove).await
     }
 
-    /// With those above it. It is no error if it is there.
+    /// Creates parents, too. No error if it exists.
     pub async fn make_directory(&self, path: &str) -> Result<(), SandboxError> {
         let _use = self.activity.begin();
-        self.unit.agent().make_directory(request::path(path)?).await
+        self.booted.agent().make_directory(request::path(path)?).await
     }
 
     /// What is at `to` is replaced.
     pub async fn rename(&self, from: &str, to: &str) -> Result<(), SandboxError> {
         let _use = self.activity.begin();
-        self.unit.agent().rename(request::path(from)?, request::path(to)?).await
+        self.booted.agent().rename(request::path(from)?, request::path(to)?).await
     }
 
     /// Ends everything in it, and resolves when nothing is left. What runs ends with [`SandboxError::Destroyed`].
     pub async fn destroy(&self) {
-        self.unit.destroy().await;
+        self.booted.destroy().await;
     }
 
     /// The same without waiting.
     pub(crate) fn begin_destroying(&self) {
-        self.unit.begin_destroying();
+        self.booted.begin_destroying();
     }
 
     pub(crate) fn created(&self) -> Instant {
         self.created
     }
 
-    pub(crate) fn begin_use(&self) -> Use {
+    pub(crate) fn begin_use(&self) -> ActivityGuard {
         self.activity.begin()
     }
 }
@@ -304,23 +329,23 @@ impl Sandbox {
 // === impl ExecStream ===
 
 impl ExecStream {
-    /// What it does next; after [`ExecEvent::Ended`] there is nothing more to ask for. May be dropped and asked again.
+    /// The next event; there is none after [`ExecEvent::Ended`]. Cancel-safe.
     pub async fn next(&mut self) -> Result<ExecEvent, SandboxError> {
         let event = self.run.next().await?;
-        self.ended.see(&event);
+        self.hints.record(&event);
         Ok(event)
     }
 
-    /// What its sandbox did not give it, as far as is known when it has ended.
+    /// Limits of the sandbox that it ran into; complete once it has ended.
     pub fn hints(&self) -> Vec<Hint> {
-        self.ended.hints()
+        self.hints.hints()
     }
 
     pub fn signal(&self, signal: Signal) {
         self.run.signal(signal);
     }
 
-    /// Waits for the end, and keeps what is written until then.
+    /// Waits for the end, and collects the output.
     pub async fn collect(mut self) -> Result<ExecResult, SandboxError> {
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         loop {

@@ -1,10 +1,11 @@
-//! The sandbox API: what the MCP server, the admin API and the command line call. Everything is asked for on behalf of
-//! somebody; sessions see their own sandboxes, the operator sees all.
+//! The sandbox API, used by the MCP server, the admin API and the command line. Every call is made
+//! on behalf of a caller; sessions see their own sandboxes, the operator sees all.
 //!
-//! A sandbox ends when it is destroyed, when it was not used for its idle time, when its life is over, when its session ends,
-//! and with the server, unless another program takes its place (`heritage.rs`). One whose agent is gone is freed at once, and stays in the list as `lost` until then.
+//! A sandbox ends when it is destroyed, when it was idle for its idle time, when its lifetime is
+//! over, when its session ends, and with the server, unless it is handed to the next program
+//! (`upgrade/`). One whose agent is gone is freed at once, and stays in the list as `lost` until
+//! then.
 
-mod heritage;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
@@ -15,47 +16,47 @@ use std::time::Duration;
 use hearth_agent::Language;
 use tokio::task::JoinSet;
 
-use crate::config::{Ceilings, SandboxConfig, SandboxConfigBuilder, SandboxUpdate};
+use crate::config::{SandboxCeilings, SandboxConfig, SandboxConfigBuilder, SandboxUpdate};
 use crate::driver::{Shape, Usage};
 use crate::error::SandboxError;
 use crate::exec::ExecResult;
+use crate::file_link::{Direction, LinkToken, LinkedFile, Links};
 use crate::id::{Caller, SandboxId, SessionId};
 use crate::isolate::{IsolateRun, IsolateRunner};
-use crate::ledger::PoolStats;
-use crate::link::{Direction, LinkToken, LinkedFile, Links};
 use crate::pool::{PoolConfig, PoolHealth, SandboxPool};
-use crate::registry::{Held, Registry};
+use crate::pool_stats::SandboxPoolStats;
+use crate::registry::{Owned, Registry};
 use crate::sandbox::{Sandbox, SandboxState, Timestamp};
 
-/// How often lifetimes are looked at.
-const REAP: Duration = Duration::from_secs(1);
+/// How often lifetimes are checked.
+const REAP_INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Clone)]
 pub struct SandboxesConfig {
     pub pool: PoolConfig,
     /// Sandboxes at once, of all sessions. Default 100.
     pub max_sandboxes: usize,
-    pub ceilings: Ceilings,
-    /// What a sandbox is like that does not say otherwise.
+    pub ceilings: SandboxCeilings,
+    /// Defaults of new sandboxes.
     pub defaults: SandboxConfig,
-    /// Where `runtime: isolate` runs; without it that is an error.
+    /// Runs `runtime: isolate`; `None` makes that an error.
     pub isolates: Option<Arc<dyn IsolateRunner>>,
 }
 
-/// All sandboxes of a server. Clones are the same.
+/// All sandboxes of a server. Clones share them.
 #[derive(Clone)]
 pub struct Sandboxes {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
-struct Shared {
+pub(crate) struct Shared {
     config: SandboxesConfig,
-    pool: SandboxPool,
-    registry: Registry,
-    links: Links,
+    pub(crate) pool: SandboxPool,
+    pub(crate) registry: Registry,
+    pub(crate) links: Links,
 }
 
-/// What lists show of a sandbox.
+/// Public information about a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxInfo {
     pub id: SandboxId,
@@ -63,7 +64,7 @@ pub struct SandboxInfo {
     pub state: SandboxState,
     pub created_at: Timestamp,
     pub age: Duration,
-    /// How long it was not used.
+    /// How long it has been unused.
     pub idle: Duration,
     /// When it will be destroyed, used or not.
     pub expires_at: Timestamp,
@@ -75,11 +76,11 @@ pub struct SandboxInfo {
     pub usage: Usage,
 }
 
-/// All numbers.
+/// All counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SandboxStats {
-    pub pool: PoolStats,
-    /// Sandboxes that somebody has.
+    pub pool: SandboxPoolStats,
+    /// Acquired sandboxes.
     pub held: usize,
     pub limit: usize,
 }
@@ -91,7 +92,7 @@ impl SandboxesConfig {
         Self {
             pool,
             max_sandboxes: 100,
-            ceilings: Ceilings::default(),
+            ceilings: SandboxCeilings::default(),
             defaults: SandboxConfig::default(),
             isolates: None,
         }
@@ -107,13 +108,14 @@ impl Sandboxes {
         Self { shared: Arc::new(Shared { config, pool, registry, links: Links::new() }) }
     }
 
-    /// Starts the pool, and looks after lifetimes for as long as anybody has this. On the current tokio runtime.
+    /// Starts the pool, and a task that enforces lifetimes for as long as a clone of this lives. On
+    /// the current tokio runtime.
     pub async fn start(&self) -> Result<(), SandboxError> {
         self.shared.pool.start().await?;
         let shared = Arc::downgrade(&self.shared);
         tokio::spawn(async move {
             loop {
-                tokio::time::sleep(REAP).await;
+                tokio::time::sleep(REAP_INTERVAL).await;
                 match shared.upgrade() {
                     Some(shared) => shared.reap(),
                     None => return,
@@ -131,17 +133,17 @@ impl Sandboxes {
         &self.shared.pool
     }
 
-    /// Begins with the operator's defaults.
+    /// A builder with the operator's defaults.
     pub fn builder(&self) -> SandboxConfigBuilder {
         SandboxConfigBuilder::from(self.shared.config.defaults.clone())
     }
 
-    /// A new sandbox. Everything that can be refused is refused before any work.
+    /// Creates a sandbox. Everything that can be refused is refused before any work.
     pub async fn create(&self, caller: &Caller, config: SandboxConfig) -> Result<Arc<Sandbox>, SandboxError> {
         self.shared.config.ceilings.check(&config)?;
-        let place = self.shared.registry.reserve(caller)?;
-        let sandbox = place.fill(self.shared.pool.acquire(&config).await?)?;
-        tracing::info!(sandbox = %sandbox.id(), owner = %caller, "Created a sandbox");
+        let reservation = self.shared.registry.reserve(caller)?;
+        let sandbox = reservation.insert(self.shared.pool.acquire(&config).await?)?;
+        tracing::info!(sandbox = %sandbox.id(), owner = %caller, "sandbox created");
         Ok(sandbox)
     }
 
@@ -151,15 +153,15 @@ impl Sandboxes {
 
     /// The oldest first.
     pub fn list(&self, caller: &Caller) -> Vec<SandboxInfo> {
-        self.shared.registry.list(caller).iter().map(|held| self.shared.describe(held)).collect()
+        self.shared.registry.list(caller).iter().map(|owned| self.shared.describe(owned)).collect()
     }
 
     pub fn info(&self, caller: &Caller, id: SandboxId) -> Result<SandboxInfo, SandboxError> {
-        let held = self.shared.registry.list(caller).into_iter().find(|held| held.sandbox.id() == id);
-        held.map(|held| self.shared.describe(&held)).ok_or(SandboxError::NoSandbox(id))
+        let owned = self.shared.registry.list(caller).into_iter().find(|owned| owned.sandbox.id() == id);
+        owned.map(|owned| self.shared.describe(&owned)).ok_or(SandboxError::NoSandbox(id))
     }
 
-    /// Changes how long it lives, and which hosts it may reach. What it is like then.
+    /// Changes its lifetime and the hosts that it may reach. Returns the new state.
     pub async fn update(
         &self,
         caller: &Caller,
@@ -176,11 +178,11 @@ impl Sandboxes {
     pub async fn destroy(&self, caller: &Caller, id: SandboxId) -> Result<(), SandboxError> {
         let sandbox = self.shared.registry.remove(caller, id)?;
         sandbox.destroy().await;
-        tracing::info!(sandbox = %id, "Destroyed a sandbox");
+        tracing::info!(sandbox = %id, "sandbox destroyed");
         Ok(())
     }
 
-    /// Destroys all that the session has, what is being created for it included; says how many.
+    /// Destroys all of a session's sandboxes, including those being created; returns their number.
     pub async fn end_session(&self, session: &SessionId) -> usize {
         let sandboxes = self.shared.registry.end_session(session);
         let count = sandboxes.len();
@@ -189,8 +191,8 @@ impl Sandboxes {
     }
 
     pub fn stats(&self) -> SandboxStats {
-        let (held, limit) = (self.shared.registry.count(), self.shared.registry.limit());
-        SandboxStats { pool: self.shared.pool.stats(), held, limit }
+        let (owned, limit) = (self.shared.registry.count(), self.shared.registry.limit());
+        SandboxStats { pool: self.shared.pool.stats(), held: owned, limit }
     }
 
     pub fn health(&self) -> PoolHealth {
@@ -208,7 +210,7 @@ impl Sandboxes {
         }
     }
 
-    /// A secret that lets whoever has it read or write one file over HTTP, for a while.
+    /// Issues a secret that allows reading or writing one file over HTTP for a while.
     pub fn link(
         &self,
         caller: &Caller,
@@ -222,16 +224,16 @@ impl Sandboxes {
         self.shared.links.issue(LinkedFile { sandbox: id, path: path.to_owned(), direction }, ttl)
     }
 
-    /// What a link leads to. The direction must be the link's own.
+    /// The file of a link. The direction must be the link's own.
     pub fn follow(&self, token: &str, direction: Direction) -> Result<(Arc<Sandbox>, LinkedFile), SandboxError> {
         let file = self.shared.links.find(token, direction)?;
         let sandbox = self.get(&Caller::Admin, file.sandbox).map_err(|_| SandboxError::NoLink)?;
         Ok((sandbox, file))
     }
 
-    /// Nobody gets a sandbox any more. Resolves when all are destroyed and all boots have ended.
-    pub async fn shutdown(&self) -> PoolStats {
-        let sandboxes = self.shared.registry.shut();
+    /// Refuses new sandboxes. Resolves when all are destroyed and all boots have ended.
+    pub async fn shutdown(&self) -> SandboxPoolStats {
+        let sandboxes = self.shared.registry.close_and_take();
         let (stats, ()) = tokio::join!(self.shared.pool.shutdown(), destroy_all(sandboxes));
         tracing::info!(
             created = stats.created,
@@ -239,7 +241,7 @@ impl Sandboxes {
             warm_hits = stats.warm_hits,
             cold_misses = stats.cold_misses,
             hit_rate = %format_args!("{:.2}%", stats.hit_rate()),
-            "Sandboxes are shut down"
+            "sandboxes shut down"
         );
         stats
     }
@@ -256,13 +258,13 @@ async fn destroy_all(sandboxes: Vec<Arc<Sandbox>>) {
 // === impl Shared ===
 
 impl Shared {
-    /// Destroys what is over, and frees what is lost. Waits for none of it.
+    /// Destroys what is expired, and frees what is lost. Waits for neither.
     fn reap(&self) {
-        self.links.tidy();
-        for Held { sandbox, .. } in self.registry.list(&Caller::Admin) {
+        self.links.remove_expired();
+        for Owned { sandbox, .. } in self.registry.list(&Caller::Admin) {
             let why = match () {
-                () if sandbox.age() >= self.ttl(&sandbox) => "its life is over",
-                () if sandbox.idle() >= self.idle_timeout(&sandbox) => "nobody used it",
+                () if sandbox.age() >= self.ttl(&sandbox) => "lifetime is over",
+                () if sandbox.idle() >= self.idle_timeout(&sandbox) => "idle",
                 () => {
                     if sandbox.state() == SandboxState::Lost {
                         sandbox.begin_destroying();
@@ -270,9 +272,9 @@ impl Shared {
                     continue;
                 }
             };
-            // It may have been destroyed by somebody meanwhile.
+            // Another caller may have destroyed it meanwhile.
             if self.registry.remove(&Caller::Admin, sandbox.id()).is_ok() {
-                tracing::info!(sandbox = %sandbox.id(), why, "Destroyed a sandbox");
+                tracing::info!(sandbox = %sandbox.id(), why, "sandbox destroyed");
                 sandbox.begin_destroying();
             }
         }
@@ -286,12 +288,12 @@ impl Shared {
         sandbox.config().idle_timeout.unwrap_or(self.config.ceilings.idle_timeout)
     }
 
-    fn describe(&self, held: &Held) -> SandboxInfo {
-        let sandbox = &held.sandbox;
+    fn describe(&self, owned: &Owned) -> SandboxInfo {
+        let sandbox = &owned.sandbox;
         let life = u64::try_from(self.ttl(sandbox).as_millis()).unwrap_or(u64::MAX);
         SandboxInfo {
             id: sandbox.id(),
-            owner: held.owner.clone(),
+            owner: owned.owner.clone(),
             state: sandbox.state(),
             created_at: sandbox.created_at(),
             age: sandbox.age(),

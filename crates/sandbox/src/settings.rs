@@ -1,4 +1,4 @@
-//! From what the operator wrote in `hearth.yaml` to how sandboxes are kept.
+//! Converts the `sandboxes` section of `hearth.yaml` to the configuration of this crate.
 
 use hearth_agent::{Language, NoSuchLanguage};
 use hearth_config::{SandboxLimits, SandboxSettings, WarmShape};
@@ -6,11 +6,11 @@ use hearth_config::{SandboxLimits, SandboxSettings, WarmShape};
 use crate::config::{FullNetwork, ImageName, SandboxConfig};
 use crate::driver::Drivers;
 use crate::error::SandboxError;
-use crate::pool::{Limits, PoolConfig, Pooling};
+use crate::pool::{LimitsPolicy, PoolConfig, Pooling};
 use crate::sandboxes::SandboxesConfig;
 
 impl SandboxesConfig {
-    /// What is not said is as it is by default. `drivers` are those that the operator wants, the first of them first.
+    /// Unset fields keep their defaults. `drivers` are the operator's, in the operator's order.
     pub fn from_settings(settings: &SandboxSettings, drivers: Drivers) -> Result<Self, SandboxError> {
         let mut config = Self::new(PoolConfig::new(drivers));
         let defaults = &mut config.defaults;
@@ -46,7 +46,7 @@ impl SandboxesConfig {
             pool.egress = egress.clone();
         }
         if settings.limits == Some(SandboxLimits::Required) {
-            pool.limits = Limits::Required;
+            pool.limits = LimitsPolicy::Required;
         }
         pool.packages.size = settings.packages.size.unwrap_or(pool.packages.size);
         if wanted.enabled == Some(false) {
@@ -103,16 +103,16 @@ mod tests {
     }
 
     #[test]
-    fn nothing_said_is_the_default() {
+    fn unset_fields_keep_their_defaults() {
         let config = configured(&SandboxSettings::default()).unwrap();
         assert_eq!((config.max_sandboxes, config.pool.min_size, config.pool.max_concurrent_boots), (100, 3, 2));
         assert_eq!(config.pool.warm, [SandboxConfig::default()]);
-        assert_eq!(config.ceilings, crate::Ceilings::default());
+        assert_eq!(config.ceilings, crate::SandboxCeilings::default());
         assert_eq!(config.pool.packages.size, ByteSize::mb(2048));
     }
 
     #[test]
-    fn what_is_said_counts() {
+    fn set_fields_are_used() {
         let settings = SandboxSettings {
             max: Some(5),
             memory: Some(ByteSize::mb(16)),
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!((config.max_sandboxes, config.pool.pooling, config.pool.min_size), (5, Pooling::Off, 9));
         assert_eq!((config.defaults.memory, config.defaults.cpus), (ByteSize::mb(16), 32));
         assert!(config.ceilings.check(&config.defaults).is_ok(), "a default can always be had");
-        assert_eq!((config.defaults.disk, config.pool.limits), (ByteSize::mb(64 << 10), Limits::Required));
+        assert_eq!((config.defaults.disk, config.pool.limits), (ByteSize::mb(64 << 10), LimitsPolicy::Required));
         assert_eq!(config.pool.languages, [Language::Bash]);
         assert_eq!(config.pool.warm.iter().map(|shape| shape.memory.bytes() >> 20).collect::<Vec<_>>(), [16, 64]);
         assert_eq!(config.ceilings.full_network, FullNetwork::Allowed);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_said() {
+    fn invalid_settings_are_errors() {
         let pool = SandboxPoolSettings { languages: Some(vec!["cobol".to_owned()]), ..SandboxPoolSettings::default() };
         let error = configured(&SandboxSettings { pool, ..SandboxSettings::default() }).err().unwrap();
         assert!(error.to_string().contains("cobol"), "{error}");

@@ -1,17 +1,17 @@
-//! The last of what something wrote. Positions count from the first byte ever written, so that a reader who comes back
-//! gets what is new, and learns what it missed.
+//! The end of a stream of output. Positions count from the first byte ever written, so that a
+//! returning reader gets what is new, and learns how much it missed.
 
 use std::collections::VecDeque;
 
 use bytes::Bytes;
 
 use crate::exec::OUTPUT_LIMIT;
-use crate::heritage::{Hex, KeptTail};
+use crate::upgrade::{Hex, SavedTail};
 
 #[derive(Default)]
 pub(crate) struct Tail {
     bytes: VecDeque<u8>,
-    /// Bytes that were let go of.
+    /// Bytes that were dropped.
     dropped: u64,
 }
 
@@ -28,20 +28,20 @@ impl Tail {
         self.dropped += surplus as u64;
     }
 
-    pub(crate) fn resume(kept: KeptTail) -> Self {
-        Self { bytes: kept.bytes.0.into(), dropped: kept.dropped }
+    pub(crate) fn import(saved: SavedTail) -> Self {
+        Self { bytes: saved.bytes.0.into(), dropped: saved.dropped }
     }
 
-    pub(crate) fn leave(&self) -> KeptTail {
-        KeptTail { dropped: self.dropped, bytes: Hex(self.bytes.iter().copied().collect()) }
+    pub(crate) fn export(&self) -> SavedTail {
+        SavedTail { dropped: self.dropped, bytes: Hex(self.bytes.iter().copied().collect()) }
     }
 
-    /// How much was written.
+    /// The position after the last byte.
     pub(crate) fn end(&self) -> u64 {
         self.dropped + self.bytes.len() as u64
     }
 
-    /// What was written after `seen`, and how much of that is not here any more.
+    /// What was written after `seen`, and how much of that is no longer kept.
     pub(crate) fn since(&self, seen: u64) -> (Bytes, u64) {
         let seen = seen.min(self.end());
         let missed = self.dropped.saturating_sub(seen);
@@ -61,13 +61,13 @@ mod tests {
         assert_eq!(tail.since(0), (Bytes::from_static(b"hello "), 0));
         tail.push(b"there");
         assert_eq!(tail.since(6), (Bytes::from_static(b"there"), 0));
-        assert_eq!(tail.since(99), (Bytes::new(), 0), "nobody has seen more than there was");
+        assert_eq!(tail.since(99), (Bytes::new(), 0), "a position beyond the end is the end");
         let kept = OUTPUT_LIMIT.bytes();
         tail.push(&vec![b'x'; kept as usize]);
         let (rest, missed) = tail.since(6);
         assert_eq!((rest.len() as u64, missed, tail.end()), (kept, 5, kept + 11));
         assert!(rest.iter().all(|b| *b == b'x'));
-        let resumed = Tail::resume(tail.leave());
+        let resumed = Tail::import(tail.export());
         assert_eq!((resumed.since(6), resumed.end()), ((rest, missed), tail.end()), "the same in the next program");
     }
 }

@@ -1,4 +1,5 @@
-//! The stronger drivers, for real: gVisor and QEMU, with what `tools/drivers` made. Who lacks that is told so, not let pass.
+//! The stronger drivers, for real: gVisor and QEMU, with what `tools/drivers` made. Missing
+//! programs are a failure, not a skipped test.
 #![allow(clippy::unwrap_used)]
 
 #[path = "strong/languages.rs"]
@@ -49,7 +50,8 @@ fn pool(driver: Arc<dyn Driver>) -> SandboxPool {
     SandboxPool::new(pool_config(driver))
 }
 
-/// Machines are looked at from outside while there is one: who makes one waits for the others to be gone.
+/// Machines are inspected from outside while there is exactly one: tests that make one wait for the
+/// others.
 static MACHINES: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 fn text(bytes: &[u8]) -> &str {
@@ -199,7 +201,7 @@ async fn a_machine_runs_every_language_that_its_image_has_and_reaches_listed_hos
     let sandbox = pool.acquire(&config).await.unwrap();
     languages::all_run(&sandbox).await;
     let trusted = "import ssl\nprint(len(ssl.create_default_context().get_ca_certs()) > 0)";
-    // Some machines trust nobody.
+    // Some machines have no certificates.
     if Path::new("/etc/ssl/certs/ca-certificates.crt").exists() {
         assert_eq!(text(&sandbox.execute(Language::Python, trusted).await.unwrap().stdout), "True\n");
     }

@@ -26,7 +26,7 @@ use std::process::Command;
 
 use hearth_control::Inherited;
 use hearth_ipc::{PassError, fd_passing};
-use hearth_sandbox::Bequest;
+use hearth_sandbox::UpgradePayload;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -246,7 +246,7 @@ impl Received {
         let cells = note.cells.into_iter().zip(first).collect();
         let sandboxes = match note.envelope.more {
             Some(more) => import_sandboxes(more, self.second, &mut listeners),
-            None => Bequest::default(),
+            None => UpgradePayload::default(),
         };
         let counted = serde_json::from_value(note.counted).unwrap_or_default();
         let remembered = serde_json::from_value(note.remembered).unwrap_or_default();
@@ -256,7 +256,7 @@ impl Received {
 }
 
 /// The sandboxes' part, and the MCP listener. If its version is unknown the sandboxes get a null note, which they log and end by.
-fn import_sandboxes(more: SecondMessage, second: Vec<OwnedFd>, listeners: &mut Vec<BoundListener>) -> Bequest {
+fn import_sandboxes(more: SecondMessage, second: Vec<OwnedFd>, listeners: &mut Vec<BoundListener>) -> UpgradePayload {
     let mut descriptors = second.into_iter();
     let note = match read_note::<SandboxNote>(descriptors.next()) {
         Ok(note) if more.version == VERSION => {
@@ -265,7 +265,7 @@ fn import_sandboxes(more: SecondMessage, second: Vec<OwnedFd>, listeners: &mut V
         }
         _ => Value::Null,
     };
-    Bequest { note, descriptors: descriptors.collect(), children: more.children }
+    UpgradePayload { note, descriptors: descriptors.collect(), children: more.children }
 }
 
 fn named(

@@ -9,7 +9,7 @@ use hearth_mcp::{
     DeleteFile, ListDirectory, McpListener, McpServiceConfig, PollJob, Progress, SandboxService, SignalJob, ToolError,
     parse_arguments,
 };
-use hearth_sandbox::{Bequest, Caller, SandboxError, Sandboxes, SandboxesConfig, WriteFile};
+use hearth_sandbox::{UpgradePayload, Caller, SandboxError, Sandboxes, SandboxesConfig, WriteFile};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::Mutex;
@@ -53,14 +53,14 @@ pub enum SandboxHostError {
 impl SandboxHost {
     /// What is to run in an isolate is run by one of the cells. `left` is what [`hand_over`](Self::hand_over) gave in the
     /// program before.
-    pub(crate) async fn start(plan: SandboxPlan, cells: Cells, left: Bequest) -> Result<Self, SandboxHostError> {
+    pub(crate) async fn start(plan: SandboxPlan, cells: Cells, left: UpgradePayload) -> Result<Self, SandboxHostError> {
         let SandboxPlan { mut sandboxes, mcp } = plan;
         sandboxes.isolates = Some(Arc::new(CellIsolates::new(cells)));
         let sandboxes = Sandboxes::new(sandboxes);
         sandboxes.start().await?;
         let (left, sessions) = apart(left);
         if let Some(left) = left {
-            sandboxes.take_over(left);
+            sandboxes.import(left);
         }
         let start = |McpPlan { listener, front }| McpListener::resume(listener, front, sandboxes.clone(), sessions);
         let mcp = mcp.map(start).transpose().map_err(SandboxHostError::Listener)?;
@@ -89,14 +89,14 @@ impl SandboxHost {
     }
 
     /// All that can go on in the program that takes our place. Calls under way have `patience`.
-    pub(crate) async fn hand_over(&self, patience: Duration) -> Bequest {
+    pub(crate) async fn hand_over(&self, patience: Duration) -> UpgradePayload {
         let deadline = Instant::now() + patience;
-        self.sandboxes.hurry();
+        self.sandboxes.wake_pollers();
         let sessions = match self.mcp.lock().await.take() {
             Some(mcp) => mcp.export().await,
             None => Value::Null,
         };
-        let mut left = self.sandboxes.hand_over(deadline.saturating_duration_since(Instant::now())).await;
+        let mut left = self.sandboxes.export(deadline.saturating_duration_since(Instant::now())).await;
         left.note = json!({ SANDBOXES: left.note, SESSIONS: sessions });
         left
     }
@@ -181,7 +181,7 @@ impl SandboxHost {
 }
 
 /// What was left, and the sessions that came with it.
-fn apart(mut left: Bequest) -> (Option<Bequest>, Value) {
+fn apart(mut left: UpgradePayload) -> (Option<UpgradePayload>, Value) {
     let sessions = left.note.get_mut(SESSIONS).map(Value::take).unwrap_or_default();
     left.note = left.note.get_mut(SANDBOXES).map(Value::take).unwrap_or_default();
     let is_empty = left.note.is_null() && left.descriptors.is_empty();

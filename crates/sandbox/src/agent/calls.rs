@@ -1,4 +1,4 @@
-//! Who waits for what the agent says. One lock, under which answers are handed to their calls; handing over never waits.
+//! Open calls and their receivers. Answers are delivered under one lock; delivering never waits.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,17 +9,17 @@ use tokio::time::Instant;
 
 use crate::error::SandboxError;
 
-/// Why an agent can no longer be spoken to.
+/// Why the connection to an agent is closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Closed {
-    /// By us: the sandbox is being destroyed.
+    /// The sandbox is being destroyed.
     Destroyed,
     Lost(String),
-    /// Another program goes on with it.
+    /// The next program goes on with it.
     Moved,
 }
 
-/// Where a call's answers go. Must not wait.
+/// Receives the answers of one call. Must not wait.
 pub(crate) trait Receive: Send + 'static {
     fn receive(&mut self, answer: Answer);
 
@@ -29,57 +29,58 @@ pub(crate) trait Receive: Send + 'static {
 
 pub(crate) struct Calls {
     state: Mutex<State>,
-    /// It closed.
-    changed: Notify,
-    /// The heartbeat was answered, or it closed.
-    beaten: Notify,
+    /// The connection closed.
+    closing: Notify,
+    /// The heartbeat was answered, or the connection closed.
+    heartbeat_answered: Notify,
 }
 
 struct State {
     next: u64,
-    open: HashMap<CallId, Waiting>,
+    open: HashMap<CallId, PendingCall>,
     heartbeat: Option<(CallId, Instant)>,
     closed: Option<Closed>,
 }
 
-struct Waiting {
+struct PendingCall {
     sink: Box<dyn Receive>,
-    /// Bytes of output that may still come. The agent keeps to the limit by itself; one that does not is not ours any more.
+    /// Bytes of output that may still come. The agent keeps to the limit by itself; an agent that
+    /// does not is compromised.
     budget: u64,
 }
 
 pub(crate) enum Heartbeat {
     /// Send a ping with this id.
     Ask(CallId),
-    /// One is on its way since then.
+    /// One was sent at that time and is not answered.
     Waiting(Instant),
 }
 
-/// What the agent said makes no sense.
+/// The agent broke the protocol.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Overrun;
+pub(super) struct ProtocolViolation;
 
 impl Calls {
     pub(super) fn new() -> Self {
         let state = State { next: 1, open: HashMap::new(), heartbeat: None, closed: None };
-        Self { state: Mutex::new(state), changed: Notify::new(), beaten: Notify::new() }
+        Self { state: Mutex::new(state), closing: Notify::new(), heartbeat_answered: Notify::new() }
     }
 
-    /// Of a stream that goes on: ids are given out from `next`, and some calls are under way.
-    pub(super) fn resume(next: u64, calls: Vec<(CallId, Box<dyn Receive>)>) -> Self {
-        let open = calls.into_iter().map(|(id, sink)| (id, Waiting { sink, budget: u64::MAX })).collect();
+    /// For the stream of the previous program: ids continue at `next`, and `calls` are under way.
+    pub(super) fn import(next: u64, calls: Vec<(CallId, Box<dyn Receive>)>) -> Self {
+        let open = calls.into_iter().map(|(id, sink)| (id, PendingCall { sink, budget: u64::MAX })).collect();
         let state = State { next, open, heartbeat: None, closed: None };
-        Self { state: Mutex::new(state), changed: Notify::new(), beaten: Notify::new() }
+        Self { state: Mutex::new(state), closing: Notify::new(), heartbeat_answered: Notify::new() }
     }
 
-    /// The id that is given out next.
+    /// The next call's id.
     pub(super) fn next(&self) -> u64 {
         self.lock().next
     }
 
-    /// All that are under way but for these.
-    pub(super) fn others(&self, kept: &[CallId]) -> Vec<CallId> {
-        self.lock().open.keys().filter(|id| !kept.contains(id)).copied().collect()
+    /// The open calls except these.
+    pub(super) fn others(&self, except: &[CallId]) -> Vec<CallId> {
+        self.lock().open.keys().filter(|id| !except.contains(id)).copied().collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -93,33 +94,33 @@ impl Calls {
             return Err(reason.clone().into());
         }
         let id = state.take_id();
-        state.open.insert(id, Waiting { sink, budget });
+        state.open.insert(id, PendingCall { sink, budget });
         Ok(id)
     }
 
-    /// Nobody waits for it any more.
-    pub(super) fn forget(&self, id: CallId) {
+    /// Removes a call; its late answers are discarded.
+    pub(super) fn remove(&self, id: CallId) {
         let waiting = self.lock().open.remove(&id);
-        // Its owner may be told things when it goes; not under the lock.
+        // Dropping the receiver may call back; not under the lock.
         drop(waiting);
     }
 
-    /// Hands an answer to who waits for it, if somebody does.
-    pub(super) fn deliver(&self, answer: Answer) -> Result<(), Overrun> {
-        let Some(id) = answer.id() else { return Err(Overrun) };
+    /// Delivers an answer to its call, if the call is still open.
+    pub(super) fn deliver(&self, answer: Answer) -> Result<(), ProtocolViolation> {
+        let Some(id) = answer.id() else { return Err(ProtocolViolation) };
         let mut state = self.lock();
         if state.heartbeat.is_some_and(|(beat, _)| beat == id) {
             if !matches!(answer, Answer::Pong { .. }) {
-                return Err(Overrun);
+                return Err(ProtocolViolation);
             }
             state.heartbeat = None;
             drop(state);
-            self.beaten.notify_waiters();
+            self.heartbeat_answered.notify_waiters();
             return Ok(());
         }
         let Some(waiting) = state.open.get_mut(&id) else { return Ok(()) };
         if let Answer::Output { bytes, .. } = &answer {
-            waiting.budget = waiting.budget.checked_sub(bytes.0.len() as u64).ok_or(Overrun)?;
+            waiting.budget = waiting.budget.checked_sub(bytes.0.len() as u64).ok_or(ProtocolViolation)?;
         }
         let last = is_last(&answer);
         waiting.sink.receive(answer);
@@ -141,23 +142,23 @@ impl Calls {
         }
     }
 
-    /// Resolves when no heartbeat waits for its answer.
+    /// Resolves when no heartbeat is unanswered.
     pub(super) async fn until_answered(&self) -> Result<(), Closed> {
         loop {
-            let mut beaten = std::pin::pin!(self.beaten.notified());
-            // Listen first, look then: it may be answered in between.
-            beaten.as_mut().enable();
+            let mut heartbeat_answered = std::pin::pin!(self.heartbeat_answered.notified());
+            // Registered before the check: the event may come in between.
+            heartbeat_answered.as_mut().enable();
             if let Some(reason) = self.closed() {
                 return Err(reason);
             }
             if self.lock().heartbeat.is_none() {
                 return Ok(());
             }
-            beaten.await;
+            heartbeat_answered.await;
         }
     }
 
-    /// The first reason counts.
+    /// Closes the connection. The first reason is kept.
     pub(super) fn close(&self, reason: Closed) {
         let mut state = self.lock();
         let reason = state.closed.get_or_insert(reason).clone();
@@ -166,23 +167,23 @@ impl Calls {
         for mut waiting in open.into_values() {
             waiting.sink.lost(&reason);
         }
-        self.changed.notify_waiters();
-        self.beaten.notify_waiters();
+        self.closing.notify_waiters();
+        self.heartbeat_answered.notify_waiters();
     }
 
     pub(super) fn closed(&self) -> Option<Closed> {
         self.lock().closed.clone()
     }
 
-    /// Why a call got no answer.
+    /// The reason to give to a call without an answer.
     pub(super) fn reason(&self) -> Closed {
-        self.closed().unwrap_or_else(|| Closed::Lost("the call was forgotten".to_owned()))
+        self.closed().unwrap_or_else(|| Closed::Lost("the call was removed".to_owned()))
     }
 
     pub(super) async fn until_closed(&self) -> Closed {
         loop {
-            let mut changed = std::pin::pin!(self.changed.notified());
-            // Listen first, look then: it may close in between.
+            let mut changed = std::pin::pin!(self.closing.notified());
+            // Registered before the check: the event may come in between.
             changed.as_mut().enable();
             match self.closed() {
                 Some(reason) => return reason,
@@ -210,7 +211,7 @@ pub(super) fn is_last(answer: &Answer) -> bool {
 
 impl Receive for mpsc::UnboundedSender<Answer> {
     fn receive(&mut self, answer: Answer) {
-        // Who has just gone away needs no answer.
+        // The receiver may just have been dropped.
         let _unwanted = self.send(answer);
     }
 }

@@ -1,4 +1,4 @@
-//! Commands, as they run.
+//! Commands that run in the sandbox.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -8,56 +8,57 @@ use hearth_jail::sched_tick::{BusyGuard, SchedulerTicker, Trigger};
 use tokio::time::{Instant, timeout_at};
 
 use super::calls::Receive;
-use super::{Agent, Call, Line, refused};
+use super::{Agent, AgentConnection, Call, refused};
 use crate::error::SandboxError;
 use crate::exec::{ExecEnd, ExecEvent};
 
-/// The agent keeps a command's deadline; this long after it the agent itself is given up on.
-const GRACE: Duration = Duration::from_secs(30);
+/// The agent enforces a command's deadline; this long after it the agent itself is given up.
+const AGENT_GRACE: Duration = Duration::from_secs(30);
 
-/// Beats while a command's first word is on its way, so that neither its agent nor whoever hears of it here waits for the command.
-/// One for the process, as the cores are.
-static PULSE: LazyLock<SchedulerTicker> = LazyLock::new(|| SchedulerTicker::start(Trigger::AnyBusy));
+/// Ticks while a command's first output is awaited, so that neither the agent nor the reading task
+/// waits behind the command for a processor. One for the process, since processors are shared.
+static FIRST_OUTPUT_TICKER: LazyLock<SchedulerTicker> = LazyLock::new(|| SchedulerTicker::start(Trigger::AnyBusy));
 
-/// A command that runs. Dropping it cancels the command.
+/// A running command. Dropping it cancels the command.
 pub(crate) struct Run {
     agent: Agent,
     call: Call,
-    /// When even the agent must have said that it is over.
+    /// When the agent must have reported the end.
     deadline: Instant,
     timeout: Duration,
-    /// Until its first word.
-    awaited: Option<BusyGuard>,
+    /// Until its first output.
+    first_output: Option<BusyGuard>,
 }
 
-/// A call that is forgotten if it is not sent after all.
-struct Unsent<'a> {
-    line: &'a Line,
+/// Removes a call again that could not be sent.
+struct UnsentCall<'a> {
+    connection: &'a AgentConnection,
     id: Option<CallId>,
 }
 
 impl Agent {
     pub(crate) async fn exec(&self, exec: Exec) -> Result<Run, SandboxError> {
         let timeout = exec.timeout;
-        let deadline = Instant::now() + timeout + GRACE;
-        // Both streams to the limit, and what was on its way when it was hit.
+        let deadline = Instant::now() + timeout + AGENT_GRACE;
+        // Both streams up to the limit, and what was under way when it was reached.
         let budget = exec.output_limit.saturating_add(CHUNK as u64).saturating_mul(2);
-        let awaited = Some(PULSE.begin_work());
+        let first_output = Some(FIRST_OUTPUT_TICKER.begin_work());
         let call = self.begin(budget, |id| Request::Exec { id, exec }).await?;
-        Ok(Run { agent: self.clone(), call, deadline, timeout, awaited })
+        Ok(Run { agent: self.clone(), call, deadline, timeout, first_output })
     }
 
-    /// Starts a command whose answers go to `sink`. It is not cancelled unless somebody does so.
+    /// Starts a command whose answers go to `sink`. It is not cancelled when this future is
+    /// dropped.
     pub(crate) async fn exec_into(&self, exec: Exec, sink: Box<dyn Receive>) -> Result<CallId, SandboxError> {
-        let id = self.line.calls.open(sink, u64::MAX)?;
-        let mut unsent = Unsent { line: &self.line, id: Some(id) };
-        self.line.outbox.send(&Request::Exec { id, exec }).await?;
+        let id = self.connection.calls.open(sink, u64::MAX)?;
+        let mut unsent = UnsentCall { connection: &self.connection, id: Some(id) };
+        self.connection.write_queue.send(&Request::Exec { id, exec }).await?;
         unsent.id = None;
         Ok(id)
     }
 
     pub(crate) fn signal(&self, id: CallId, signal: Signal) {
-        self.line.outbox.send_now(&Request::Signal { id, signal });
+        self.connection.write_queue.send_now(&Request::Signal { id, signal });
     }
 
     /// Ends the interpreter that keeps a session's variables.
@@ -74,16 +75,16 @@ pub(crate) fn ended(end: End, timed_out: bool, truncated: bool, duration: Durati
     ExecEnd { exit_code, signal, truncated, timed_out, duration }
 }
 
-impl Drop for Unsent<'_> {
+impl Drop for UnsentCall<'_> {
     fn drop(&mut self) {
         if let Some(id) = self.id {
-            self.line.calls.forget(id);
+            self.connection.calls.remove(id);
         }
     }
 }
 
 impl Run {
-    /// What it does next. May be dropped and asked again.
+    /// The next event. Cancel-safe.
     pub(crate) async fn next(&mut self) -> Result<ExecEvent, SandboxError> {
         let late = |_| SandboxError::TimedOut { what: "the command", limit: self.timeout };
         loop {
@@ -91,7 +92,7 @@ impl Run {
             if let Answer::Taken { .. } = answer {
                 continue;
             }
-            self.awaited = None;
+            self.first_output = None;
             return Ok(match answer {
                 Answer::Output { stream: Stream::Stdout, bytes, .. } => ExecEvent::Stdout(bytes.0.into()),
                 Answer::Output { stream: Stream::Stderr, bytes, .. } => ExecEvent::Stderr(bytes.0.into()),
@@ -101,7 +102,7 @@ impl Run {
                     ExecEvent::Ended(ended(end, timed_out, truncated, duration))
                 }
                 Answer::Failed { failure, .. } => return Err(refused("command", &failure)),
-                other => return Err(self.agent.nonsense(&other)),
+                other => return Err(self.agent.protocol_error(&other)),
             });
         }
     }

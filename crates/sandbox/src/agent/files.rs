@@ -1,27 +1,29 @@
-//! Files, in pieces. The agent opens paths inside the sandbox, so none leads out of it.
+//! Reading and writing files, in chunks. The agent opens paths inside the sandbox, so none leads
+//! out of it.
 
 use bytes::{Bytes, BytesMut};
 use hearth_agent::{Answer, Blob, CHUNK, Entry, EntryKind, Failure, FailureKind, Missing, Removal, Request};
 use hearth_core::ByteSize;
 use tokio::time::timeout;
 
-use super::{Agent, PATIENCE};
+use super::{Agent, CALL_TIMEOUT};
 use crate::error::SandboxError;
-use crate::files::{FILE_LIMIT, FileInfo, FileKind, PAGE_LIMIT, Page, Remove, WriteFile};
+use crate::files::{DirectoryPage, FILE_LIMIT, FileInfo, FileKind, PAGE_LIMIT, Remove, WriteFile};
 
 impl Agent {
-    /// The whole of a file that is not larger than allowed.
+    /// The whole content of a file, up to the size limit.
     pub(crate) async fn read_file(&self, path: &str) -> Result<Bytes, SandboxError> {
         let mut content = BytesMut::new();
         loop {
             let (path_, offset, limit) = (path.to_owned(), content.len() as u64, CHUNK as u32);
-            let answer = self.ask_in_time("reading", |id| Request::Read { id, path: path_, offset, limit }).await?;
+            let answer =
+                self.ask_with_timeout("reading", |id| Request::Read { id, path: path_, offset, limit }).await?;
             let Answer::Data { bytes, end, size, .. } = answer else { return Err(self.file_refused(path, answer)) };
             if size.max(offset + bytes.0.len() as u64) > FILE_LIMIT.bytes() {
                 return Err(too_large(path));
             }
             content.extend_from_slice(&bytes.0);
-            // An empty piece that is not the last would go on for ever.
+            // An empty chunk that is not the last would loop for ever.
             if end || bytes.0.is_empty() {
                 return Ok(content.freeze());
             }
@@ -32,24 +34,24 @@ impl Agent {
         if file.content.len() as u64 > FILE_LIMIT.bytes() {
             return Err(too_large(&file.path));
         }
-        let late = |_| SandboxError::TimedOut { what: "writing", limit: PATIENCE };
-        timeout(PATIENCE, self.write_in_pieces(file)).await.map_err(late)?
+        let late = |_| SandboxError::TimedOut { what: "writing", limit: CALL_TIMEOUT };
+        timeout(CALL_TIMEOUT, self.write_in_chunks(file)).await.map_err(late)?
     }
 
-    async fn write_in_pieces(&self, file: WriteFile) -> Result<(), SandboxError> {
+    async fn write_in_chunks(&self, file: WriteFile) -> Result<(), SandboxError> {
         let WriteFile { path, content, mode } = file;
         let begin = |id| Request::Write { id, path: path.clone(), mode, missing: Missing::Create };
         let mut call = self.begin(0, begin).await?;
         let id = call.id;
         for piece in content.chunks(CHUNK) {
-            // The agent may have refused already; then the rest need not go.
+            // The agent may have refused already; then the rest is not sent.
             if !call.answers.is_empty() {
                 break;
             }
-            self.line.outbox.send(&Request::Chunk { id, bytes: Blob(piece.to_vec()) }).await?;
+            self.connection.write_queue.send(&Request::Chunk { id, bytes: Blob(piece.to_vec()) }).await?;
         }
         if call.answers.is_empty() {
-            self.line.outbox.send(&Request::Finish { id }).await?;
+            self.connection.write_queue.send(&Request::Finish { id }).await?;
         }
         match call.next().await? {
             Answer::Done { .. } => Ok(()),
@@ -57,18 +59,23 @@ impl Agent {
         }
     }
 
-    pub(crate) async fn list(&self, path: &str, after: Option<String>, limit: usize) -> Result<Page, SandboxError> {
+    pub(crate) async fn list(
+        &self,
+        path: &str,
+        after: Option<String>,
+        limit: usize,
+    ) -> Result<DirectoryPage, SandboxError> {
         let limit = u32::try_from(limit.clamp(1, PAGE_LIMIT)).expect("a page is small");
         let path_ = path.to_owned();
-        let answer = self.ask_in_time("listing", |id| Request::List { id, path: path_, after, limit }).await?;
+        let answer = self.ask_with_timeout("listing", |id| Request::List { id, path: path_, after, limit }).await?;
         let Answer::Entries { entries, more, .. } = answer else { return Err(self.file_refused(path, answer)) };
         let next = entries.last().filter(|_| more).map(|entry| entry.name.clone());
-        Ok(Page { entries: entries.into_iter().map(FileInfo::from).collect(), next })
+        Ok(DirectoryPage { entries: entries.into_iter().map(FileInfo::from).collect(), next })
     }
 
     pub(crate) async fn stat(&self, path: &str) -> Result<FileInfo, SandboxError> {
         let path_ = path.to_owned();
-        match self.ask_in_time("looking", |id| Request::Stat { id, path: path_ }).await? {
+        match self.ask_with_timeout("reading file information", |id| Request::Stat { id, path: path_ }).await? {
             Answer::Found { entry, .. } => Ok(entry.into()),
             answer => Err(self.file_refused(path, answer)),
         }
@@ -80,20 +87,20 @@ impl Agent {
             Remove::Tree => Removal::Tree,
         };
         let path_ = path.to_owned();
-        let answer = self.ask_in_time("removing", |id| Request::Remove { id, path: path_, removal }).await?;
+        let answer = self.ask_with_timeout("removing", |id| Request::Remove { id, path: path_, removal }).await?;
         self.file_done(path, answer)
     }
 
     pub(crate) async fn make_directory(&self, path: &str) -> Result<(), SandboxError> {
         let path_ = path.to_owned();
         let request = |id| Request::Mkdir { id, path: path_, missing: Missing::Create };
-        let answer = self.ask_in_time("making a directory", request).await?;
+        let answer = self.ask_with_timeout("making a directory", request).await?;
         self.file_done(path, answer)
     }
 
     pub(crate) async fn rename(&self, from: &str, to: &str) -> Result<(), SandboxError> {
         let (from_, to) = (from.to_owned(), to.to_owned());
-        let answer = self.ask_in_time("renaming", |id| Request::Rename { id, from: from_, to }).await?;
+        let answer = self.ask_with_timeout("renaming", |id| Request::Rename { id, from: from_, to }).await?;
         self.file_done(from, answer)
     }
 
@@ -107,7 +114,7 @@ impl Agent {
     fn file_refused(&self, path: &str, answer: Answer) -> SandboxError {
         match answer {
             Answer::Failed { failure, .. } => file_error(path, failure),
-            other => self.nonsense(&other),
+            other => self.protocol_error(&other),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The client against an agent that says what a test wants it to say.
+//! The client against an agent whose answers the test writes.
 
 use std::collections::VecDeque;
 
@@ -55,20 +55,20 @@ impl Peer {
     }
 }
 
-fn stream() -> (Box<dyn ByteStream>, Peer) {
+fn stream() -> (Box<dyn BidiStream>, Peer) {
     let (ours, theirs) = tokio::io::duplex(64 << 10);
     (Box::new(ours), Peer { stream: theirs, decoder: Decoder::new(), heard: VecDeque::new() })
 }
 
 pub(super) async fn connected() -> (Agent, Peer) {
     let (ours, mut peer) = stream();
-    let greeting = tokio::spawn(Agent::connect(ours));
+    let connecting = tokio::spawn(Agent::connect(ours));
     let Request::Hello { version, nonce } = peer.hear().await else { panic!("the first is a hello") };
-    // What was meant for somebody before us.
+    // Answers to an earlier client.
     peer.say(Answer::Pong { id: CallId(7) }).await;
     peer.say(Answer::Hello { version, nonce: nonce ^ 1, languages: vec![] }).await;
     peer.say(Answer::Hello { version, nonce, languages: vec![Language::Sh] }).await;
-    let agent = greeting.await.unwrap().unwrap();
+    let agent = connecting.await.unwrap().unwrap();
     assert_eq!(agent.languages(), [Language::Sh]);
     (agent, peer)
 }
@@ -96,7 +96,7 @@ async fn text(run: &mut Run) -> Result<String, SandboxError> {
 }
 
 async fn ping(agent: &Agent) -> Result<(), SandboxError> {
-    agent.pulse(PATIENCE);
+    agent.liveness(CALL_TIMEOUT);
     agent.answered().await
 }
 
@@ -120,7 +120,7 @@ async fn answers_reach_their_own_call_whatever_their_order() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_dropped_is_cancelled_and_its_late_answers_reach_nobody() {
+async fn a_dropped_call_is_cancelled_and_its_late_answers_are_discarded() {
     let (agent, mut peer) = connected().await;
     let dropped = agent.exec(command()).await.unwrap();
     let late = peer.hear_exec().await;
@@ -152,11 +152,11 @@ async fn when_the_agent_goes_every_call_ends_and_new_ones_do_not_begin() {
     assert!(matches!(agent.closed().await, Closed::Lost(_)));
     assert!(lost(&ping(&agent).await.unwrap_err()));
     assert!(lost(&agent.exec(command()).await.err().unwrap()));
-    assert_eq!(agent.pulse(PATIENCE), Pulse::Stopped);
+    assert_eq!(agent.liveness(CALL_TIMEOUT), Liveness::Unresponsive);
 }
 
 #[tokio::test]
-async fn closing_tells_everybody_that_it_was_destroyed() {
+async fn closing_ends_every_call_with_the_first_reason() {
     let (agent, mut peer) = connected().await;
     let mut run = agent.exec(command()).await.unwrap();
     peer.hear_exec().await;
@@ -168,7 +168,7 @@ async fn closing_tells_everybody_that_it_was_destroyed() {
 }
 
 #[tokio::test]
-async fn an_agent_that_says_what_it_may_not_is_cut_off() {
+async fn an_agent_that_breaks_the_protocol_is_cut_off() {
     // More output than was asked for.
     let (agent, mut peer) = connected().await;
     let mut run = agent.exec(command()).await.unwrap();
@@ -177,7 +177,7 @@ async fn an_agent_that_says_what_it_may_not_is_cut_off() {
         let bytes = Blob(vec![0; hearth_agent::CHUNK]);
         let mut frame = Vec::new();
         encode(&Answer::Output { id, stream: Stream::Stdout, bytes }, &mut frame).unwrap();
-        // It may be cut off while it speaks.
+        // The connection may be cut off during the write.
         let _cut = peer.stream.write_all(&frame).await;
     }
     assert!(lost(&text(&mut run).await.unwrap_err()));
@@ -193,7 +193,7 @@ async fn an_agent_that_says_what_it_may_not_is_cut_off() {
     assert!(lost(&pinging.await.unwrap().unwrap_err()));
     assert!(!agent.is_open());
 
-    // Bytes that mean nothing, and a second greeting.
+    // Bytes that are no message, and a second hello.
     for bytes in [vec![255; 64], {
         let mut hello = Vec::new();
         encode(&Answer::Hello { version: VERSION, nonce: 1, languages: vec![] }, &mut hello).unwrap();
@@ -208,10 +208,10 @@ async fn an_agent_that_says_what_it_may_not_is_cut_off() {
 #[tokio::test]
 async fn an_agent_of_another_version_is_refused() {
     let (ours, mut peer) = stream();
-    let greeting = tokio::spawn(Agent::connect(ours));
+    let connecting = tokio::spawn(Agent::connect(ours));
     let Request::Hello { nonce, .. } = peer.hear().await else { panic!("the first is a hello") };
     peer.say(Answer::Hello { version: VERSION + 1, nonce, languages: vec![] }).await;
-    let error = greeting.await.unwrap().err().unwrap();
+    let error = connecting.await.unwrap().err().unwrap();
     assert!(error.to_string().contains("version"), "{error}");
     let (ours, peer) = stream();
     drop(peer);
@@ -227,30 +227,30 @@ async fn an_agent_that_is_silent_after_the_deadline_is_not_waited_for() {
     assert_eq!(error, SandboxError::TimedOut { what: "the command", limit: Duration::from_secs(10) });
     drop(run);
     assert_eq!(peer.hear().await, Request::Cancel { id });
-    assert!(matches!(agent.stat("/work").await, Err(SandboxError::TimedOut { what: "looking", .. })));
+    assert!(matches!(agent.stat("/work").await, Err(SandboxError::TimedOut { what: "reading file information", .. })));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pulse_asks_once_and_stops_after_a_long_silence() {
+async fn liveness_sends_one_ping_and_ends_after_a_long_silence() {
     let (agent, mut peer) = connected().await;
     let patience = Duration::from_secs(10);
-    assert_eq!((agent.pulse(patience), agent.pulse(patience)), (Pulse::Beating, Pulse::Beating));
+    assert_eq!((agent.liveness(patience), agent.liveness(patience)), (Liveness::Alive, Liveness::Alive));
     let Request::Ping { id } = peer.hear().await else { panic!("a ping was sent") };
     peer.say(Answer::Pong { id }).await;
     tokio::time::sleep(patience * 2).await;
-    assert_eq!(agent.pulse(patience), Pulse::Beating, "that was answered, and this asks anew");
+    assert_eq!(agent.liveness(patience), Liveness::Alive, "that was answered, and this asks anew");
     tokio::time::sleep(patience).await;
-    assert_eq!(agent.pulse(patience), Pulse::Stopped);
+    assert_eq!(agent.liveness(patience), Liveness::Unresponsive);
 }
 
 #[tokio::test]
-async fn a_request_that_is_too_large_is_refused_and_the_line_stays_good() {
+async fn a_request_that_is_too_large_is_refused_and_the_connection_stays_open() {
     let (agent, mut peer) = connected().await;
     let source = Blob(vec![b'x'; hearth_agent::LONGEST + 1]);
     let huge = Command::Code { language: Language::Sh, source, session: None };
     let error = agent.exec(Exec { command: huge, ..command() }).await.err().unwrap();
     assert!(matches!(error, SandboxError::TooLarge { .. }), "{error}");
-    // The call that did not come about is cancelled, which the agent knows nothing of.
+    // The call that was not sent is cancelled, of which the agent knows nothing.
     assert!(matches!(peer.hear().await, Request::Cancel { .. }));
     let mut run = agent.exec(command()).await.unwrap();
     let id = peer.hear_exec().await;

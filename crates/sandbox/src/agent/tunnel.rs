@@ -1,9 +1,11 @@
-//! The way out of a sandbox whose driver has none: the agent listens inside, and what programs say to the proxy goes over the
-//! agent's own stream, many connections beside the calls. `hearth_agent`'s `protocol/passage.rs` has the words.
+//! The tunnel to the proxy, for sandboxes whose driver has no uplink: the agent listens inside, and
+//! connections of programs to the proxy are carried over the agent's stream, many beside the calls.
+//! The messages are in `hearth_agent`'s `protocol/passage.rs`.
 //!
-//! The agent is taken for hostile: ids only rise, there are never more passages than were agreed on, and each keeps to its windows.
-//! What it may not say is an [`Overrun`], after which it is not listened to any more. What is to be said waits in the passages until
-//! there is room to send it. So a sandbox takes at most `PASSAGES` windows of memory here in each direction.
+//! The agent is untrusted: connection ids only rise, there are never more connections than agreed,
+//! and each keeps to its windows. Anything else is a [`ProtocolViolation`], which ends the stream
+//! to the agent. Outgoing messages wait in the connections until there is room to send them. So a
+//! sandbox takes at most `PASSAGES` windows of memory here in each direction.
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -17,10 +19,10 @@ use hearth_agent::{Answer, Outward, PASSAGES, PassageId, Request};
 use hearth_jail::sandbox::PROXY_ADDR;
 use tokio::sync::mpsc;
 
-use super::calls::Overrun;
-use super::passage::{Passage, PassageStream};
-use super::{Agent, Line};
-use crate::driver::{ByteStream, Uplink};
+use super::calls::ProtocolViolation;
+use super::tunnel_stream::{TunnelConn, TunnelStream};
+use super::{Agent, AgentConnection};
+use crate::driver::{BidiStream, Uplink};
 use crate::error::SandboxError;
 
 #[derive(Default)]
@@ -30,36 +32,29 @@ pub(super) struct Tunnel {
 
 #[derive(Default)]
 struct State {
-    door: Door,
-    passages: BTreeMap<PassageId, Arc<Passage>>,
-    /// The newest that there ever was.
+    sender: Option<mpsc::Sender<Box<dyn BidiStream>>>,
+    conns: BTreeMap<PassageId, Arc<TunnelConn>>,
+    /// The highest id so far.
     last: Option<PassageId>,
-    /// Whose word was the last that was sent: the next is another's.
-    spoke: Option<PassageId>,
-}
-
-#[derive(Default)]
-enum Door {
-    #[default]
-    Shut,
-    Open(mpsc::Sender<Box<dyn ByteStream>>),
+    /// The connection whose message was sent last; the next turn is another's.
+    last_served: Option<PassageId>,
 }
 
 impl Agent {
-    /// Has the agent listen for programs that want to the proxy. Once.
+    /// Has the agent listen for connections to the proxy. Called once.
     pub(crate) async fn open_tunnel(&self) -> Result<Uplink, SandboxError> {
         let (sender, connections) = mpsc::channel(PASSAGES);
-        // Before it is asked: a program may be as quick as the answer.
-        self.line.tunnel.open(sender);
+        // Before the request: a connection may come as soon as its answer.
+        self.connection.tunnel.open(sender);
         let listen = |id| Request::Listen { id, port: PROXY_ADDR.port() };
-        match self.ask_in_time("opening the way to the proxy", listen).await? {
+        match self.ask_with_timeout("opening the tunnel to the proxy", listen).await? {
             Answer::Listening { port, .. } if port == PROXY_ADDR.port() => {
-                Ok(Uplink { inside: PROXY_ADDR, connections, door: None })
+                Ok(Uplink { inside: PROXY_ADDR, connections, listener: None })
             }
             Answer::Failed { failure, .. } => {
                 Err(SandboxError::Boot { reason: format!("there is no way to the proxy: {}", failure.message) })
             }
-            other => Err(self.nonsense(&other)),
+            other => Err(self.protocol_error(&other)),
         }
     }
 }
@@ -69,74 +64,80 @@ impl Tunnel {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn open(&self, sender: mpsc::Sender<Box<dyn ByteStream>>) {
-        self.lock().door = Door::Open(sender);
+    fn open(&self, sender: mpsc::Sender<Box<dyn BidiStream>>) {
+        self.lock().sender = Some(sender);
     }
 
-    /// All passages break, and none is opened any more.
+    /// Breaks all connections; none is accepted any more.
     pub(super) fn close(&self) {
         let mut state = self.lock();
-        let passages = std::mem::take(&mut state.passages);
-        let door = std::mem::take(&mut state.door);
+        let conns = std::mem::take(&mut state.conns);
+        let sender = state.sender.take();
         drop(state);
-        passages.values().for_each(|passage| passage.gone());
-        // What waits at the door goes with it; not under the lock.
-        drop(door);
+        conns.values().for_each(|conn| conn.gone());
+        // Dropping it drops the connections that wait in it; not under the lock.
+        drop(sender);
     }
 
-    /// What the agent says of a passage.
-    pub(super) fn hear(&self, line: &Arc<Line>, id: PassageId, word: Outward) -> Result<(), Overrun> {
+    /// Handles a message of the agent about a connection.
+    pub(super) fn receive(
+        &self,
+        connection: &Arc<AgentConnection>,
+        id: PassageId,
+        word: Outward,
+    ) -> Result<(), ProtocolViolation> {
         if word == (Outward::Opened {}) {
-            return self.admit(line, id);
+            return self.accept(connection, id);
         }
         let mut state = self.lock();
-        let passage = state.passages.get(&id).ok_or(Overrun)?.clone();
+        let conn = state.conns.get(&id).ok_or(ProtocolViolation)?.clone();
         if word == (Outward::Gone {}) {
-            state.passages.remove(&id);
+            state.conns.remove(&id);
         }
         drop(state);
         match word {
-            Outward::Opened {} => Err(Overrun),
-            Outward::Data { bytes } => passage.data(&bytes.0),
-            Outward::End {} => passage.end(),
-            Outward::Taken { bytes } => passage.taken(bytes),
+            Outward::Opened {} => Err(ProtocolViolation),
+            Outward::Data { bytes } => conn.data(&bytes.0),
+            Outward::End {} => conn.end(),
+            Outward::Taken { bytes } => conn.acknowledged(bytes),
             Outward::Gone {} => {
-                passage.gone();
+                conn.gone();
                 Ok(())
             }
         }
     }
 
-    fn admit(&self, line: &Arc<Line>, id: PassageId) -> Result<(), Overrun> {
+    fn accept(&self, connection: &Arc<AgentConnection>, id: PassageId) -> Result<(), ProtocolViolation> {
         let mut state = self.lock();
-        let Door::Open(door) = &state.door else { return Err(Overrun) };
-        let door = door.clone();
-        if state.last.is_some_and(|last| last >= id) || state.passages.len() >= PASSAGES {
-            return Err(Overrun);
+        let Some(sender) = &state.sender else { return Err(ProtocolViolation) };
+        let sender = sender.clone();
+        if state.last.is_some_and(|last| last >= id) || state.conns.len() >= PASSAGES {
+            return Err(ProtocolViolation);
         }
         state.last = Some(id);
-        let passage = Arc::new(Passage::new());
-        state.passages.insert(id, passage.clone());
+        let conn = Arc::new(TunnelConn::new());
+        state.conns.insert(id, conn.clone());
         drop(state);
-        let stream = PassageStream::new(line.clone(), passage);
-        // Where nobody takes it, or too many wait that are gone already, it is closed again by being dropped.
-        let _refused = door.try_send(Box::new(stream));
+        let stream = TunnelStream::new(connection.clone(), conn);
+        // Where the proxy is gone, or too many connections wait, dropping the stream closes it
+        // again.
+        let _refused = sender.try_send(Box::new(stream));
         Ok(())
     }
 
-    /// What is to be sent next, if anything: one word of each passage in turn.
-    pub(super) fn word(&self) -> Option<Request> {
+    /// The next message to send, if any: one of each connection in turn.
+    pub(super) fn next_message(&self) -> Option<Request> {
         let mut state = self.lock();
-        let after = state.spoke.map_or(Unbounded, Excluded);
-        let all = state.passages.range((after, Unbounded)).chain(&state.passages);
-        let (passage, word) = all.take(state.passages.len()).find_map(|(id, passage)| Some((*id, passage.word()?)))?;
-        state.spoke = Some(passage);
-        Some(Request::Passage { passage, word })
+        let after = state.last_served.map_or(Unbounded, Excluded);
+        let all = state.conns.range((after, Unbounded)).chain(&state.conns);
+        let (conn, word) = all.take(state.conns.len()).find_map(|(id, conn)| Some((*id, conn.next_message()?)))?;
+        state.last_served = Some(conn);
+        Some(Request::Passage { passage: conn, word })
     }
 
-    /// The most bytes of one passage and direction that are kept.
+    /// The most bytes that any connection buffers in one direction.
     #[cfg(test)]
-    fn most_kept(&self) -> usize {
-        self.lock().passages.values().map(|passage| passage.kept()).max().unwrap_or(0)
+    fn max_buffered(&self) -> usize {
+        self.lock().conns.values().map(|conn| conn.buffered()).max().unwrap_or(0)
     }
 }

@@ -1,11 +1,12 @@
-//! Between drivers that start other people's programs, which blocks, and their callers, who must not wait.
+//! Lets drivers run blocking work, such as starting programs, without blocking their callers.
 
 use std::fmt::Display;
 use std::os::unix::net::UnixStream;
 
 use crate::driver::BootError;
 
-/// Runs what blocks where that may be done. What it made is dropped, and so ended, when nobody waits for it any more.
+/// Runs blocking work on a thread for it. If the caller has gone, the result is dropped, which ends
+/// what was started.
 pub(super) async fn blocking<T: Send + 'static, E: Display + Send + 'static>(
     work: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, BootError> {
@@ -15,7 +16,7 @@ pub(super) async fn blocking<T: Send + 'static, E: Display + Send + 'static>(
     }
 }
 
-/// The agent's end of a socket pair, as the client of the agent wants it.
+/// The stream to the agent as an async socket.
 pub(super) fn asynchronous(stream: UnixStream) -> Result<tokio::net::UnixStream, BootError> {
     let ready = stream.set_nonblocking(true).and_then(|()| tokio::net::UnixStream::from_std(stream));
     ready.map_err(|error| BootError { reason: format!("the agent's socket cannot be used: {error}") })

@@ -1,8 +1,8 @@
-//! What sandboxes can be made of.
+//! The drivers.
 
 mod blocking;
-mod greeting;
 pub mod gvisor;
+mod handshake;
 pub mod microvm;
 pub mod process;
 mod removal;

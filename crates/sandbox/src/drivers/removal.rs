@@ -1,5 +1,5 @@
-//! Folders of ours, removed with all that is in them, and nothing else: links are not followed, and what is mounted in them is
-//! left, whatever it is. A folder that something is mounted in stays.
+//! Removes the server's own folders with all that is in them, and nothing else: links are not
+//! followed, and mounts in them are left alone. A folder that something is mounted in stays.
 
 use std::ffi::CStr;
 use std::io;
@@ -36,7 +36,7 @@ fn remove(parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
     unlinkat(parent, name, AtFlags::REMOVEDIR)
 }
 
-/// A folder of the same mount.
+/// Opens a folder of the same mount.
 fn inner(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
     match openat2(parent, name, FOLDER, Mode::empty(), resolve) {
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tree_goes_and_what_its_links_lead_to_stays() {
+    fn a_tree_is_removed_and_link_targets_stay() {
         let folder = tempfile::tempdir().unwrap();
         let (own, other) = (folder.path().join("own"), folder.path().join("other"));
         fs::create_dir_all(own.join("a/b")).unwrap();

@@ -1,4 +1,4 @@
-//! The played agent: reads requests, answers them, one task per command.
+//! The fake agent: reads requests, answers them, one task per command.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,18 +8,18 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
-use super::Mood;
+use super::FakeBehavior;
 use super::files::Files;
-use super::running::{self, Stage};
+use super::running::{self, CommandContext};
 
-/// Where answers go. Clones lead to the same stream.
+/// Sends answers. Clones share the stream.
 #[derive(Clone)]
-pub(super) struct Mouth {
+pub(super) struct FakeWriter {
     answers: mpsc::UnboundedSender<Answer>,
 }
 
-struct Played {
-    mouth: Mouth,
+struct FakeAgent {
+    writer: FakeWriter,
     files: Files,
     commands: HashMap<CallId, Command>,
     sessions: Arc<Mutex<HashMap<(Language, String), usize>>>,
@@ -30,13 +30,13 @@ struct Command {
     signals: watch::Sender<Option<u8>>,
 }
 
-pub(super) async fn run(stream: DuplexStream, mood: watch::Receiver<Mood>) {
+pub(super) async fn run(stream: DuplexStream, behavior: watch::Receiver<FakeBehavior>) {
     let (mut reader, mut writer) = tokio::io::split(stream);
     let (answers, mut queue) = mpsc::unbounded_channel::<Answer>();
-    let mut quiet = mood.clone();
+    let mut quiet = behavior.clone();
     let speak = async move {
         while let Some(answer) = queue.recv().await {
-            if *mood.borrow() == Mood::Wedged {
+            if *behavior.borrow() == FakeBehavior::Wedged {
                 continue;
             }
             let mut bytes = Vec::new();
@@ -46,8 +46,8 @@ pub(super) async fn run(stream: DuplexStream, mood: watch::Receiver<Mood>) {
         }
     };
     let listen = async move {
-        let mut played = Played {
-            mouth: Mouth { answers },
+        let mut fake = FakeAgent {
+            writer: FakeWriter { answers },
             files: Files::new(),
             commands: HashMap::new(),
             sessions: Arc::default(),
@@ -56,48 +56,48 @@ pub(super) async fn run(stream: DuplexStream, mood: watch::Receiver<Mood>) {
         while let Ok(count @ 1..) = reader.read(&mut buffer).await {
             decoder.push(&buffer[..count]);
             while let Ok(Some(request)) = decoder.message::<Request>() {
-                played.answer(request);
+                fake.answer(request);
             }
         }
     };
     tokio::select! {
         () = speak => {}
         () = listen => {}
-        _ = quiet.wait_for(|mood| *mood == Mood::Dead) => {}
+        _ = quiet.wait_for(|behavior| *behavior == FakeBehavior::Dead) => {}
     }
 }
 
-impl Mouth {
-    pub(super) fn say(&self, answer: Answer) {
-        // Nobody listens only when the sandbox is gone.
+impl FakeWriter {
+    pub(super) fn send(&self, answer: Answer) {
+        // Fails only when the sandbox is gone.
         let _gone = self.answers.send(answer);
     }
 
     pub(super) fn fail(&self, id: CallId, kind: FailureKind, message: &str) {
-        self.say(Answer::Failed { id, failure: Failure { kind, message: message.to_owned() } });
+        self.send(Answer::Failed { id, failure: Failure { kind, message: message.to_owned() } });
     }
 }
 
-impl Played {
+impl FakeAgent {
     fn answer(&mut self, request: Request) {
         match request {
             Request::Hello { nonce, .. } => {
                 let languages = vec![Language::Python, Language::JavaScript, Language::Bash, Language::Sh];
-                self.mouth.say(Answer::Hello { version: VERSION, nonce, languages });
+                self.writer.send(Answer::Hello { version: VERSION, nonce, languages });
             }
-            Request::Ping { id } => self.mouth.say(Answer::Pong { id }),
+            Request::Ping { id } => self.writer.send(Answer::Pong { id }),
             Request::Warm { id, .. } | Request::Reseed { id, .. } | Request::SetClock { id, .. } => {
-                self.mouth.say(Answer::Done { id });
+                self.writer.send(Answer::Done { id });
             }
             Request::Exec { id, exec } => {
                 let signals = watch::Sender::new(None);
-                let stage = Stage {
+                let context = CommandContext {
                     id,
-                    mouth: self.mouth.clone(),
+                    writer: self.writer.clone(),
                     signals: signals.subscribe(),
                     sessions: self.sessions.clone(),
                 };
-                let task = tokio::spawn(running::play(stage, exec));
+                let task = tokio::spawn(running::play(context, exec));
                 self.commands.insert(id, Command { task, signals });
             }
             Request::Signal { id, signal } => {
@@ -113,21 +113,21 @@ impl Played {
             }
             Request::EndSession { id, language, session } => {
                 self.sessions.lock().unwrap_or_else(PoisonError::into_inner).remove(&(language, session));
-                self.mouth.say(Answer::Done { id });
+                self.writer.send(Answer::Done { id });
             }
-            Request::Listen { id, port } => self.mouth.say(Answer::Listening { id, port }),
-            // No program here reads as it goes, or connects to anything.
+            Request::Listen { id, port } => self.writer.send(Answer::Listening { id, port }),
+            // No fake program reads as it goes, or connects to anything.
             Request::Stdin { .. } | Request::CloseStdin { .. } | Request::Passage { .. } => {}
             about_files => {
                 if let Some(answer) = self.files.answer(about_files) {
-                    self.mouth.say(answer);
+                    self.writer.send(answer);
                 }
             }
         }
     }
 }
 
-impl Drop for Played {
+impl Drop for FakeAgent {
     fn drop(&mut self) {
         for command in self.commands.values() {
             command.task.abort();

@@ -1,4 +1,5 @@
-//! Played files: a map from paths to contents. Folders are there when something is in them, or when they were made.
+//! Fake files: a map from paths to contents. Folders exist when something is in them, or when they
+//! were made.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -28,7 +29,7 @@ impl Files {
         self.writing.remove(&id);
     }
 
-    /// `None` where nothing is said yet.
+    /// `None` where there is no answer yet.
     pub(super) fn answer(&mut self, request: Request) -> Option<Answer> {
         match request {
             Request::Read { id, path, offset, limit } => Some(self.read(id, &whole(&path), offset, limit as usize)),

@@ -1,4 +1,4 @@
-//! One played command.
+//! One fake command.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,26 +8,26 @@ use hearth_agent::{Answer, Blob, CallId, Command, End, Exec, FailureKind, Langua
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-use super::agent::Mouth;
+use super::agent::FakeWriter;
 
-/// Where a command plays.
-pub(super) struct Stage {
+/// What a command needs.
+pub(super) struct CommandContext {
     pub(super) id: CallId,
-    pub(super) mouth: Mouth,
+    pub(super) writer: FakeWriter,
     pub(super) signals: watch::Receiver<Option<u8>>,
     pub(super) sessions: Arc<Mutex<HashMap<(Language, String), usize>>>,
 }
 
-/// How it ends, if nobody ends it.
+/// How it ends by itself.
 struct Ending {
     end: End,
     truncated: bool,
 }
 
-pub(super) async fn play(mut stage: Stage, exec: Exec) {
+pub(super) async fn play(mut context: CommandContext, exec: Exec) {
     let began = Instant::now();
-    let (id, mouth, limit) = (stage.id, stage.mouth.clone(), exec.timeout);
-    let mut signals = stage.signals.clone();
+    let (id, writer, limit) = (context.id, context.writer.clone(), exec.timeout);
+    let mut signals = context.signals.clone();
     let signalled = async {
         let signal = signals.wait_for(Option::is_some).await.ok().and_then(|signal| *signal);
         match signal {
@@ -37,17 +37,17 @@ pub(super) async fn play(mut stage: Stage, exec: Exec) {
     };
     let killed = |signal| Ending { end: End::Killed { signal: Signal(signal) }, truncated: false };
     let (ending, timed_out) = tokio::select! {
-        ending = stage.act(exec) => (ending, false),
+        ending = context.act(exec) => (ending, false),
         signal = signalled => (Some(killed(signal)), false),
         () = sleep(limit) => (Some(killed(9)), true),
     };
     if let Some(Ending { end, truncated }) = ending {
-        mouth.say(Answer::Exit { id, end, timed_out, truncated, duration: began.elapsed() });
+        writer.send(Answer::Exit { id, end, timed_out, truncated, duration: began.elapsed() });
     }
 }
 
-impl Stage {
-    /// `None` when it could not be started, and that was said.
+impl CommandContext {
+    /// `None` when it could not be started, which was already answered.
     async fn act(&mut self, exec: Exec) -> Option<Ending> {
         let line = match exec.command {
             Command::Argv { ref argv } => argv.join(" "),
@@ -82,12 +82,12 @@ impl Stage {
             "flood" => {
                 let half = usize::try_from(exec.output_limit.min(64 << 20) / 2).unwrap_or(0);
                 self.write(Stream::Stdout, vec![b'y'; half]);
-                self.mouth.say(Answer::Omitted { id: self.id, stream: Stream::Stdout, bytes: 1000 });
+                self.writer.send(Answer::Omitted { id: self.id, stream: Stream::Stdout, bytes: 1000 });
                 self.write(Stream::Stdout, vec![b'y'; half]);
                 return Some(Ending { end: End::Code { code: 0 }, truncated: true });
             }
             unknown => {
-                self.mouth.fail(self.id, FailureKind::NotFound, &format!("there is no program {unknown:?}"));
+                self.writer.fail(self.id, FailureKind::NotFound, &format!("there is no program {unknown:?}"));
                 return None;
             }
         }
@@ -109,7 +109,7 @@ impl Stage {
 
     fn write(&self, stream: Stream, bytes: Vec<u8>) {
         for piece in bytes.chunks(hearth_agent::CHUNK) {
-            self.mouth.say(Answer::Output { id: self.id, stream, bytes: Blob(piece.to_vec()) });
+            self.writer.send(Answer::Output { id: self.id, stream, bytes: Blob(piece.to_vec()) });
         }
     }
 }

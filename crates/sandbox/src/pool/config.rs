@@ -1,4 +1,4 @@
-//! How a pool keeps sandboxes ready, with what each choice costs.
+//! Configuration of a pool, with the cost of each choice.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,18 +19,20 @@ pub struct PoolConfig {
     /// Images beside `host`: folders with a root file system.
     pub images: BTreeMap<ImageName, PathBuf>,
     pub pooling: Pooling,
-    /// Whether there may be sandboxes whose limits are not held for all their processes together. Default: there may.
-    pub limits: Limits,
-    /// Sandboxes to have ready, of each shape that is kept warm. Default 3. Each costs its interpreters' memory: about
-    /// 17 MB with python and node.
+    /// Whether sandboxes may run whose limits are not enforced for all their processes together.
+    /// Default: they may.
+    pub limits: LimitsPolicy,
+    /// Spares of each shape that is kept warm. Default 3. Each costs its interpreters' memory:
+    /// about 17 MB with python and node.
     pub min_size: usize,
-    /// Boots at once to fill up one shape. Default 2. More fill up sooner, and take the processors from sandboxes in use.
+    /// Concurrent boots of spares of one shape. Default 2. More fill up sooner, and take processors
+    /// from sandboxes in use.
     pub max_concurrent_boots: usize,
-    /// Boots at once of one driver for callers that found nothing ready. Default 8; others wait for their turn.
+    /// Concurrent boots of one driver for callers that found nothing ready. Default 8; others wait.
     pub max_cold_boots: usize,
-    /// How often to look without being asked: at what is missing, and whether what is ready still answers. Default 1 s.
+    /// Interval of checks: for missing spares, and whether ready ones still answer. Default 1 s.
     pub fill_interval: Duration,
-    /// How long a ready one may take to answer before it is given to somebody. Default 500 ms.
+    /// Time for a spare to answer before it is handed out. Default 500 ms.
     pub health_timeout: Duration,
     /// How long a boot may take. Default 60 s.
     pub boot_timeout: Duration,
@@ -38,13 +40,14 @@ pub struct PoolConfig {
     pub backoff: BackoffConfig,
     /// What is kept warm: the shapes of these. Default: that of [`SandboxConfig::default`].
     pub warm: Vec<SandboxConfig>,
-    /// Interpreters that run in a ready sandbox before anybody takes it. Default python and javascript.
+    /// Interpreters that run in a spare before it is taken. Default python and javascript.
     pub languages: Vec<Language>,
-    /// What a sandbox's list of hosts can reach at most. Default `public`: no loopback, private or metadata address.
+    /// Upper bound of what a sandbox's list of hosts can reach. Default `public`: no loopback,
+    /// private or metadata address.
     pub egress: EgressPolicy,
-    /// Looks up names for sandboxes that may reach some. The system's, unless a test brings its own.
+    /// Resolves names for sandboxes that may reach some. The system's resolver, except in tests.
     pub dns: Arc<dyn Resolve>,
-    /// Packages that are kept for all sandboxes. By default none are.
+    /// The package cache of all sandboxes. Off by default.
     pub packages: PackageConfig,
 }
 
@@ -52,16 +55,16 @@ pub struct PoolConfig {
 pub enum Pooling {
     #[default]
     On,
-    /// Every sandbox is booted when it is asked for.
+    /// Every sandbox is booted on request.
     Off,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Limits {
-    /// What can be held here is held; what not is told.
+pub enum LimitsPolicy {
+    /// Limits are enforced as far as possible here; what is not is logged.
     #[default]
     Available,
-    /// Without all of them there are no sandboxes.
+    /// Sandboxes are refused unless all limits are enforced.
     Required,
 }
 
@@ -71,7 +74,7 @@ impl PoolConfig {
             drivers,
             images: BTreeMap::new(),
             pooling: Pooling::On,
-            limits: Limits::Available,
+            limits: LimitsPolicy::Available,
             min_size: 3,
             max_concurrent_boots: 2,
             max_cold_boots: 8,

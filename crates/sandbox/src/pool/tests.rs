@@ -1,4 +1,4 @@
-//! The pool's promises, with a driver that only plays, in paused time.
+//! The pool's promises, with the fake driver, in paused time.
 
 mod shutdown;
 mod storm;
@@ -39,13 +39,13 @@ async fn acquire(pool: &SandboxPool) -> Sandbox {
     pool.acquire(&SandboxConfig::default()).await.unwrap()
 }
 
-/// Everything is over, and nothing is left.
+/// Shuts down, and checks that nothing is left.
 async fn close(pool: &SandboxPool, driver: &FakeDriver) {
     let stats = pool.shutdown().await;
     assert!(stats.adds_up(), "{stats:?}");
     assert_eq!((stats.live, stats.ready, stats.booting), (0, 0, 0));
     assert_eq!(driver.live(), []);
-    // Those that came up and never answered were destroyed without ever counting.
+    // Sandboxes that booted and never answered were destroyed without counting.
     assert!(stats.destroyed <= driver.destroyed() as u64);
 }
 
@@ -65,7 +65,7 @@ async fn fills_up_to_its_size_and_never_beyond() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_oldest_goes_first_and_is_replaced_after_a_breath() {
+async fn the_oldest_goes_first_and_is_replaced_after_the_refill_delay() {
     let driver = FakeDriver::new();
     let interval = SECOND * 3600;
     let pool = filled(&driver, PoolConfig { fill_interval: interval, ..config(&driver) }).await;
@@ -78,7 +78,7 @@ async fn the_oldest_goes_first_and_is_replaced_after_a_breath() {
     assert!(before.contains(&sandbox.id()), "it was there");
     assert_eq!((began.elapsed(), driver.begun()), (Duration::ZERO, 3), "nothing boots while it is handed over");
     pool.ready(3).await.unwrap();
-    assert!(began.elapsed() < interval, "nobody waited for the next look");
+    assert!(began.elapsed() < interval, "it did not wait for the next check");
     assert_eq!(driver.begun(), 4);
     let stats = pool.stats();
     assert_eq!((stats.warm_hits, stats.cold_misses, stats.created, stats.live), (1, 0, 4, 4));
@@ -93,7 +93,7 @@ async fn one_boot_per_demand_even_when_boots_take_long() {
     let driver = FakeDriver::named("fake", SECOND * 30);
     let pool = filled(&driver, config(&driver)).await;
     let taken = [acquire(&pool).await, acquire(&pool).await, acquire(&pool).await];
-    // Many looks while the boots take their time.
+    // Many checks while the boots take their time.
     for _ in 0..29 {
         sleep(SECOND).await;
         assert_eq!(driver.begun(), 3 + 2, "two at once, and none for the same gap");
@@ -140,13 +140,13 @@ async fn twenty_at_once_with_three_ready() {
     assert_eq!((stats.warm_hits, stats.cold_misses), (3, 17));
     assert!(driver.most_booting() <= limit + 2);
     let ids: std::collections::HashSet<_> = done.iter().map(|(sandbox, _)| sandbox.id()).collect();
-    assert_eq!(ids.len(), 20, "nobody shares one");
+    assert_eq!(ids.len(), 20, "none is shared");
     drop(done);
     close(&pool, &driver).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_driver_stands_in_nobody_elses_way() {
+async fn a_slow_driver_delays_no_other() {
     let (slow, quick) = (FakeDriver::named("slow", SECOND * 50), FakeDriver::named("quick", Duration::ZERO));
     let drivers = Drivers::new(Arc::new(slow.clone()), [Arc::new(quick.clone()) as Arc<dyn Driver>]);
     let pool = SandboxPool::new(PoolConfig { max_cold_boots: 1, ..PoolConfig::new(drivers) });
@@ -169,7 +169,7 @@ async fn a_slow_driver_stands_in_nobody_elses_way() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_does_not_answer_is_destroyed_and_the_next_one_tried() {
+async fn a_spare_that_does_not_answer_is_destroyed_and_the_next_one_tried() {
     let driver = FakeDriver::new();
     let pool = filled(&driver, config(&driver)).await;
     let before = driver.live();
@@ -189,7 +189,7 @@ async fn what_does_not_answer_is_destroyed_and_the_next_one_tried() {
 async fn when_none_answers_one_is_booted() {
     let driver = FakeDriver::new();
     let pool = filled(&driver, PoolConfig { fill_interval: SECOND * 3600, ..config(&driver) }).await;
-    // Refilling waits: what is taken out unwell is not replaced in time.
+    // Refilling is slow: a spare that is taken and found broken is not replaced in time.
     driver.plan([FakeBoot::Succeed(SECOND * 5); 2]);
     driver.live().into_iter().for_each(|id| driver.wedge(id));
     let sandbox = acquire(&pool).await;
@@ -201,7 +201,7 @@ async fn when_none_answers_one_is_booted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_dies_while_it_waits_is_replaced_before_anybody_asks() {
+async fn a_spare_that_dies_is_replaced_before_it_is_taken() {
     let driver = FakeDriver::new();
     let pool = filled(&driver, config(&driver)).await;
     let before = driver.live();
@@ -209,7 +209,7 @@ async fn what_dies_while_it_waits_is_replaced_before_anybody_asks() {
     sleep(SECOND * 3).await;
     assert!(!driver.live().contains(&before[0]), "gone at the next look");
     driver.wedge(before[1]);
-    sleep(STALE + SECOND * 3).await;
+    sleep(PING_TIMEOUT + SECOND * 3).await;
     assert!(!driver.live().contains(&before[1]), "gone after it was silent for long");
     pool.ready(3).await.unwrap();
     assert_eq!((driver.begun(), pool.stats().unhealthy), (5, 0));
@@ -226,7 +226,7 @@ async fn failing_boots_back_off_and_show() {
     sleep(SECOND / 2).await;
     let PoolHealth::Degraded { reasons } = pool.health() else { panic!("{:?}", pool.health()) };
     assert_eq!(reasons, ["fake: it was to fail"]);
-    // 1 + 2 + 4 + 8 s, and a look every second does not make it hurry.
+    // 1 + 2 + 4 + 8 s, and a check every second does not shorten it.
     sleep(SECOND * 15).await;
     assert_eq!(driver.begun(), 5);
     assert_eq!(pool.stats().failed, 5);
@@ -278,7 +278,7 @@ async fn each_shape_has_a_pool_of_its_own() {
     assert_eq!(pool.size(), 4, "two shapes of two");
     let sandbox = pool.acquire(&large).await.unwrap();
     assert_eq!((sandbox.shape().memory, pool.stats().warm_hits), (ByteSize::mb(1024), 1));
-    // What a shape leaves out is no reason for another sandbox.
+    // Fields that are not part of the shape do not make another sandbox.
     let with_env = SandboxConfig::builder().env("A", "b").build().unwrap();
     let other = pool.acquire(&with_env).await.unwrap();
     assert_eq!(pool.stats().warm_hits, 2);
@@ -290,7 +290,7 @@ async fn each_shape_has_a_pool_of_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_there_is_refused_before_anything_is_done() {
+async fn unknown_drivers_and_images_are_refused_before_any_work() {
     let driver = FakeDriver::new();
     let pool = SandboxPool::new(config(&driver));
     let image = SandboxConfig::builder().image("debian:12").build().unwrap();
@@ -301,16 +301,16 @@ async fn what_is_not_there_is_refused_before_anything_is_done() {
         let error = pool.acquire(&config).await.map(|sandbox| sandbox.id()).unwrap_err();
         assert_eq!(error.to_string(), text);
     }
-    assert_eq!((driver.begun(), pool.stats()), (0, PoolStats::default()));
+    assert_eq!((driver.begun(), pool.stats()), (0, SandboxPoolStats::default()));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_caller_who_goes_away_leaves_nothing_behind() {
+async fn a_caller_that_goes_away_leaves_nothing_behind() {
     let driver = FakeDriver::named("fake", SECOND * 5);
     let pool = started(&driver, PoolConfig { pooling: Pooling::Off, max_cold_boots: 1, ..config(&driver) }).await;
     let config = SandboxConfig::default();
     assert!(timeout(SECOND, pool.acquire(&config)).await.is_err());
-    // The boot that it left is one of those that count.
+    // The boot that it abandoned is counted, too.
     assert!(timeout(SECOND, pool.acquire(&config)).await.is_err());
     sleep(SECOND * 60).await;
     assert_eq!(driver.live(), []);

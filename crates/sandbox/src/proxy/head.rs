@@ -1,18 +1,18 @@
-//! What a program asks of a proxy: `CONNECT host:port`, or a request for a whole `http://` URL. Read with care: what is
-//! unclear is refused, and nothing of the first line is handed on as it came.
+//! Request heads that programs send to a proxy: `CONNECT host:port`, or a request for an absolute
+//! `http://` URL. Anything unclear is refused, and the request line is rebuilt, never forwarded as
+//! it came.
 
 use super::registry::Registry;
 
-/// The longest head.
-pub(super) const LONGEST: usize = 64 << 10;
+pub(super) const MAX_HEAD_BYTES: usize = 64 << 10;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum ProxyRequest {
     /// A tunnel to `host:port`.
     Tunnel { authority: String },
-    /// A request, rewritten for the server that it is for.
+    /// A request, rewritten for its server.
     Request { authority: String, head: Vec<u8> },
-    /// Something of a registry that the proxy stands in for.
+    /// A request to a package registry that the proxy mirrors.
     Package(PackageRequest),
 }
 
@@ -20,18 +20,18 @@ pub(super) enum Asked {
 pub(super) struct PackageRequest {
     pub(super) registry: Registry,
     pub(super) method: String,
-    /// As it came.
+    /// As received.
     pub(super) path: String,
     pub(super) accept: String,
 }
 
-/// Where the head ends, if all of it is there.
+/// The length of the head, if all of it is there.
 pub(super) fn end(bytes: &[u8]) -> Option<usize> {
     bytes.windows(4).position(|window| window == b"\r\n\r\n").map(|at| at + 4)
 }
 
-/// `head` up to and with its empty line.
-pub(super) fn parse(head: &[u8]) -> Result<Asked, &'static str> {
+/// `head` ends with its empty line.
+pub(super) fn parse(head: &[u8]) -> Result<ProxyRequest, &'static str> {
     let text = std::str::from_utf8(head).map_err(|_| "the head is not UTF-8")?;
     let text = text.strip_suffix("\r\n\r\n").ok_or("the head has no end")?;
     let mut lines = text.split("\r\n");
@@ -42,7 +42,7 @@ pub(super) fn parse(head: &[u8]) -> Result<Asked, &'static str> {
         return Err("the version is not HTTP/1");
     }
     if method.is_empty() || !method.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
-        return Err("the method is none");
+        return Err("the method is not valid");
     }
     if text.bytes().any(|b| b == b'\0')
         || lines.clone().any(|line| line.contains(['\r', '\n']))
@@ -53,7 +53,7 @@ pub(super) fn parse(head: &[u8]) -> Result<Asked, &'static str> {
     if method == "CONNECT" {
         return match target.rsplit_once(':') {
             Some((host, port)) if !host.is_empty() && !port.is_empty() => {
-                Ok(Asked::Tunnel { authority: target.to_owned() })
+                Ok(ProxyRequest::Tunnel { authority: target.to_owned() })
             }
             _ => Err("CONNECT needs host:port"),
         };
@@ -71,15 +71,16 @@ pub(super) fn parse(head: &[u8]) -> Result<Asked, &'static str> {
         let (name, value) = line.split_once(':').ok_or("a header has no colon")?;
         let name = name.to_ascii_lowercase();
         if name.is_empty() || name.contains([' ', '\t']) {
-            return Err("a header's name is none");
+            return Err("a header's name is not valid");
         }
         if name == "accept" {
             value.trim().clone_into(&mut accept);
         }
-        // For the proxy, or said anew above. An upgrade cannot follow a connection that closes.
-        let ours = matches!(name.as_str(), "host" | "connection" | "keep-alive" | "upgrade" | "te")
+        // Meant for the proxy, or written above. An upgrade cannot follow on a connection that
+        // closes.
+        let dropped = matches!(name.as_str(), "host" | "connection" | "keep-alive" | "upgrade" | "te")
             || name.starts_with("proxy-");
-        if !ours {
+        if !dropped {
             out.push_str(line);
             out.push_str("\r\n");
         }
@@ -87,9 +88,9 @@ pub(super) fn parse(head: &[u8]) -> Result<Asked, &'static str> {
     out.push_str("\r\n");
     if let Some(registry) = Registry::named(authority) {
         let method = method.to_owned();
-        return Ok(Asked::Package(PackageRequest { registry, method, path, accept }));
+        return Ok(ProxyRequest::Package(PackageRequest { registry, method, path, accept }));
     }
-    Ok(Asked::Request { authority: authority.to_owned(), head: out.into_bytes() })
+    Ok(ProxyRequest::Request { authority: authority.to_owned(), head: out.into_bytes() })
 }
 
 #[cfg(test)]
@@ -97,15 +98,15 @@ pub(super) fn parse(head: &[u8]) -> Result<Asked, &'static str> {
 mod tests {
     use super::*;
 
-    fn asked(text: &str) -> Result<Asked, &'static str> {
+    fn parsed(text: &str) -> Result<ProxyRequest, &'static str> {
         parse(text.as_bytes())
     }
 
     #[test]
-    fn tunnels_and_requests_are_told_apart() {
-        let tunnel = asked("CONNECT pypi.org:443 HTTP/1.1\r\nhost: elsewhere\r\n\r\n");
-        assert_eq!(tunnel, Ok(Asked::Tunnel { authority: "pypi.org:443".to_owned() }));
-        let Ok(Asked::Request { authority, head }) = asked(
+    fn tunnels_and_requests_are_distinguished() {
+        let tunnel = parsed("CONNECT pypi.org:443 HTTP/1.1\r\nhost: elsewhere\r\n\r\n");
+        assert_eq!(tunnel, Ok(ProxyRequest::Tunnel { authority: "pypi.org:443".to_owned() }));
+        let Ok(ProxyRequest::Request { authority, head }) = parsed(
             "GET http://a.example:81/x?y HTTP/1.1\r\nHost: evil\r\nProxy-Authorization: x\r\nAccept: */*\r\nConnection: keep-alive\r\n\r\n",
         ) else {
             panic!("it is a request");
@@ -117,18 +118,19 @@ mod tests {
 
     #[test]
     fn registries_are_known_by_their_names_inside() {
-        let asked = asked("GET http://pypi.hearth.internal/simple/a/ HTTP/1.1\r\naccept: text/html\r\n\r\n").unwrap();
+        let request =
+            parsed("GET http://pypi.hearth.internal/simple/a/ HTTP/1.1\r\naccept: text/html\r\n\r\n").unwrap();
         let package = PackageRequest {
             registry: Registry::Pypi,
             method: "GET".to_owned(),
             path: "/simple/a/".to_owned(),
             accept: "text/html".to_owned(),
         };
-        assert_eq!(asked, Asked::Package(package));
+        assert_eq!(request, ProxyRequest::Package(package));
     }
 
     #[test]
-    fn what_is_unclear_is_refused() {
+    fn unclear_heads_are_refused() {
         for head in [
             "\r\n\r\n",
             "GET / HTTP/1.1\r\n\r\n",
@@ -143,7 +145,7 @@ mod tests {
             "GET http://a/ HTTP/1.1\r\na: b\nc: d\r\n\r\n",
             "GET http://a/\0 HTTP/1.1\r\n\r\n",
         ] {
-            assert!(asked(head).is_err(), "{head:?}");
+            assert!(parsed(head).is_err(), "{head:?}");
         }
     }
 }

@@ -1,15 +1,15 @@
-//! The registries of packages that the proxy stands in for, by names that exist inside of sandboxes only: what a path there
-//! means at the real registry. Nothing of a request but its path, cleaned, and which of two forms is wanted reaches a
-//! registry or the store, so that no sandbox can leave something there for others.
+//! The package registries that the proxy mirrors, under names that exist only inside sandboxes, and
+//! what a path there means at the real registry. Of a request only its cleaned path and the wanted
+//! form reach a registry or the cache, so no sandbox can leave anything there for others.
 
 use std::collections::BTreeMap;
 
 use hearth_egress::EgressPolicy;
 
-/// The longest path that is looked at.
-const LONGEST: usize = 500;
+/// Longer paths are refused.
+const MAX_PATH_BYTES: usize = 500;
 
-/// Where packages really come from: the beginnings of URLs, without a slash at their ends.
+/// The real registries: URL prefixes without a trailing slash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registries {
     /// Python's index, and its files.
@@ -24,13 +24,13 @@ pub(super) enum Registry {
     Npm,
 }
 
-/// What a path means.
+/// What a path stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Item {
-    /// What there is; changes from time to time.
+    /// An index page; changes from time to time.
     Page { url: String, accept: &'static str },
-    /// Never changes: a hash of it is on its page, and is looked at by who asked for it.
-    File { url: String, place: String },
+    /// A file; never changes. Its page names a hash of it, which the installer checks.
+    File { url: String, cache_path: String },
 }
 
 // === impl Registry ===
@@ -38,7 +38,7 @@ pub(super) enum Item {
 impl Registry {
     const ALL: [Self; 2] = [Self::Pypi, Self::Npm];
 
-    /// Its name inside.
+    /// Its host name inside sandboxes.
     pub(super) fn host(self) -> &'static str {
         match self {
             Self::Pypi => "pypi.hearth.internal",
@@ -51,17 +51,19 @@ impl Registry {
         Self::ALL.into_iter().find(|registry| registry.host().eq_ignore_ascii_case(host))
     }
 
-    /// The variables by which its programs find it.
+    /// The environment variables that make installers use the mirror.
     fn env(self) -> Vec<(&'static str, String)> {
         match self {
             Self::Pypi => vec![
                 ("PIP_INDEX_URL", format!("http://{}/simple", self.host())),
-                // It is as near as the proxy, which is what speaks TLS to the registry.
+                // The mirror is as near as the proxy, and it is the mirror that uses TLS to the
+                // registry.
                 ("PIP_TRUSTED_HOST", self.host().to_owned()),
             ],
             Self::Npm => vec![
                 ("npm_config_registry", format!("http://{}/", self.host())),
-                // A name that exists here only is of no use in a file that people take with them.
+                // The mirror's name must not get into lock files, which are used outside of the
+                // sandbox, too.
                 ("npm_config_omit_lockfile_registry_resolved", "true".to_owned()),
                 ("npm_config_audit", "false".to_owned()),
             ],
@@ -106,13 +108,13 @@ impl Registries {
         allowed.flat_map(Registry::env).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    /// `None`: there is no such thing, or it is none of a mirror's.
+    /// `None`: there is no such path, or it is not one that is mirrored.
     pub(super) fn item(&self, registry: Registry, path: &str, accept: &str) -> Option<Item> {
         let path = path.replace("%2f", "/").replace("%2F", "/");
         let is_page = path.ends_with('/');
         let inner = path.strip_prefix('/')?.trim_end_matches('/');
         let parts: Vec<&str> = inner.split('/').collect();
-        if path.len() > LONGEST || !parts.iter().all(|part| is_plain(part)) {
+        if path.len() > MAX_PATH_BYTES || !parts.iter().all(|part| is_plain(part)) {
             return None;
         }
         match (registry, parts.as_slice()) {
@@ -122,11 +124,14 @@ impl Registries {
                 Some(Item::Page { url: format!("{}/simple/{name}/", self.pypi), accept })
             }
             (Registry::Pypi, ["files", _, ..]) if !is_page => {
-                let place = inner.trim_start_matches("files/");
-                Some(Item::File { url: format!("{}/{place}", self.pypi_files), place: format!("pypi/{place}") })
+                let cache_path = inner.trim_start_matches("files/");
+                Some(Item::File {
+                    url: format!("{}/{cache_path}", self.pypi_files),
+                    cache_path: format!("pypi/{cache_path}"),
+                })
             }
             (Registry::Npm, [.., "-", file]) if !is_page && file.ends_with(".tgz") && parts.len() <= 4 => {
-                Some(Item::File { url: format!("{}/{inner}", self.npm), place: format!("npm/{inner}") })
+                Some(Item::File { url: format!("{}/{inner}", self.npm), cache_path: format!("npm/{inner}") })
             }
             (Registry::Npm, [name] | [_, name]) if parts.len() == 1 || inner.starts_with('@') => {
                 let short = "application/vnd.npm.install-v1+json";
@@ -139,31 +144,31 @@ impl Registries {
         }
     }
 
-    /// A page as it is given to a sandbox: what it names is here, too.
-    pub(super) fn localised(&self, registry: Registry, page: &str) -> String {
+    /// A page with the real registry's addresses replaced by the mirror's.
+    pub(super) fn with_mirror_urls(&self, registry: Registry, page: &str) -> String {
         match registry {
             Registry::Pypi => {
                 let here = format!("http://{}/files/", registry.host());
                 page.replace(&format!("{}/", self.pypi_files), &here)
             }
-            // npm looks for the files of the usual registry at the one that it was told of.
+            // npm fetches the files of the usual registry from the one that it was configured with.
             Registry::Npm => page.replace(&format!("{}/", self.npm), &format!("http://{}/", registry.host())),
         }
     }
 }
 
-/// A part of a path that is a name and nothing else.
+/// Whether a segment of a path is a plain name.
 fn is_plain(part: &str) -> bool {
     let is_name = |b: u8| b.is_ascii_alphanumeric() || b"._-@+~!".contains(&b);
     !part.is_empty() && !part.starts_with('.') && part.bytes().all(is_name)
 }
 
-/// Without a network installers are to fail at once: they ask the stand-ins, if there are such, which refuse, and do not try
-/// again.
-pub(super) fn without_network(has_stand_ins: bool) -> BTreeMap<String, String> {
+/// For sandboxes without a network: installers use the mirrors, if there are any, which refuse at
+/// once, and do not retry.
+pub(super) fn without_network(has_mirrors: bool) -> BTreeMap<String, String> {
     let once = [("PIP_RETRIES", "0"), ("npm_config_fetch_retries", "0")].map(|(name, value)| (name, value.to_owned()));
-    let stand_ins = Registry::ALL.into_iter().filter(|_| has_stand_ins).flat_map(Registry::env);
-    stand_ins.chain(once).map(|(name, value)| (name.to_owned(), value)).collect()
+    let mirrors = Registry::ALL.into_iter().filter(|_| has_mirrors).flat_map(Registry::env);
+    mirrors.chain(once).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn origin(url: &str) -> Option<(&str, u16)> {
@@ -196,7 +201,7 @@ mod tests {
         assert_eq!(all.item(Registry::Pypi, "/simple/six/", JSON), Some(Item::Page { url: page, accept }));
         let file = Item::File {
             url: "https://files.pythonhosted.org/packages/a/b/six-1.whl.metadata".to_owned(),
-            place: "pypi/packages/a/b/six-1.whl.metadata".to_owned(),
+            cache_path: "pypi/packages/a/b/six-1.whl.metadata".to_owned(),
         };
         assert_eq!(all.item(Registry::Pypi, "/files/packages/a/b/six-1.whl.metadata", ""), Some(file));
         for (path, real) in [
@@ -211,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_asked_for() {
+    fn other_paths_are_refused() {
         for path in [
             "",
             "/",
@@ -239,11 +244,11 @@ mod tests {
         ] {
             assert_eq!(url(Registry::Npm, path), None, "{path}");
         }
-        assert_eq!(url(Registry::Pypi, &format!("/simple/{}/", "a".repeat(LONGEST))), None);
+        assert_eq!(url(Registry::Pypi, &format!("/simple/{}/", "a".repeat(MAX_PATH_BYTES))), None);
     }
 
     #[test]
-    fn a_registry_is_there_for_who_may_reach_all_of_it() {
+    fn a_mirror_is_offered_where_all_hosts_of_its_registry_are_allowed() {
         let all = Registries::default();
         let names = |list: &str| -> Vec<String> {
             let env = all.env(&EgressPolicy::parse(list).unwrap());

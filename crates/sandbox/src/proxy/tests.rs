@@ -1,4 +1,4 @@
-//! The way out, with a sandbox that only plays and servers of this machine.
+//! The proxy, with the fake driver and servers on this machine.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
@@ -15,7 +15,7 @@ use crate::fake::FakeDriver;
 use crate::pool::{PoolConfig, Pooling, SandboxPool};
 use crate::sandbox::Sandbox;
 
-/// Every name is this machine; names that nobody should ask for are remembered.
+/// Resolves every name to this machine, and records the names.
 #[derive(Default)]
 struct Dns {
     asked: std::sync::Mutex<Vec<String>>,
@@ -47,7 +47,7 @@ async fn scene(hosts: &[&str], ceiling: EgressPolicy) -> Scene {
 }
 
 impl Scene {
-    /// Says something to the proxy from inside, and reads until it hangs up.
+    /// Sends a request to the proxy from inside, and reads until it closes the connection.
     async fn say(&self, request: &str) -> String {
         let mut connection = self.driver.dial_out(self.sandbox.id()).await.unwrap();
         connection.write_all(request.as_bytes()).await.unwrap();
@@ -64,7 +64,7 @@ impl Scene {
     }
 }
 
-/// Answers one request with what it heard.
+/// Answers one request with the request itself.
 async fn server() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -93,7 +93,7 @@ async fn listed_hosts_are_reached_by_tunnel_and_by_request() {
 }
 
 #[tokio::test]
-async fn other_hosts_are_refused_before_anybody_looks_them_up() {
+async fn other_hosts_are_refused_before_they_are_resolved() {
     let scene = scene(&["allowed.test", "*.sub.test:443"], EgressPolicy::all()).await;
     for target in ["evil.test:443", "xallowed.test:443", "sub.test:443", "a.sub.test:80", "127.0.0.1:80", "[::1]:80"] {
         let answer = scene.say(&format!("CONNECT {target} HTTP/1.1\r\n\r\n")).await;
@@ -131,7 +131,7 @@ async fn programs_inside_are_told_where_the_proxy_is() {
 }
 
 #[tokio::test]
-async fn without_a_list_nothing_leads_out() {
+async fn without_a_list_the_proxy_refuses_everything() {
     let driver = FakeDriver::new();
     let drivers = Drivers::new(Arc::new(driver.clone()), []);
     let pool = SandboxPool::new(PoolConfig { pooling: Pooling::Off, ..PoolConfig::new(drivers) });
@@ -146,7 +146,7 @@ async fn without_a_list_nothing_leads_out() {
 }
 
 #[tokio::test]
-async fn where_nothing_else_leads_out_the_agent_does_and_the_hosts_network_cannot_be_had() {
+async fn a_driver_without_uplink_uses_the_tunnel_and_refuses_the_hosts_network() {
     let driver = FakeDriver::secluded();
     let pool = SandboxPool::new(PoolConfig::new(Drivers::new(Arc::new(driver.clone()), [])));
     let with = |network| SandboxConfig::builder().network(network).build().unwrap();

@@ -1,4 +1,4 @@
-//! From what a caller asks for to what the agent is told: checks, defaults, the sandbox's own variables.
+//! Converts a caller's request to the agent's: checks, defaults, the sandbox's own variables.
 
 use std::time::Duration;
 
@@ -8,23 +8,23 @@ use hearth_core::ByteSize;
 use super::Sandbox;
 use crate::config::check_env;
 use crate::error::SandboxError;
-use crate::exec::{Command, DEFAULT_TIMEOUT, ExecRequest, MAX_TIMEOUT, OUTPUT_LIMIT};
+use crate::exec::{DEFAULT_TIMEOUT, ExecCommand, ExecRequest, MAX_TIMEOUT, OUTPUT_LIMIT};
 
-/// The most output that a command can ask to be kept.
-const MOST_OUTPUT: ByteSize = ByteSize::mb(16);
+/// The largest output limit of a command.
+const MAX_OUTPUT_LIMIT: ByteSize = ByteSize::mb(16);
 
-/// Characters of a command that are shown.
-const TITLE: usize = 80;
+/// Characters of a job's title.
+const MAX_TITLE_CHARS: usize = 80;
 
-/// Whose deadline counts where none is named.
+/// Which default timeout applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Default {
+pub(super) enum DefaultTimeout {
     Command,
     Job,
 }
 
 impl Sandbox {
-    pub(super) fn prepare(&self, request: ExecRequest, default: Default) -> Result<Exec, SandboxError> {
+    pub(super) fn prepare(&self, request: ExecRequest, default: DefaultTimeout) -> Result<Exec, SandboxError> {
         let ExecRequest { command, stdin, env, cwd, timeout, output_limit } = request;
         check_env(&env)?;
         let (proxy, config) = (self.proxy_env(), self.config());
@@ -39,7 +39,7 @@ impl Sandbox {
         Ok(Exec {
             command: checked(command)?,
             env: merged,
-            cwd: cwd.map(|cwd| path_of("cwd", &cwd).map(str::to_owned)).transpose()?,
+            cwd: cwd.map(|cwd| checked_path("cwd", &cwd).map(str::to_owned)).transpose()?,
             stdin: match stdin {
                 None => Stdin::Empty {},
                 Some(bytes) => Stdin::Bytes { bytes: Blob(bytes.into()) },
@@ -50,15 +50,15 @@ impl Sandbox {
     }
 }
 
-fn checked(command: Command) -> Result<AgentCommand, SandboxError> {
+fn checked(command: ExecCommand) -> Result<AgentCommand, SandboxError> {
     let wrong = |reason: &str| Err(SandboxError::invalid("command", reason));
     match command {
-        Command::Argv(argv) if argv.first().is_none_or(String::is_empty) => wrong("names no program"),
-        Command::Argv(argv) if argv.iter().any(|word| word.contains('\0')) => wrong("has a NUL in it"),
-        Command::Argv(argv) => Ok(AgentCommand::Argv { argv }),
-        Command::Shell(line) if line.contains('\0') => wrong("has a NUL in it"),
-        Command::Shell(line) => Ok(AgentCommand::Shell { line }),
-        Command::Code(code) => {
+        ExecCommand::Argv(argv) if argv.first().is_none_or(String::is_empty) => wrong("names no program"),
+        ExecCommand::Argv(argv) if argv.iter().any(|word| word.contains('\0')) => wrong("has a NUL in it"),
+        ExecCommand::Argv(argv) => Ok(AgentCommand::Argv { argv }),
+        ExecCommand::Shell(line) if line.contains('\0') => wrong("has a NUL in it"),
+        ExecCommand::Shell(line) => Ok(AgentCommand::Shell { line }),
+        ExecCommand::Code(code) => {
             let plain = |name: &str| {
                 let known = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
                 (1..=64).contains(&name.len()) && name.bytes().all(known)
@@ -77,9 +77,9 @@ fn checked(command: Command) -> Result<AgentCommand, SandboxError> {
     }
 }
 
-fn deadline(timeout: Option<Duration>, default: Default) -> Result<Duration, SandboxError> {
+fn deadline(timeout: Option<Duration>, default: DefaultTimeout) -> Result<Duration, SandboxError> {
     match timeout {
-        None if default == Default::Job => Ok(MAX_TIMEOUT),
+        None if default == DefaultTimeout::Job => Ok(MAX_TIMEOUT),
         None => Ok(DEFAULT_TIMEOUT),
         Some(time) if time.is_zero() || time > MAX_TIMEOUT => {
             let reason = format!("{time:?} is not above nothing and at most {MAX_TIMEOUT:?}");
@@ -92,37 +92,39 @@ fn deadline(timeout: Option<Duration>, default: Default) -> Result<Duration, San
 fn limit(limit: Option<ByteSize>) -> Result<ByteSize, SandboxError> {
     match limit {
         None => Ok(OUTPUT_LIMIT),
-        Some(size) if size > MOST_OUTPUT => {
-            Err(SandboxError::invalid("output_limit", format!("{size} is more than {MOST_OUTPUT}")))
+        Some(size) if size > MAX_OUTPUT_LIMIT => {
+            Err(SandboxError::invalid("output_limit", format!("{size} is more than {MAX_OUTPUT_LIMIT}")))
         }
         Some(size) => Ok(size),
     }
 }
 
 pub(super) fn path(path: &str) -> Result<&str, SandboxError> {
-    path_of("path", path)
+    checked_path("path", path)
 }
 
-fn path_of<'a>(field: &'static str, path: &'a str) -> Result<&'a str, SandboxError> {
-    // What the system takes at most.
-    const LONGEST: usize = 4_095;
+fn checked_path<'a>(field: &'static str, path: &'a str) -> Result<&'a str, SandboxError> {
+    // The kernel's limit.
+    const MAX_PATH_BYTES: usize = 4_095;
     match path {
         "" => Err(SandboxError::invalid(field, "is empty")),
         path if path.contains('\0') => Err(SandboxError::invalid(field, "has a NUL in it")),
-        path if path.len() > LONGEST => Err(SandboxError::invalid(field, format!("is longer than {LONGEST} bytes"))),
+        path if path.len() > MAX_PATH_BYTES => {
+            Err(SandboxError::invalid(field, format!("is longer than {MAX_PATH_BYTES} bytes")))
+        }
         path => Ok(path),
     }
 }
 
-/// What a job is called in lists.
-pub(super) fn title(command: &Command) -> String {
+/// A job's title in lists.
+pub(super) fn title(command: &ExecCommand) -> String {
     let text = match command {
-        Command::Argv(argv) => argv.join(" "),
-        Command::Shell(line) => line.clone(),
-        Command::Code(code) => format!("{} code, {}", code.language, ByteSize(code.source.len() as u64)),
+        ExecCommand::Argv(argv) => argv.join(" "),
+        ExecCommand::Shell(line) => line.clone(),
+        ExecCommand::Code(code) => format!("{} code, {}", code.language, ByteSize(code.source.len() as u64)),
     };
-    let mut shown: String = text.chars().take(TITLE).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if text.chars().nth(TITLE).is_some() {
+    let mut shown: String = text.chars().take(MAX_TITLE_CHARS).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().nth(MAX_TITLE_CHARS).is_some() {
         shown.push('…');
     }
     shown

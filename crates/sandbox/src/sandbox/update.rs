@@ -1,4 +1,4 @@
-//! What can be changed in a sandbox that is there: how long it lives, and which hosts it may reach.
+//! Changes to a live sandbox: its lifetime, and the hosts that it may reach.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,10 +12,11 @@ use crate::network::{NetworkPolicy, NetworkShape};
 use crate::proxy::{Proxy, Refusals};
 
 impl Sandbox {
-    /// Changes all that is named, or nothing. Whether it is allowed is for [`crate::Ceilings`] to say.
+    /// Applies every given field, or none. Whether the change is allowed is checked by
+    /// [`crate::SandboxCeilings`].
     pub async fn update(&self, update: SandboxUpdate) -> Result<(), SandboxError> {
         let _use = self.activity.begin();
-        let _turn = self.updating.lock().await;
+        let _exclusive = self.updating.lock().await;
         if let Some(network) = &update.network {
             self.change_network(network).await?;
         }
@@ -41,15 +42,15 @@ impl Sandbox {
             return Ok(());
         }
         if let Some(proxy) = self.proxy().as_ref() {
-            self.exits.change(proxy, wanted);
+            self.proxies.change_policy(proxy, wanted);
             return Ok(());
         }
         if *wanted == NetworkPolicy::None {
             return Ok(());
         }
-        // The agent's own way, for drivers that have none.
-        let uplink = self.unit.agent().open_tunnel().await?;
-        let proxy = self.exits.open(wanted, Some(uplink))?;
+        // For drivers without an uplink of their own: a tunnel through the agent.
+        let uplink = self.booted.agent().open_tunnel().await?;
+        let proxy = self.proxies.open(wanted, Some(uplink))?;
         *self.proxy() = proxy;
         Ok(())
     }
@@ -58,7 +59,7 @@ impl Sandbox {
         self.proxy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Variables that lead to the proxy, and what else programs need for it.
+    /// The environment variables that programs need to use the proxy.
     pub(super) fn proxy_env(&self) -> BTreeMap<String, String> {
         self.proxy().as_ref().map(Proxy::env).unwrap_or_default()
     }
@@ -67,8 +68,8 @@ impl Sandbox {
         self.proxy().as_ref().map(Proxy::refusals)
     }
 
-    /// Where the connections of its proxy come from, for the next program.
-    pub(super) fn door(&self) -> Option<io::Result<OwnedFd>> {
-        self.proxy().as_ref().and_then(Proxy::door).map(OwnedFd::try_clone)
+    /// The listener of its proxy's connections, for the next program.
+    pub(crate) fn listener(&self) -> Option<io::Result<OwnedFd>> {
+        self.proxy().as_ref().and_then(Proxy::listener).map(OwnedFd::try_clone)
     }
 }

@@ -1,4 +1,4 @@
-//! The API, with sandboxes that only play.
+//! The API, with the fake driver.
 
 mod life;
 mod update;
@@ -9,7 +9,7 @@ use tokio::time::sleep;
 
 use super::*;
 use crate::driver::Drivers;
-use crate::exec::{Code, Command, ExecRequest};
+use crate::exec::{Code, ExecCommand, ExecRequest};
 use crate::fake::{FakeBoot, FakeDriver};
 use crate::network::NetworkPolicy;
 use crate::pool::Pooling;

@@ -22,7 +22,7 @@ impl Agents {
         file.write_all(hearth_agent_image::AGENT).unwrap();
         drop(file);
         let listener = UnixListener::bind(at).unwrap();
-        // Who connects is a user that nobody knows.
+        // The connecting user exists only in the user namespace.
         fs::set_permissions(at, PermissionsExt::from_mode(0o777)).unwrap();
         let started = Arc::new(Mutex::new(Vec::new()));
         let all = started.clone();

@@ -65,7 +65,8 @@ fn look_around() {
     for path in ["/file", "/usr/lib/file", "/dev/file"] {
         assert!(File::create(path).is_err(), "{path} can be written");
     }
-    // Who is not root and may not use it outside may not here. Root's monitors are users that nobody knows.
+    // A user that is not root and may not use KVM outside may not use it here. Root's monitors run
+    // as users that exist nowhere else.
     let users = fs::read_to_string("/proc/self/uid_map").unwrap();
     let is_roots = users.split_whitespace().nth(1).unwrap().parse::<u32>().unwrap() >= 1_900_000_000;
     if is_roots && Path::new("/dev/kvm").exists() {
@@ -224,8 +225,8 @@ impl Fake {
         Ok(State::Running { megabytes, path })
     }
 
-    /// Listens for who wants to speak to the guest; the first few find nobody.
-    fn run(&self, path: &Path, nobody: u32) {
+    /// Listens for connections to the guest; refuses the first few.
+    fn run(&self, path: &Path, refused: u32) {
         let listener = UnixListener::bind(path).unwrap();
         let (script, agents, open) = (self.script.clone(), self.agents.clone(), self.open.clone());
         let turned_away = AtomicU32::new(0);
@@ -237,7 +238,7 @@ impl Fake {
                     line.push(byte[0]);
                 }
                 assert_eq!(line, b"CONNECT 52\n");
-                if turned_away.fetch_add(1, Ordering::Relaxed) < nobody {
+                if turned_away.fetch_add(1, Ordering::Relaxed) < refused {
                     continue;
                 }
                 match script["at"] == "CONNECT" {

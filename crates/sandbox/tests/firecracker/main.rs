@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 use self::agents::Agents;
 
 /// So long a test waits for what happens soon on any machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Said to this program, before a folder: to be a server with one sandbox, until it is killed.
 const HOLD: &str = "--hold";
@@ -37,9 +37,9 @@ type Test = fn(&tokio::runtime::Runtime);
 const TESTS: &[(&str, Test)] = &[
     ("machines_boot_and_are_copied", |runtime| runtime.block_on(machines_boot_and_are_copied())),
     ("what_is_refused_is_told", |runtime| runtime.block_on(what_is_refused_is_told())),
-    ("whoever_dies_is_noticed", |runtime| runtime.block_on(whoever_dies_is_noticed())),
+    ("every_death_is_noticed", |runtime| runtime.block_on(every_death_is_noticed())),
     ("garbage_is_not_believed", |runtime| runtime.block_on(garbage_is_not_believed())),
-    ("nobody_waits_for_ever", |runtime| runtime.block_on(nobody_waits_for_ever())),
+    ("every_wait_has_a_deadline", |runtime| runtime.block_on(every_wait_has_a_deadline())),
     ("a_server_that_is_killed_leaves_nothing", |runtime| runtime.block_on(a_server_that_is_killed_leaves_nothing())),
     ("its_version_is_asked_for", |runtime| runtime.block_on(its_version_is_asked_for())),
 ];
@@ -108,7 +108,8 @@ fn driver(folder: &Path, patience: Duration) -> MicroVm {
 
 async fn pool(folder: &Path, patience: Duration) -> SandboxPool {
     let driver: Arc<dyn Driver> = Arc::new(driver(folder, patience));
-    let config = PoolConfig { min_size: 0, boot_timeout: 5 * PATIENCE, ..PoolConfig::new(Drivers::new(driver, [])) };
+    let config =
+        PoolConfig { min_size: 0, boot_timeout: 5 * TEST_TIMEOUT, ..PoolConfig::new(Drivers::new(driver, [])) };
     let pool = SandboxPool::new(config);
     pool.start().await.unwrap();
     pool
@@ -118,7 +119,7 @@ async fn pool(folder: &Path, patience: Duration) -> SandboxPool {
 fn serve(folder: &Path) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let pool = pool(folder, PATIENCE).await;
+        let pool = pool(folder, TEST_TIMEOUT).await;
         let _sandbox = pool.acquire(&SandboxConfig::default()).await.unwrap();
         println!("ready");
         std::future::pending::<ExitCode>().await
@@ -148,7 +149,7 @@ fn files(folder: &Path, script: &Value) -> Agents {
 
 /// Boot, snapshot, restore, work, end: with every request checked on the other side.
 async fn machines_boot_and_are_copied() {
-    let stage = Stage::new(json!({}), PATIENCE).await;
+    let stage = Stage::new(json!({}), TEST_TIMEOUT).await;
     let config = SandboxConfig::default();
     let (one, other) = tokio::join!(stage.pool.acquire(&config), stage.pool.acquire(&config));
     let (one, other) = (one.unwrap(), other.unwrap());
@@ -181,27 +182,27 @@ const REQUESTS: [&str; 7] = [
 
 async fn what_is_refused_is_told() {
     for request in REQUESTS {
-        let stage = Stage::new(json!({ "at": request, "do": "refuse" }), PATIENCE).await;
+        let stage = Stage::new(json!({ "at": request, "do": "refuse" }), TEST_TIMEOUT).await;
         let why = stage.refusal().await;
         assert!(why.contains(&format!("Firecracker refused {request}: 400 not today")), "{request}: {why}");
         stage.end().await;
     }
 }
 
-async fn whoever_dies_is_noticed() {
+async fn every_death_is_noticed() {
     for request in REQUESTS {
-        let stage = Stage::new(json!({ "at": request, "do": "die" }), PATIENCE).await;
+        let stage = Stage::new(json!({ "at": request, "do": "die" }), TEST_TIMEOUT).await;
         let why = stage.refusal().await;
         assert!(why.contains(&format!("ended or fell silent at {request}")), "{request}: {why}");
         assert!(why.contains("it said: dying of"), "its last words are passed on: {why}");
         stage.end().await;
     }
-    let stage = Stage::new(json!({ "at": "start", "do": "die" }), PATIENCE).await;
+    let stage = Stage::new(json!({ "at": "start", "do": "die" }), TEST_TIMEOUT).await;
     let why = stage.refusal().await;
     assert!(why.contains("does not listen"), "{why}");
     stage.end().await;
     // And long after.
-    let stage = Stage::new(json!({}), PATIENCE).await;
+    let stage = Stage::new(json!({}), TEST_TIMEOUT).await;
     let sandbox = stage.pool.acquire(&SandboxConfig::default()).await.unwrap();
     let running = sandbox.exec(ExecRequest::shell("sleep 1000"));
     let killing = async {
@@ -215,18 +216,18 @@ async fn whoever_dies_is_noticed() {
 
 async fn garbage_is_not_believed() {
     for request in REQUESTS {
-        let stage = Stage::new(json!({ "at": request, "do": "garbage" }), PATIENCE).await;
+        let stage = Stage::new(json!({ "at": request, "do": "garbage" }), TEST_TIMEOUT).await;
         let why = stage.refusal().await;
         assert!(why.contains(&format!("answered {request} with what is no HTTP")), "{request}: {why}");
         stage.end().await;
     }
-    let stage = Stage::new(json!({ "at": "CONNECT", "do": "garbage" }), PATIENCE).await;
+    let stage = Stage::new(json!({ "at": "CONNECT", "do": "garbage" }), TEST_TIMEOUT).await;
     let why = stage.refusal().await;
     assert!(why.contains("and not OK"), "{why}");
     stage.end().await;
 }
 
-async fn nobody_waits_for_ever() {
+async fn every_wait_has_a_deadline() {
     for at in ["PUT /machine-config", "PUT /snapshot/load", "CONNECT"] {
         let stage = Stage::new(json!({ "at": at, "do": "hang" }), Duration::from_secs(3)).await;
         let why = stage.refusal().await;
@@ -236,7 +237,7 @@ async fn nobody_waits_for_ever() {
 }
 
 async fn all_end(folder: &Path) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TEST_TIMEOUT;
     while agents::monitors(&folder.join("firecracker")) > 0 {
         assert!(Instant::now() < deadline, "a monitor is left");
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -262,7 +263,7 @@ async fn a_server_that_is_killed_leaves_nothing() {
 async fn its_version_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let agents = files(folder.path(), &json!({}));
-    let driver = driver(folder.path(), PATIENCE);
+    let driver = driver(folder.path(), TEST_TIMEOUT);
     let found = driver.probe().await.unwrap();
     assert!(found.summary.starts_with("Firecracker 1.12 with KVM, in a jail"), "{}", found.summary);
     std::fs::remove_file(folder.path().join("vsock.ko")).unwrap();

@@ -7,19 +7,19 @@
 //! | `typescript.rs` | TypeScript, whatever node there is |
 //! | `kinds.rs` | images, networks and shares of processors |
 //! | `packages.rs` | pip and npm, and what is kept for others |
-//! | `walls.rs` | what a program inside cannot reach, one line of the threat model after the other |
-//! | `floods.rs` | what a program inside cannot use up |
-//! | `ends.rs` | what is left: nothing |
+//! | `isolation.rs` | what a program inside cannot reach, one test for each line of the threat model |
+//! | `limits.rs` | what a program inside cannot use up |
+//! | `termination.rs` | nothing is left of a sandbox |
 #![allow(clippy::unwrap_used)]
 
-mod ends;
-mod floods;
+mod isolation;
 mod kinds;
+mod limits;
 mod packages;
 mod running;
 mod spares;
+mod termination;
 mod typescript;
-mod walls;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,8 +30,8 @@ use hearth_sandbox::{
     Driver, Drivers, ExecRequest, ExecResult, PoolConfig, Sandbox, SandboxConfig, SandboxPool, WriteFile,
 };
 
-/// So long a test waits for what happens soon on any machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Timeout for what happens soon on any machine.
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 fn driver() -> Arc<Process> {
     let program = env!("CARGO_BIN_EXE_hearth-spawner").into();

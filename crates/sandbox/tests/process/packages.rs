@@ -54,7 +54,7 @@ async fn what_two_sandboxes_install_is_fetched_once() {
     let sandbox = with_hosts(&pool, &host).await;
     installs(&sandbox).await;
     assert_eq!((registry.asked(".whl"), registry.asked(".tgz")), (1, 1));
-    // Who may not reach a registry does not get it from here.
+    // A sandbox that may not reach a registry does not get its files from the cache.
     let elsewhere = with_hosts(&pool, "elsewhere.test").await;
     assert_eq!(out(&sh(&elsewhere, "echo $PIP_INDEX_URL$npm_config_registry").await), "\n");
     let refused = out(&sh(&elsewhere, &ask("http://pypi.hearth.internal/simple/hearth-greeting/")).await);

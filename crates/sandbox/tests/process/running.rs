@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use hearth_sandbox::{Code, Command, ErrorCode, ExecEnd, ExecEvent, ExecRequest, Language, Sandbox, WriteFile};
+use hearth_sandbox::{Code, ErrorCode, ExecCommand, ExecEnd, ExecEvent, ExecRequest, Language, Sandbox, WriteFile};
 
 use crate::{file, out, pool, sandbox, sh};
 
 fn in_session(language: Language, name: &str, source: &str) -> ExecRequest {
     let (source, session) = (Bytes::from(source.to_owned()), Some(name.to_owned()));
-    ExecRequest::new(Command::Code(Code { language, source, session }))
+    ExecRequest::new(ExecCommand::Code(Code { language, source, session }))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -96,8 +96,8 @@ async fn every_language_prints_and_fails() {
         assert_eq!(failed.exit_code, Some(1), "{language}: {said}");
         assert!(said.contains(message), "{language}: {said}");
     }
-    let exits = sandbox.execute(Language::Python, "import sys; sys.exit(7)").await.unwrap();
-    assert_eq!(exits.exit_code, Some(7));
+    let proxies = sandbox.execute(Language::Python, "import sys; sys.exit(7)").await.unwrap();
+    assert_eq!(proxies.exit_code, Some(7));
     drop(sandbox);
     pool.shutdown().await;
 }
@@ -234,8 +234,8 @@ async fn a_session_keeps_its_variables_and_another_has_none_of_them() {
         assert!(fresh.exit_code.is_some_and(|code| code != 0), "{language}: {fresh:?}");
     }
     // What ends a run does not end a python session; what kills it does, and the name begins anew.
-    let exits = sandbox.exec(in_session(Language::Python, "one", "import sys; sys.exit(3)")).await.unwrap();
-    assert_eq!(exits.exit_code, Some(3));
+    let proxies = sandbox.exec(in_session(Language::Python, "one", "import sys; sys.exit(3)")).await.unwrap();
+    assert_eq!(proxies.exit_code, Some(3));
     assert_eq!(out(&sandbox.exec(in_session(Language::Python, "one", "print(x)")).await.unwrap()), "21\n");
     let kills = "import os; os.kill(os.getpid(), 9)";
     assert_eq!(sandbox.exec(in_session(Language::Python, "one", kills)).await.unwrap().signal, Some(9));

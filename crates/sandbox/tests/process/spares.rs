@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use bytes::Bytes;
-use hearth_sandbox::{Code, Command, ErrorCode, ExecRequest, Language, PoolConfig, Sandbox, SandboxPool};
+use hearth_sandbox::{Code, ErrorCode, ExecCommand, ExecRequest, Language, PoolConfig, Sandbox, SandboxPool};
 
 use crate::{driver, file, out, pool_config, sandbox, sh};
 
@@ -77,7 +77,7 @@ async fn a_long_program_does_not_keep_the_next_from_running() {
     }
     sh(&sandbox, "touch go").await;
     for job in jobs {
-        let state = sandbox.wait_job(job, crate::PATIENCE).await.unwrap();
+        let state = sandbox.wait_job(job, crate::TEST_TIMEOUT).await.unwrap();
         assert!(matches!(state, hearth_sandbox::JobState::Ended(end) if end.exit_code == Some(0)), "{state:?}");
     }
     drop(sandbox);
@@ -95,7 +95,7 @@ async fn programs_and_sessions_find_themselves_where_they_were_asked_to_be() {
         source: Bytes::from_static(b"import os, own\nprint(own.here, os.getcwd(), 'HEARTH_EXEC' in os.environ)"),
         session: Some("one".to_owned()),
     };
-    let result = sandbox.exec(ExecRequest::new(Command::Code(code))).await.unwrap();
+    let result = sandbox.exec(ExecRequest::new(ExecCommand::Code(code))).await.unwrap();
     assert_eq!(out(&result), "own /work True\n", "{result:?}");
     for (language, code) in OWN_NUMBER {
         for cwd in ["/nowhere", "/bin/sh"] {

@@ -1,7 +1,7 @@
 //! TypeScript, whatever node there is: it is turned into JavaScript by a program of Hearth's inside the sandbox.
 
 use bytes::Bytes;
-use hearth_sandbox::{Code, Command, ExecRequest, ExecResult, Language, Sandbox};
+use hearth_sandbox::{Code, ExecCommand, ExecRequest, ExecResult, Language, Sandbox};
 
 use crate::{out, pool, sandbox, sh};
 
@@ -11,7 +11,7 @@ async fn run(sandbox: &Sandbox, code: impl Into<Bytes>) -> ExecResult {
 
 async fn in_session(sandbox: &Sandbox, code: &str) -> ExecResult {
     let (language, source) = (Language::TypeScript, Bytes::from(code.to_owned()));
-    let command = Command::Code(Code { language, source, session: Some("one".to_owned()) });
+    let command = ExecCommand::Code(Code { language, source, session: Some("one".to_owned()) });
     sandbox.exec(ExecRequest::new(command)).await.unwrap()
 }
 

@@ -97,7 +97,7 @@ impl Registry {
                 let head = format!(
                     "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
                 );
-                // Who hangs up has what it wanted.
+                // A client that closes the connection has what it wanted.
                 let _ = (&stream).write_all(&[head.into_bytes(), body].concat());
             }
         });

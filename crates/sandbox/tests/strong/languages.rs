@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use hearth_sandbox::{Code, Command, ExecRequest, ExecResult, Language, Sandbox};
+use hearth_sandbox::{Code, ExecCommand, ExecRequest, ExecResult, Language, Sandbox};
 
 use crate::text;
 
@@ -21,10 +21,11 @@ const ALL: [(Language, &str, [&str; 2]); 5] = [
 
 /// An emulated machine beside other work needs more than a command's usual minute for a node that compiles first, and what
 /// its deadline ends has printed nothing.
-const PATIENCE: Duration = Duration::from_secs(600);
+const TEST_TIMEOUT: Duration = Duration::from_secs(600);
 
 async fn run(sandbox: &Sandbox, language: Language, code: &str) -> ExecResult {
-    let request = ExecRequest { timeout: Some(PATIENCE), ..ExecRequest::code(language, Bytes::from(code.to_owned())) };
+    let request =
+        ExecRequest { timeout: Some(TEST_TIMEOUT), ..ExecRequest::code(language, Bytes::from(code.to_owned())) };
     let result = sandbox.exec(request).await.unwrap();
     assert!(!result.timed_out, "{language}: {result:?}");
     result
@@ -40,8 +41,8 @@ pub async fn all_run(sandbox: &Sandbox) {
         }
         let in_session = |source: &str| {
             let (source, session) = (Bytes::from(source.to_owned()), Some("one".to_owned()));
-            let request = ExecRequest::new(Command::Code(Code { language, source, session }));
-            ExecRequest { timeout: Some(PATIENCE), ..request }
+            let request = ExecRequest::new(ExecCommand::Code(Code { language, source, session }));
+            ExecRequest { timeout: Some(TEST_TIMEOUT), ..request }
         };
         let set = sandbox.exec(in_session(session[0])).await.unwrap();
         assert_eq!(set.exit_code, Some(0), "{language}: {}", text(&set.stderr));

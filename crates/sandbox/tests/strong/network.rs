@@ -14,7 +14,7 @@ pub fn server() -> u16 {
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            // Who hangs up in between has what it wanted.
+            // A client that closes the connection has what it wanted.
             std::thread::spawn(move || drop(serve(&stream)));
         }
     });
@@ -94,7 +94,7 @@ pub async fn leads_to_listed_hosts_only(pool: &SandboxPool, config: &SandboxConf
          c.request('GET', '/12')\nprint(len(c.getresponse().read()))"
     );
     assert_eq!(python(&one, tunnel).await, "12\n");
-    // Somebody who does not read holds up nobody else.
+    // A program that does not read delays no other.
     let idle = format!(
         "import socket, time\ns = socket.create_connection(('127.0.0.1', 3128))\n\
          s.sendall(b'GET http://allowed.test:{port}/50000000 HTTP/1.1\\r\\n\\r\\n')\nprint(s.recv(9).decode(), flush=True)\ntime.sleep(1000)"
@@ -121,7 +121,7 @@ pub async fn leads_to_listed_hosts_only(pool: &SandboxPool, config: &SandboxConf
     assert_eq!(loaded, format!("{line}{line}"), "large things come and go whole");
     let none = pool.acquire(config).await.unwrap();
     let closed = "import socket\ntry:\n  socket.create_connection(('127.0.0.1', 3128))\nexcept OSError as error:\n  print(error.errno)";
-    assert_eq!(python(&none, closed.to_owned()).await, "111\n", "who has no list has no way out");
+    assert_eq!(python(&none, closed.to_owned()).await, "111\n", "without a list there is no way out");
     for sandbox in [one, other, none] {
         sandbox.destroy().await;
     }

@@ -51,7 +51,7 @@ pub fn has_no_rights(pid: u32) {
 
 pub fn has_namespaces_of_its_own(pid: u32) {
     for kind in ["user", "pid", "mnt", "net", "ipc", "uts", "cgroup"] {
-        let of = |who: &str| fs::read_link(format!("/proc/{who}/ns/{kind}")).unwrap();
+        let of = |process: &str| fs::read_link(format!("/proc/{process}/ns/{kind}")).unwrap();
         assert_ne!(of(&pid.to_string()), of("self"), "{kind}");
     }
     let network = fs::read_to_string(format!("/proc/{pid}/net/dev")).unwrap();

@@ -1,4 +1,4 @@
-//! The host's end against an agent that says what a test wants it to say.
+//! The host's end against an agent whose messages the test writes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::ErrorKind;
@@ -8,12 +8,12 @@ use hearth_agent::{Blob, Inward, PASSAGE_WINDOW};
 use proptest::prelude::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::super::Pulse;
 use super::super::calls::Calls;
 use super::super::tests::{Peer, connected};
+use super::super::{AgentConnection, Liveness};
 use super::*;
 
-type Connection = Box<dyn ByteStream>;
+type Connection = Box<dyn BidiStream>;
 
 async fn opened() -> (Agent, Peer, Uplink) {
     let (agent, mut peer) = connected().await;
@@ -26,12 +26,12 @@ async fn opened() -> (Agent, Peer, Uplink) {
     (agent, peer, uplink)
 }
 
-async fn tell(peer: &mut Peer, id: u32, word: Outward) {
+async fn send(peer: &mut Peer, id: u32, word: Outward) {
     peer.say(Answer::Passage { passage: PassageId(id), word }).await;
 }
 
 async fn dial(peer: &mut Peer, uplink: &mut Uplink, id: u32) -> Connection {
-    tell(peer, id, Outward::Opened {}).await;
+    send(peer, id, Outward::Opened {}).await;
     uplink.connections.recv().await.unwrap()
 }
 
@@ -39,8 +39,8 @@ fn data(bytes: &[u8]) -> Outward {
     Outward::Data { bytes: Blob(bytes.to_vec()) }
 }
 
-/// The next word to a passage.
-async fn word(peer: &mut Peer) -> (u32, Inward) {
+/// The next message to a connection.
+async fn next_message(peer: &mut Peer) -> (u32, Inward) {
     match peer.hear().await {
         Request::Passage { passage, word } => (passage.0, word),
         other => panic!("{other:?}"),
@@ -55,25 +55,25 @@ async fn end_of(agent: &Agent) -> String {
 async fn a_connection_is_a_stream_in_both_directions() {
     let (_agent, mut peer, mut uplink) = opened().await;
     let mut connection = dial(&mut peer, &mut uplink, 1).await;
-    tell(&mut peer, 1, data(b"ques")).await;
-    tell(&mut peer, 1, data(b"tion")).await;
-    tell(&mut peer, 1, Outward::End {}).await;
+    send(&mut peer, 1, data(b"ques")).await;
+    send(&mut peer, 1, data(b"tion")).await;
+    send(&mut peer, 1, Outward::End {}).await;
     let mut heard = String::new();
     connection.read_to_string(&mut heard).await.unwrap();
     assert_eq!(heard, "question");
     connection.write_all(b"answer").await.unwrap();
     connection.shutdown().await.unwrap();
-    assert_eq!(word(&mut peer).await, (1, Inward::Data { bytes: Blob(b"answer".to_vec()) }));
-    assert_eq!(word(&mut peer).await, (1, Inward::End {}));
-    tell(&mut peer, 1, Outward::Gone {}).await;
-    // When the next is there, the first is known to be gone. It is not closed once more.
+    assert_eq!(next_message(&mut peer).await, (1, Inward::Data { bytes: Blob(b"answer".to_vec()) }));
+    assert_eq!(next_message(&mut peer).await, (1, Inward::End {}));
+    send(&mut peer, 1, Outward::Gone {}).await;
+    // When the next one is there, the first is known to be gone. It is not closed twice.
     let second = dial(&mut peer, &mut uplink, 2).await;
     drop(connection);
     drop(second);
-    assert_eq!(word(&mut peer).await, (2, Inward::Close {}));
-    // It was on its way when that was said.
-    tell(&mut peer, 2, data(b"late")).await;
-    tell(&mut peer, 2, Outward::Gone {}).await;
+    assert_eq!(next_message(&mut peer).await, (2, Inward::Close {}));
+    // It was under way when that was sent.
+    send(&mut peer, 2, data(b"late")).await;
+    send(&mut peer, 2, Outward::Gone {}).await;
     dial(&mut peer, &mut uplink, 3).await;
 }
 
@@ -81,8 +81,8 @@ async fn a_connection_is_a_stream_in_both_directions() {
 async fn what_breaks_inside_breaks_outside() {
     let (agent, mut peer, mut uplink) = opened().await;
     let mut connection = dial(&mut peer, &mut uplink, 1).await;
-    tell(&mut peer, 1, data(b"half")).await;
-    tell(&mut peer, 1, Outward::Gone {}).await;
+    send(&mut peer, 1, data(b"half")).await;
+    send(&mut peer, 1, Outward::Gone {}).await;
     let mut heard = Vec::new();
     let error = connection.read_to_end(&mut heard).await.unwrap_err();
     assert_eq!((heard.as_slice(), error.kind()), (&b"half"[..], ErrorKind::ConnectionReset));
@@ -101,11 +101,11 @@ async fn no_more_is_sent_than_the_program_takes_and_calls_come_first() {
     let sent: Vec<u8> = (0..3 * PASSAGE_WINDOW).map(|n| (n * 7 + n / 300) as u8).collect();
     let all = sent.clone();
     let writing = tokio::spawn(async move { connection.write_all(&all).await.map(|()| connection) });
-    // When as much is written as can be, something else is asked: it does not wait for all that.
-    while agent.line.tunnel.most_kept() < PASSAGE_WINDOW / 4 {
+    // Once as much as possible is buffered, a call is sent: it does not wait for all that.
+    while agent.connection.tunnel.max_buffered() < PASSAGE_WINDOW / 4 {
         tokio::task::yield_now().await;
     }
-    assert_eq!(agent.pulse(Duration::from_secs(60)), Pulse::Beating);
+    assert_eq!(agent.liveness(Duration::from_secs(60)), Liveness::Alive);
     let mut heard = Vec::new();
     loop {
         match peer.hear().await {
@@ -116,30 +116,30 @@ async fn no_more_is_sent_than_the_program_takes_and_calls_come_first() {
     }
     assert!(heard.len() < PASSAGE_WINDOW, "{} bytes came before it", heard.len());
     while heard.len() < sent.len() {
-        let (_, Inward::Data { bytes }) = word(&mut peer).await else { panic!("there is more") };
+        let (_, Inward::Data { bytes }) = next_message(&mut peer).await else { panic!("there is more") };
         heard.extend(bytes.0);
-        assert!(agent.line.tunnel.most_kept() <= PASSAGE_WINDOW);
+        assert!(agent.connection.tunnel.max_buffered() <= PASSAGE_WINDOW);
         if heard.len() % PASSAGE_WINDOW == 0 {
-            tell(&mut peer, 1, Outward::Taken { bytes: PASSAGE_WINDOW as u32 }).await;
+            send(&mut peer, 1, Outward::Taken { bytes: PASSAGE_WINDOW as u32 }).await;
         }
     }
     assert!(heard == sent, "nothing is lost or changes its place");
     drop(writing.await.unwrap().unwrap());
-    assert_eq!(word(&mut peer).await, (1, Inward::Close {}));
+    assert_eq!(next_message(&mut peer).await, (1, Inward::Close {}));
 }
 
 #[tokio::test]
-async fn what_is_read_is_told_and_each_has_its_turn() {
+async fn reads_are_acknowledged_and_each_connection_has_its_turn() {
     let (_agent, mut peer, mut uplink) = opened().await;
     let mut connection = dial(&mut peer, &mut uplink, 1).await;
     let (mut sent, mut told) = (0, 0);
     let mut heard = vec![0; PASSAGE_WINDOW / 2];
     while sent < 8 * PASSAGE_WINDOW {
-        tell(&mut peer, 1, data(&vec![b'x'; PASSAGE_WINDOW / 2])).await;
+        send(&mut peer, 1, data(&vec![b'x'; PASSAGE_WINDOW / 2])).await;
         sent += PASSAGE_WINDOW / 2;
         connection.read_exact(&mut heard).await.unwrap();
         while sent - told > PASSAGE_WINDOW / 2 {
-            let (1, Inward::Taken { bytes }) = word(&mut peer).await else { panic!("it is told") };
+            let (1, Inward::Taken { bytes }) = next_message(&mut peer).await else { panic!("it is told") };
             told += bytes as usize;
         }
     }
@@ -147,17 +147,17 @@ async fn what_is_read_is_told_and_each_has_its_turn() {
     for id in 2..5 {
         others.push(dial(&mut peer, &mut uplink, id).await);
     }
-    // One has much to say, and the others are heard all the same.
+    // One connection has much to send, and the others get their turn.
     connection.write_all(&vec![b'x'; PASSAGE_WINDOW]).await.unwrap();
     for other in &mut others {
         other.write_all(b"small").await.unwrap();
     }
     let (mut large, mut small) = (0, 0);
     while small < 3 {
-        match word(&mut peer).await {
+        match next_message(&mut peer).await {
             (1, Inward::Data { bytes }) => large += bytes.0.len(),
             (_, Inward::Data { .. }) => small += 1,
-            // Of what was read last.
+            // For what was read last.
             (1, Inward::Taken { .. }) => {}
             other => panic!("{other:?}"),
         }
@@ -166,7 +166,7 @@ async fn what_is_read_is_told_and_each_has_its_turn() {
 }
 
 #[tokio::test]
-async fn an_agent_that_says_what_it_may_not_is_cut_off() {
+async fn an_agent_that_breaks_the_protocol_is_cut_off() {
     let open = Outward::Opened {};
     let (end, gone) = (Outward::End {}, Outward::Gone {});
     let much = data(&vec![0; PASSAGE_WINDOW + 1]);
@@ -187,19 +187,19 @@ async fn an_agent_that_says_what_it_may_not_is_cut_off() {
     for scene in scenes {
         let (agent, mut peer, _uplink) = opened().await;
         for (id, word) in scene {
-            tell(&mut peer, *id, word.clone()).await;
+            send(&mut peer, *id, word.clone()).await;
         }
         assert_eq!(end_of(&agent).await, "the sandbox's agent is gone: it said more than it may", "{scene:?}");
     }
     let (agent, mut peer, _uplink) = opened().await;
     for id in 0..=PASSAGES as u32 {
         assert!(agent.is_open());
-        tell(&mut peer, id, open.clone()).await;
+        send(&mut peer, id, open.clone()).await;
     }
     assert!(end_of(&agent).await.ends_with("it said more than it may"));
-    // Nobody has asked this one to listen.
+    // This agent was not asked to listen.
     let (agent, mut peer) = connected().await;
-    tell(&mut peer, 1, open).await;
+    send(&mut peer, 1, open).await;
     assert!(end_of(&agent).await.ends_with("it said more than it may"));
 }
 
@@ -216,7 +216,7 @@ async fn where_it_cannot_listen_there_is_no_sandbox() {
     assert!(agent.is_open());
 }
 
-/// What an agent may say, as simply as it can be written down.
+/// Messages of an agent in a simple form.
 #[derive(Default)]
 struct Law {
     passages: BTreeMap<u32, (usize, bool)>,
@@ -262,10 +262,10 @@ proptest! {
     #[test]
     fn whatever_is_said_is_judged_as_the_law_has_it(said in prop::collection::vec((0..90u32, words(), 0..4u8), 0..200)) {
         let (ours, _theirs) = tokio::io::duplex(1 << 10);
-        let (_, writer) = tokio::io::split(Box::new(ours) as Box<dyn ByteStream>);
-        let line = Arc::new(Line::new(Calls::new(), writer, Vec::new()));
+        let (_, writer) = tokio::io::split(Box::new(ours) as Box<dyn BidiStream>);
+        let connection = Arc::new(AgentConnection::new(Calls::new(), writer, Vec::new()));
         let (sender, mut connections) = mpsc::channel(PASSAGES);
-        line.tunnel.open(sender);
+        connection.tunnel.open(sender);
         let (mut law, mut kept) = (Law::default(), VecDeque::new());
         for (at, (id, word, fate)) in said.into_iter().enumerate() {
             // Mostly ids that make sense.
@@ -274,19 +274,19 @@ proptest! {
                 _ => law.last.unwrap_or(0).saturating_sub(id / 30),
             };
             let allowed = law.allows(id, &word);
-            let heard = line.tunnel.hear(&line, PassageId(id), word);
+            let heard = connection.tunnel.receive(&connection, PassageId(id), word);
             prop_assert_eq!(heard.is_ok(), allowed);
-            prop_assert!(line.tunnel.most_kept() <= PASSAGE_WINDOW);
+            prop_assert!(connection.tunnel.max_buffered() <= PASSAGE_WINDOW);
             if !allowed {
                 break;
             }
             kept.extend(connections.try_recv().ok());
-            // The proxy lets go of some.
+            // The proxy drops some streams.
             if fate == 0 {
                 kept.pop_front();
             }
         }
-        line.close(super::super::Closed::Destroyed);
-        prop_assert!(line.tunnel.lock().passages.is_empty());
+        connection.close(super::super::Closed::Destroyed);
+        prop_assert!(connection.tunnel.lock().conns.is_empty());
     }
 }

@@ -1,5 +1,5 @@
-//! What `runsc` is told of a sandbox, as the Open Container Initiative has it: a folder with a description in it, which names the
-//! files that the sandbox sees and what it begins with.
+//! The bundle that `runsc` reads for a sandbox, in the format of the Open Container Initiative: a
+//! folder with a specification, which names the files that the sandbox sees and its first process.
 
 use std::fs;
 use std::io;
@@ -9,19 +9,20 @@ use std::path::{Path, PathBuf};
 use hearth_jail::sandbox::SandboxSpec;
 use serde_json::{Value, json};
 
-use crate::driver::Image;
+use crate::driver::RootImage;
 
-/// Of `/etc`, beside what is made here: whom the machine trusts, and which of several programs is meant by a name.
+/// Folders of `/etc` that the sandbox sees beside the files made here: trusted certificates, and
+/// the alternatives system's links.
 const ETC: [&str; 2] = ["/etc/ssl/certs", "/etc/alternatives"];
 
-/// What is installed here is nobody's but the sandbox's own: pip may.
+/// Packages installed in the sandbox belong to it alone, so pip may install system-wide.
 const ENV: [&str; 3] = ["PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/work", "PIP_BREAK_SYSTEM_PACKAGES=1"];
 
-/// Writes one to `bundle`. `own` is the server's folder, for what all sandboxes share.
-pub(super) fn write(own: &Path, bundle: &Path, image: &Image, plan: &SandboxSpec) -> io::Result<()> {
+/// Writes a bundle to `bundle`. `own` is the server's folder, for what all sandboxes share.
+pub(super) fn write(own: &Path, bundle: &Path, image: &RootImage, plan: &SandboxSpec) -> io::Result<()> {
     let root = match image {
-        Image::Host => shared_root(own)?,
-        Image::Folder(folder) => folder.clone(),
+        RootImage::Host => shared_root(own)?,
+        RootImage::Folder(folder) => folder.clone(),
     };
     let programs = own.join("programs");
     install(&programs)?;
@@ -29,7 +30,7 @@ pub(super) fn write(own: &Path, bundle: &Path, image: &Image, plan: &SandboxSpec
     fs::write(bundle.join("config.json"), specification(image, &root, &programs, plan).to_string())
 }
 
-/// What all have that are made of the machine's own system: the names of its folders.
+/// The root of all sandboxes that are made of the machine's own system: mount points.
 fn shared_root(own: &Path) -> io::Result<PathBuf> {
     let root = own.join("root");
     if root.exists() {
@@ -49,13 +50,13 @@ fn shared_root(own: &Path) -> io::Result<PathBuf> {
     // Programs start without it, only slower.
     let _ = fs::copy("/etc/ld.so.cache", made.join("etc/ld.so.cache"));
     match fs::rename(&made, &root) {
-        // Somebody was faster.
+        // Another thread was faster.
         Err(_) if root.exists() => fs::remove_dir_all(&made).map(|()| root),
         renamed => renamed.map(|()| root),
     }
 }
 
-/// The agent and the program beside it, as files in a folder of their own.
+/// The agent and the TypeScript compiler, as files in a folder of their own.
 fn install(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     for (name, bytes) in [("agent", hearth_agent_image::AGENT), ("typescript", hearth_agent_image::TYPESCRIPT)] {
@@ -72,8 +73,8 @@ fn install(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What `runsc` is told, as the Open Container Initiative has it.
-fn specification(image: &Image, root: &Path, programs: &Path, plan: &SandboxSpec) -> Value {
+/// The specification of a sandbox, in the format of the Open Container Initiative.
+fn specification(image: &RootImage, root: &Path, programs: &Path, plan: &SandboxSpec) -> Value {
     let memory = |to: &str| {
         let size = format!("size={}", plan.disk);
         json!({ "destination": to, "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "nodev", size] })
@@ -86,7 +87,7 @@ fn specification(image: &Image, root: &Path, programs: &Path, plan: &SandboxSpec
         memory("/work"),
         read_only(programs, "/.hearth"),
     ];
-    if *image == Image::Host {
+    if *image == RootImage::Host {
         mounts.push(read_only(Path::new("/usr"), "/usr"));
         let there = ETC.into_iter().filter(|folder| Path::new(folder).is_dir());
         mounts.extend(there.map(|folder| read_only(Path::new(folder), folder)));

@@ -1,4 +1,5 @@
-//! One sandbox, as `runsc` knows it: a name, a bundle, processes that `runsc` starts for it, and the groups that hold them all.
+//! One container of `runsc`: a name, a bundle, processes that `runsc` starts for it, and the
+//! control groups that hold them all.
 
 use std::fs;
 use std::io::{self, Write};
@@ -15,15 +16,17 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::bundle;
-use crate::driver::{BoxFuture, DestroyError, Image, Instance, Usage};
+use crate::driver::{BoxFuture, DestroyError, Instance, RootImage, Usage};
 use crate::drivers::removal::remove_tree;
 
-/// Becomes `runsc` when it is told so, which is when it is in its control groups: what it starts is then, too. The agent's
-/// connection is its output until then, because its input is what it waits for. Its complaints go nowhere, and what it prints
-/// from then on goes where they go: opening a file for that would make one, were the device not there.
+/// A shell that becomes `runsc` when it reads a line, which is sent once it is in its control
+/// groups: then all that it starts is in them, too. Until then its output is the agent's
+/// connection, since its input is the pipe it reads from. Its stderr is /dev/null, and what `runsc`
+/// prints goes there, too: opening /dev/null by name would create a file where the device is
+/// missing.
 const GATE: &str = r#"read -r _ && exec "$0" "$@" <&1 >&2"#;
 
-/// For a process that was killed to be gone.
+/// For a killed process to be gone.
 const KILL_TIMEOUT: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
 
 #[derive(Clone)]
@@ -33,11 +36,11 @@ pub(super) struct Container {
     pub(super) name: String,
 }
 
-/// What a sandbox begins with.
-pub(super) enum Beginning<'a> {
-    Anew,
-    /// What was written to that folder.
-    Copy {
+/// What a sandbox starts from.
+pub(super) enum StartFrom<'a> {
+    Scratch,
+    /// A checkpoint in that folder.
+    Checkpoint {
         of: &'a Path,
     },
 }
@@ -52,24 +55,24 @@ pub(super) struct Running {
 impl Container {
     pub(super) fn start(
         self,
-        image: &Image,
+        image: &RootImage,
         plan: &SandboxSpec,
         groups: SandboxCgroups,
-        beginning: &Beginning<'_>,
+        start_from: &StartFrom<'_>,
     ) -> io::Result<(Running, UnixStream)> {
         bundle::write(&self.own, &self.bundle(), image, plan)?;
         let (ours, theirs) = UnixStream::pair()?;
         let (mut gate, waits) = UnixStream::pair()?;
         let mut command = Command::new("/bin/sh");
         command.args(["-c", GATE]).arg(&self.runsc).args(self.options());
-        match beginning {
-            Beginning::Anew => command.arg("run"),
-            Beginning::Copy { of } => command.arg("restore").arg("--image-path").arg(of),
+        match start_from {
+            StartFrom::Scratch => command.arg("run"),
+            StartFrom::Checkpoint { of } => command.arg("restore").arg("--image-path").arg(of),
         };
         command.arg("--bundle").arg(self.bundle()).arg(&self.name).env_clear();
         command.stdin(OwnedFd::from(waits)).stdout(OwnedFd::from(theirs)).stderr(Stdio::null());
         let child = command.spawn();
-        // It holds the other sides of our sockets.
+        // The command holds the other ends of the sockets.
         drop(command);
         let running = Running { child: Mutex::new(Some(child?)), container: self, groups };
         running.groups.make(plan)?;
@@ -82,7 +85,7 @@ impl Container {
         self.own.join("bundles").join(&self.name)
     }
 
-    /// What is said to `runsc` before what it is to do.
+    /// The options of `runsc` before its subcommand.
     fn options(&self) -> Vec<std::ffi::OsString> {
         let fixed = ["--network=none", "--ignore-cgroups", "--platform=systrap", "--host-uds=none"];
         let mut options = vec!["--root".into(), self.own.join("state").into_os_string()];
@@ -90,7 +93,7 @@ impl Container {
         options
     }
 
-    /// Has `runsc` do something that ends soon.
+    /// Runs a subcommand of `runsc` that ends soon.
     fn ask(&self, words: &[&str], files: &[&Path]) -> io::Result<()> {
         let mut command = Command::new(&self.runsc);
         command.env_clear().args(self.options()).args(words).args(files).arg(&self.name).stdin(Stdio::null());
@@ -101,15 +104,15 @@ impl Container {
         }
     }
 
-    /// Ends what a server that is no more has left, whatever state it is in.
+    /// Deletes a container of a server that has ended, in whatever state it is.
     pub(super) fn delete(&self) -> io::Result<()> {
         let deleted = self.ask(&["delete", "--force"], &[]);
-        self.forget();
+        self.remove_files();
         deleted
     }
 
-    /// Removes what is kept of it.
-    fn forget(&self) {
+    /// Removes its files.
+    fn remove_files(&self) {
         // There may be none.
         let _ = remove_tree(&self.bundle());
         for file in fs::read_dir(self.own.join("state")).into_iter().flatten().flatten() {
@@ -121,7 +124,7 @@ impl Container {
 }
 
 impl Running {
-    /// Writes all that it is to that folder, and ends it. Uncompressed: reading it back is what counts.
+    /// Writes a checkpoint to that folder, and ends it. Uncompressed: reading it back must be fast.
     pub(super) fn checkpoint(self, to: &Path) -> io::Result<()> {
         self.container.ask(&["checkpoint", "--compression=none", "--image-path"], &[to])?;
         let child = self.lock().take();
@@ -142,7 +145,7 @@ impl Instance for Running {
     fn usage(&self) -> Usage {
         let used = self.groups.usage();
         let memory = used.memory.map(|bytes| ByteSize::kb(bytes >> 10));
-        // Threads of the kernel in Go are no processes of the sandbox's.
+        // The threads of gVisor's kernel are not processes of the sandbox.
         Usage { memory, processes: None, cpu: used.cpu }
     }
 
@@ -162,19 +165,19 @@ impl Drop for Running {
     fn drop(&mut self) {
         if let Some(child) = self.lock().take() {
             let (container, groups) = (self.container.clone(), self.groups.clone());
-            // Takes its time, and who drops it has none. What goes wrong is swept by the next server.
+            // Blocks, which dropping must not. What fails here is swept by the next server.
             std::thread::spawn(move || end(child, &container, &groups));
         }
     }
 }
 
-/// Kills all of it: `runsc` itself can take many seconds over it.
+/// Kills all of it: `runsc` itself can take many seconds to do so.
 fn end(mut child: Child, container: &Container, groups: &SandboxCgroups) -> io::Result<()> {
     let family = descendants(child.id());
     let family = family.into_iter().filter_map(|pid| Pid::from_raw(pid as i32));
-    // A descriptor is of that process, also when its number is another's by now.
+    // A pidfd refers to that process even if its number is reused.
     let family: Vec<OwnedFd> = family.filter_map(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()).collect();
-    // Those that have ended already need not be killed.
+    // Fails where it has ended already.
     let _ = child.kill();
     for process in &family {
         let _ = pidfd_send_signal(process, Signal::KILL);
@@ -183,12 +186,12 @@ fn end(mut child: Child, container: &Container, groups: &SandboxCgroups) -> io::
         let _ = poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&KILL_TIMEOUT));
     }
     child.wait()?;
-    container.forget();
+    container.remove_files();
     groups.remove();
     Ok(())
 }
 
-/// The processes below this one, children before their own.
+/// The descendants of a process, parents first.
 fn descendants(of: u32) -> Vec<u32> {
     let mut found = vec![of];
     let mut at = 0;

@@ -1,20 +1,23 @@
-//! Sandboxes behind a kernel written in Go: gVisor's `runsc`. What a program asks of the system is answered by that kernel,
-//! which itself may ask little of the machine's. Slower to start and at file work than `process`, and harder to leave.
+//! Sandboxes behind a kernel written in Go: gVisor's `runsc`. System calls of a program are
+//! answered by that kernel, which itself may make few calls to the machine's. Slower to start and
+//! at file work than `process`, and harder to escape.
 //!
 //! | file | |
 //! |---|---|
-//! | `container.rs` | one sandbox, as `runsc` knows it |
-//! | `bundle.rs` | what `runsc` is told: files, limits, the agent |
-//! | `template.rs` | a sandbox that others are copies of |
+//! | `container.rs` | one container of `runsc` |
+//! | `bundle.rs` | its specification: files, limits, the agent |
+//! | `template.rs` | a checkpoint that others start from |
 //!
-//! The agent is the first process; its connection is the standard input that `runsc` was given. The files are the machine's
-//! own system, read-only, or those of an image; what is written is in memory. There is no network but a loopback: what leads out goes
-//! over the agent's connection. The first of a shape is
-//! started, its interpreters with it, and kept as a template; those that follow are copies, which are there as soon as an empty
-//! one would be. Where `runsc` cannot do that, each is started anew.
+//! The agent is the first process; its connection is the standard input that `runsc` was given. The
+//! files are the machine's own system, read-only, or those of an image; what is written is in
+//! memory. There is no network but a loopback: connections to the proxy go over the agent's stream.
+//! The first sandbox of a shape is started with its interpreters and checkpointed as a template;
+//! the following ones are restored from it, as fast as an empty one starts. Where `runsc` cannot do
+//! that, each is started from scratch.
 //!
-//! All of it lies below one folder for each server, `FOLDER/PID`: the state that `runsc` keeps, a root that all sandboxes
-//! share, a bundle for each, the templates. What belongs to a server that is no more is swept.
+//! Everything lies below one folder for each server, `FOLDER/PID`: the state that `runsc` keeps, a
+//! root that all sandboxes share, a bundle for each, the templates. Folders of servers that have
+//! ended are swept.
 
 mod bundle;
 mod container;
@@ -32,23 +35,24 @@ use hearth_jail::sandbox::cgroup::{CgroupHierarchies, SandboxCgroups};
 use hearth_jail::sandbox::{SandboxNetwork, SandboxSpec};
 use tokio::sync::OnceCell;
 
-use self::container::{Beginning, Container, Running};
+use self::container::{Container, Running, StartFrom};
 use self::template::Template;
 use super::blocking::{asynchronous, blocking};
 use crate::driver::{
-    About, BootError, BootSpec, Booted, BoxFuture, Driver, DriverName, Image, Note, Probe, Reach, Unavailable,
+    About, BootError, BootSpec, Booted, BoxFuture, Driver, DriverName, NetworkReach, Probe, ProbeNote, RootImage,
+    Unavailable,
 };
 use crate::drivers::removal::remove_tree;
 
 pub const NAME: DriverName = DriverName("gvisor");
 
-/// The kernel in Go needs threads of its own, beside those of the programs.
+/// gVisor's kernel needs threads of its own, beside those of the programs.
 const PROCESSES: u32 = 2048;
-/// What the kernel in Go takes for itself, beside the programs' memory.
+/// What gVisor's kernel takes for itself, beside the programs' memory.
 const OWN_MEMORY: ByteSize = ByteSize::mb(96);
 
-/// Of each image and size; nothing where none could be made.
-type Templates = HashMap<(Image, ByteSize), Arc<OnceCell<Option<Template>>>>;
+/// By image and size; `None` where no template could be made.
+type Templates = HashMap<(RootImage, ByteSize), Arc<OnceCell<Option<Template>>>>;
 
 pub struct GVisor {
     runsc: Option<PathBuf>,
@@ -58,7 +62,7 @@ pub struct GVisor {
 }
 
 impl GVisor {
-    /// `folder` is for what it keeps while it runs; several servers may have the same.
+    /// `folder` holds its files while it runs; several servers may share it.
     pub fn new(folder: &Path) -> Self {
         let places = ["/usr/local/bin/runsc", "/usr/bin/runsc", "/usr/local/sbin/runsc", "/usr/sbin/runsc"];
         let runsc = places.iter().map(PathBuf::from).find(|path| path.exists());
@@ -77,33 +81,33 @@ impl GVisor {
     async fn start(&self, spec: &BootSpec) -> Result<Booted, BootError> {
         let key = (spec.image.clone(), spec.shape.memory);
         let cell = self.lock().entry(key.clone()).or_default().clone();
-        let (container, plan, groups) = self.order(&format!("template-{}", spec.id), spec)?;
+        let (container, plan, groups) = self.prepare(&format!("template-{}", spec.id), spec)?;
         let image = spec.image.clone();
-        // One is made, however many ask for it at once.
+        // One is made, however many callers want it at once.
         let make = async || {
             let made = blocking(move || Template::make(container, &image, &plan, groups)).await;
-            // What is wrong for good shows when the sandbox itself is started.
-            made.inspect_err(|error| tracing::debug!(%error, "No template of a gVisor sandbox")).ok()
+            // A permanent error shows when the sandbox itself is started.
+            made.inspect_err(|error| tracing::debug!(%error, "gVisor template not made")).ok()
         };
         let template = cell.get_or_init(make).await.clone();
-        let (container, plan, groups) = self.order(&spec.id.to_string(), spec)?;
+        let (container, plan, groups) = self.prepare(&spec.id.to_string(), spec)?;
         if let Some(template) = template {
             let (copied, image) = ((container.clone(), plan.clone(), groups.clone()), spec.image.clone());
             match blocking(move || template.copy(copied.0, &image, &copied.1, copied.2)).await {
                 Ok((running, agent)) => return booted(running, agent),
                 Err(error) => {
-                    tracing::debug!(%error, "A template of gVisor sandboxes is of no use any more");
+                    tracing::debug!(%error, "gVisor template failed, removing it");
                     self.lock().remove(&key);
                 }
             }
         }
         let image = spec.image.clone();
-        let (running, agent) = blocking(move || container.start(&image, &plan, groups, &Beginning::Anew)).await?;
+        let (running, agent) = blocking(move || container.start(&image, &plan, groups, &StartFrom::Scratch)).await?;
         booted(running, agent)
     }
 
-    /// A sandbox of that name, what it is to have, and what holds it.
-    fn order(&self, name: &str, spec: &BootSpec) -> Result<(Container, SandboxSpec, SandboxCgroups), BootError> {
+    /// A container of that name, its limits, and its control groups.
+    fn prepare(&self, name: &str, spec: &BootSpec) -> Result<(Container, SandboxSpec, SandboxCgroups), BootError> {
         let Some(runsc) = self.runsc.clone() else { return Err(BootError { reason: "there is no runsc".to_owned() }) };
         let plan = SandboxSpec {
             name: format!("gvisor-{name}"),
@@ -133,8 +137,8 @@ impl Driver for GVisor {
         NAME
     }
 
-    fn reach(&self) -> Reach {
-        Reach::Listed
+    fn reach(&self) -> NetworkReach {
+        NetworkReach::Listed
     }
 
     fn probe(&self) -> BoxFuture<'_, Result<Probe, Unavailable>> {
@@ -154,7 +158,7 @@ impl Driver for GVisor {
                 .hierarchies
                 .missing
                 .iter()
-                .map(|why| Note::new(About::Limits, format!("limits are missing: {why}")))
+                .map(|why| ProbeNote::new(About::Limits, format!("limits are missing: {why}")))
                 .collect();
             Ok(Probe { summary: format!("{version} (systrap)"), notes })
         })
@@ -180,7 +184,7 @@ impl Driver for GVisor {
     }
 }
 
-/// Ends the sandboxes of servers that are no more.
+/// Ends the sandboxes of servers that have ended.
 fn sweep(runsc: &Path, folder: &Path) -> usize {
     let Ok(servers) = fs::read_dir(folder) else { return 0 };
     let mut swept = 0;
@@ -194,11 +198,11 @@ fn sweep(runsc: &Path, folder: &Path) -> usize {
             let name = bundle.file_name().to_string_lossy().into_owned();
             let container = Container { runsc: runsc.to_owned(), own: own.clone(), name };
             if let Err(error) = container.delete() {
-                tracing::debug!(%error, "A sandbox of an earlier server was gone already");
+                tracing::debug!(%error, "stale gVisor sandbox was gone already");
             }
             swept += 1;
         }
-        // What is left of it is tried again by the next server.
+        // What is left is tried again by the next server.
         let _ = remove_tree(&own);
     }
     swept

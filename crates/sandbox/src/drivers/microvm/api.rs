@@ -1,5 +1,6 @@
-//! Firecracker's own protocol: requests over a Unix socket, HTTP with JSON in it. One connection, one request at a time, an
-//! answer of a known length. Blocking, with a deadline for each answer as a whole.
+//! Firecracker's API: requests over a Unix socket, HTTP with JSON bodies. One connection, one
+//! request at a time, an answer of a known length. Blocking, with a deadline for each answer as a
+//! whole.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -7,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// Firecracker says little.
-const LONGEST: usize = 64 << 10;
+/// Firecracker's answers are short.
+const MAX_RESPONSE_BYTES: usize = 64 << 10;
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ApiError {
@@ -20,9 +21,9 @@ pub(super) enum ApiError {
         #[source]
         error: io::Error,
     },
-    #[error("Firecracker did not answer {request} in {} s", .patience.as_secs())]
-    Late { request: String, patience: Duration },
-    #[error("Firecracker answered {request} with what is no HTTP: {what}")]
+    #[error("Firecracker did not answer {request} in {} s", .timeout.as_secs())]
+    Late { request: String, timeout: Duration },
+    #[error("Firecracker answered {request} with invalid HTTP: {what}")]
     Malformed { request: String, what: &'static str },
     #[error("Firecracker refused {request}: {status} {message}")]
     Refused { request: String, status: u16, message: String },
@@ -36,7 +37,7 @@ pub(super) enum Method {
 
 pub(super) struct Api {
     socket: UnixStream,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl Method {
@@ -49,11 +50,11 @@ impl Method {
 }
 
 impl Api {
-    pub(super) fn new(socket: UnixStream, patience: Duration) -> Self {
-        Self { socket, patience }
+    pub(super) fn new(socket: UnixStream, timeout: Duration) -> Self {
+        Self { socket, timeout }
     }
 
-    /// Asks for something, and is content with any answer that says that it was done.
+    /// Sends a request; any success status will do.
     pub(super) fn ask(&mut self, method: Method, path: &str, body: &Value) -> Result<(), ApiError> {
         let request = format!("{} {path}", method.name());
         let body = body.to_string();
@@ -63,26 +64,26 @@ impl Api {
             body.len()
         );
         let failed = |error| ApiError::Io { request: request.clone(), error };
-        self.socket.set_write_timeout(Some(self.patience)).map_err(failed)?;
+        self.socket.set_write_timeout(Some(self.timeout)).map_err(failed)?;
         self.socket.write_all(text.as_bytes()).map_err(failed)?;
-        let deadline = Instant::now() + self.patience;
-        let mut heard = Vec::new();
+        let deadline = Instant::now() + self.timeout;
+        let mut received = Vec::new();
         let answer = loop {
-            match parse(&heard) {
+            match parse(&received) {
                 Parsed::Whole(answer) => break answer,
                 Parsed::Malformed(what) => return Err(ApiError::Malformed { request, what }),
-                Parsed::Part if heard.len() > LONGEST => {
+                Parsed::Part if received.len() > MAX_RESPONSE_BYTES => {
                     return Err(ApiError::Malformed { request, what: "it does not end" });
                 }
                 Parsed::Part => {}
             }
-            let late = || ApiError::Late { request: request.clone(), patience: self.patience };
+            let late = || ApiError::Late { request: request.clone(), timeout: self.timeout };
             let left = deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
             self.socket.set_read_timeout(Some(left.ok_or_else(late)?)).map_err(failed)?;
             let mut buffer = [0; 4 << 10];
             match self.socket.read(&mut buffer) {
                 Ok(0) => return Err(failed(io::ErrorKind::UnexpectedEof.into())),
-                Ok(count) => heard.extend_from_slice(&buffer[..count]),
+                Ok(count) => received.extend_from_slice(&buffer[..count]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(late()),
                 Err(error) => return Err(failed(error)),
@@ -108,13 +109,13 @@ struct Answer {
     body: Vec<u8>,
 }
 
-fn parse(heard: &[u8]) -> Parsed {
+fn parse(received: &[u8]) -> Parsed {
     const START: &[u8] = b"HTTP/1.1 ";
-    if heard.iter().zip(START).any(|(is, should)| is != should) {
+    if received.iter().zip(START).any(|(is, should)| is != should) {
         return Parsed::Malformed("it does not begin with HTTP/1.1");
     }
-    let Some(end) = heard.windows(4).position(|four| four == b"\r\n\r\n") else { return Parsed::Part };
-    let Ok(head) = std::str::from_utf8(&heard[..end]) else { return Parsed::Malformed("its head is no text") };
+    let Some(end) = received.windows(4).position(|four| four == b"\r\n\r\n") else { return Parsed::Part };
+    let Ok(head) = std::str::from_utf8(&received[..end]) else { return Parsed::Malformed("its head is no text") };
     let status = head.get(START.len()..START.len() + 3).and_then(|digits| digits.parse::<u16>().ok());
     let Some(status) = status.filter(|status| (100..600).contains(status)) else {
         return Parsed::Malformed("it has no status");
@@ -124,12 +125,12 @@ fn parse(heard: &[u8]) -> Parsed {
         let Some((name, value)) = line.split_once(':') else { return Parsed::Malformed("a header has no colon") };
         if name.eq_ignore_ascii_case("content-length") {
             match value.trim().parse::<usize>() {
-                Ok(said) if said <= LONGEST => length = said,
-                _ => return Parsed::Malformed("its length is none"),
+                Ok(said) if said <= MAX_RESPONSE_BYTES => length = said,
+                _ => return Parsed::Malformed("its length is not valid"),
             }
         }
     }
-    let body = &heard[end + 4..];
+    let body = &received[end + 4..];
     match body.len() {
         is if is < length => Parsed::Part,
         is if is > length => Parsed::Malformed("it is longer than it says"),
@@ -137,7 +138,7 @@ fn parse(heard: &[u8]) -> Parsed {
     }
 }
 
-/// What it says of why it refused, short enough to be shown.
+/// The reason of a refusal, short enough to be shown.
 fn fault(body: &[u8]) -> String {
     let said = serde_json::from_slice::<Value>(body).ok();
     let fault = said.as_ref().and_then(|said| said["fault_message"].as_str()).map(str::to_owned);
@@ -150,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_are_read_when_they_are_whole() {
+    fn answers_are_parsed_when_complete() {
         let whole = b"HTTP/1.1 400 \r\nServer: Firecracker API\r\nContent-Length: 5\r\n\r\nhello";
         for part in 0..whole.len() {
             assert_eq!(parse(&whole[..part]), Parsed::Part, "{part}");
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_told() {
+    fn invalid_answers_are_errors() {
         for wrong in [
             &b"HELLO"[..],
             b"HTTP/1.1 abc\r\n\r\n",
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_shown_without_what_steers_terminals() {
+    fn control_characters_of_a_refusal_are_removed() {
         assert_eq!(fault(br#"{"fault_message":"bad\u001b[2J cid"}"#), "bad [2J cid");
         assert_eq!(fault(b"not json"), "not json");
         assert_eq!(fault(&[b'x'; 10_000]).len(), 500);

@@ -1,5 +1,6 @@
-//! The guest's files as the kernel takes them from its boot loader: a cpio archive ("newc"), unpacked into memory. Made here
-//! and not by a tool, so that it holds the agent of this very program.
+//! The guest's files as the kernel takes them from its boot loader: a cpio archive ("newc"),
+//! unpacked into memory. Written here and not by a tool, so that it holds the agent of this very
+//! program.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
@@ -16,8 +17,8 @@ const REGULAR: u32 = 0o100_000;
 const DEVICE: u32 = 0o020_000;
 const LINK: u32 = 0o120_000;
 const CERTIFICATES: &str = "etc/ssl/certs/ca-certificates.crt";
-/// What the guest runs first: makes the world as programs expect it, puts in the modules, and becomes the agent. When the agent
-/// ends the kernel has nobody to run, and the machine ends.
+/// The guest's first program: mounts what programs expect, loads the modules, and becomes the
+/// agent. When the agent ends, the kernel has no init process left, and the machine ends.
 const INIT: &str = "#!/bin/sh
 mount -t proc proc /proc
 mount -t sysfs sys /sys
@@ -39,15 +40,15 @@ pub(super) struct Programs<'a> {
     pub(super) typescript: &'a [u8],
 }
 
-/// What leads to the agent.
+/// How the agent is reached.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Way<'a> {
+pub(super) struct AgentAccess<'a> {
     pub(super) port: Port,
     /// Where the kernel's modules are.
     pub(super) modules: &'a Path,
 }
 
-/// The kernel's modules that lead to the agent, each after those that it needs.
+/// The kernel modules for that, each after its dependencies.
 pub(super) fn modules(port: Port) -> &'static [&'static str] {
     match port {
         Port::Serial => &["virtio_mmio.ko"],
@@ -65,14 +66,14 @@ fn init(port: Port) -> String {
     INIT.replace("MODULES", &modules(port).join(" ")).replace("PORT", &name)
 }
 
-/// Writes one with everything below `root`, the programs and the modules. What `root` has under the names of these is left out. Where it
-/// trusts nobody it trusts whom the machine trusts.
-pub(super) fn write(to: &File, root: &Path, way: Way<'_>, programs: Programs<'_>) -> io::Result<()> {
+/// Writes an archive with everything below `root`, the programs and the modules, which replace
+/// files of `root` with their names. Where `root` has no certificates, the machine's are added.
+pub(super) fn write(to: &File, root: &Path, way: AgentAccess<'_>, programs: Programs<'_>) -> io::Result<()> {
     let modules = modules(way.port);
     let own = [&["init", "agent", ".hearth"], modules].concat();
     let mut archive = Archive { to: BufWriter::new(to), entries: 0, own };
     archive.folder(root, Path::new(""))?;
-    archive.trust(root)?;
+    archive.add_certificates(root)?;
     archive.entry(b"init", REGULAR | 0o755, init(way.port).as_bytes(), 0)?;
     archive.entry(b"agent", REGULAR | 0o755, programs.agent, 0)?;
     archive.entry(b".hearth", DIRECTORY | 0o755, b"", 0)?;
@@ -89,12 +90,13 @@ pub(super) fn write(to: &File, root: &Path, way: Way<'_>, programs: Programs<'_>
 struct Archive<'a> {
     to: BufWriter<&'a File>,
     entries: u32,
-    /// Names that are not taken from folders.
+    /// Names that are not taken from `root`.
     own: Vec<&'static str>,
 }
 
 impl Archive<'_> {
-    /// All that is in the folder, the folder before its contents. Owner and times are not kept: all is root's.
+    /// All that is in the folder, each folder before its contents. Owner and times are not kept:
+    /// root owns all.
     fn folder(&mut self, folder: &Path, name: &Path) -> io::Result<()> {
         let mut entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
         entries.sort_by_key(fs::DirEntry::file_name);
@@ -120,8 +122,8 @@ impl Archive<'_> {
         Ok(())
     }
 
-    /// The certificates of those whom programs inside believe to be who they say they are.
-    fn trust(&mut self, root: &Path) -> io::Result<()> {
+    /// Adds the machine's certificates, for the programs inside.
+    fn add_certificates(&mut self, root: &Path) -> io::Result<()> {
         let lacks = |name: &str| fs::symlink_metadata(root.join(name)).is_err();
         let Some(certificates) = AUTHORITIES.iter().find_map(|path| fs::read(path).ok()) else { return Ok(()) };
         if !lacks("etc/ssl") {
@@ -131,7 +133,7 @@ impl Archive<'_> {
             self.entry(folder.as_bytes(), DIRECTORY | 0o755, b"", 0)?;
         }
         self.entry(CERTIFICATES.as_bytes(), REGULAR | 0o644, &certificates, 0)?;
-        // Where Debian's OpenSSL looks for them.
+        // Debian's OpenSSL looks for them here.
         if root.join("usr/lib").is_dir() && lacks("usr/lib/ssl") {
             self.entry(b"usr/lib/ssl", DIRECTORY | 0o755, b"", 0)?;
             self.entry(b"usr/lib/ssl/cert.pem", LINK | 0o777, format!("/{CERTIFICATES}").as_bytes(), 0)?;
@@ -144,7 +146,8 @@ impl Archive<'_> {
         let too_long = |_| io::Error::new(io::ErrorKind::FileTooLarge, String::from_utf8_lossy(name).into_owned());
         let length = u32::try_from(contents.len()).map_err(too_long)?;
         let name_length = name.len() as u32 + 1;
-        // Number, mode, owner, group, links, time, length, device (two), as a device (two), length of the name, check sum.
+        // Inode, mode, owner, group, links, time, length, device (two), as a device (two), length
+        // of the name, checksum.
         let head = [self.entries, mode, 0, 0, 1, 0, length, 0, 0, device >> 8, device & 0xff, name_length, 0];
         self.to.write_all(b"070701")?;
         for number in head {
@@ -205,7 +208,7 @@ mod tests {
         }
         let mut file = tempfile::tempfile().unwrap();
         let programs = Programs { agent: b"the agent", typescript: b"the other" };
-        write(&file, root.path(), Way { port: Port::Vsock, modules: modules.path() }, programs).unwrap();
+        write(&file, root.path(), AgentAccess { port: Port::Vsock, modules: modules.path() }, programs).unwrap();
         let mut bytes = Vec::new();
         file.rewind().unwrap();
         file.read_to_end(&mut bytes).unwrap();
@@ -218,7 +221,7 @@ mod tests {
         assert_eq!(get(".hearth/typescript").2, b"the other");
         assert_eq!(get("dev/console").1, DEVICE | 0o600);
         assert_eq!(get("vsock.ko").2, b"m");
-        // Some machines trust nobody.
+        // Some machines have no certificates.
         if let Some(trusted) = AUTHORITIES.iter().find_map(|path| fs::read(path).ok()) {
             assert!(get(CERTIFICATES).2 == trusted);
         }

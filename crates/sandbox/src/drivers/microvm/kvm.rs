@@ -1,4 +1,4 @@
-//! What the processor does for virtual machines.
+//! Detects hardware virtualization.
 
 use std::fs::{self, File};
 
@@ -9,7 +9,8 @@ pub(super) const DEVICE: &str = "/dev/kvm";
 pub(super) struct Kvm(Result<(), String>);
 
 impl Kvm {
-    /// What this machine can do. That there is a `/dev/kvm` is not enough: some offer one to guests made for them only.
+    /// What this machine can do. The existence of `/dev/kvm` is not enough: some machines offer one
+    /// to certain guests only.
     pub(super) fn here() -> Self {
         let about = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         if !can_virtualize(&about) {
@@ -35,8 +36,9 @@ fn can_virtualize(about: &str) -> bool {
     flags.split_whitespace().any(|flag| matches!(flag, "vmx" | "svm"))
 }
 
-/// For a guest's kernel: how fast its clock ticks, which is as fast as ours. It would measure that against a timer which,
-/// emulated on a busy machine, is so far off that the kernel gives up and waits for ever.
+/// Kernel arguments with the rate of the guest's clock, which is the host's. The kernel would
+/// measure it against a timer which, emulated on a busy machine, is so far off that the kernel
+/// gives up and waits for ever.
 pub(super) fn clock() -> String {
     let about = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let megahertz =

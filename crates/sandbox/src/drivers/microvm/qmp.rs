@@ -1,5 +1,6 @@
-//! QEMU's own protocol (QMP): lines of JSON over a socket, a question and its answer, events in between. Only what taking
-//! and restoring a snapshot needs. Blocking, with a deadline: for a thread that may wait.
+//! QEMU's own protocol (QMP): lines of JSON over a socket, a command and its answer, events in
+//! between. Only what taking and restoring a snapshot needs. Blocking, with a deadline: for a
+//! thread that may wait.
 
 use std::io::{self, BufRead, BufReader, IoSlice};
 use std::mem::MaybeUninit;
@@ -10,16 +11,16 @@ use std::time::{Duration, Instant};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use serde_json::{Value, json};
 
-use super::vmm::PATIENCE;
+use super::vmm::MONITOR_TIMEOUT;
 
-/// Between two looks at whether a transfer is over.
-const PAUSE: Duration = Duration::from_millis(1);
+/// Between two checks whether a transfer has ended.
+const POLL_DELAY: Duration = Duration::from_millis(1);
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum QmpError {
     #[error("QEMU ended or fell silent: {0}")]
     Io(#[from] io::Error),
-    #[error("QEMU said what is no JSON: {0}")]
+    #[error("QEMU sent invalid JSON: {0}")]
     Json(#[from] serde_json::Error),
     #[error("QEMU refused {command}: {message}")]
     Refused { command: String, message: String },
@@ -32,13 +33,13 @@ pub(super) struct Qmp {
 }
 
 impl Qmp {
-    /// Waits for QEMU to greet.
+    /// Waits for QEMU's greeting.
     pub(super) fn begin(socket: UnixStream) -> Result<Self, QmpError> {
-        socket.set_read_timeout(Some(PATIENCE))?;
+        socket.set_read_timeout(Some(MONITOR_TIMEOUT))?;
         let mut qmp = Self { from: BufReader::new(socket) };
         qmp.line()?;
         qmp.ask("qmp_capabilities", Value::Null, None)?;
-        // The guest's memory is a file that both have: it is not part of what is transferred.
+        // The guest's memory is a file that both machines have: it is not transferred.
         let shared = json!({ "capabilities": [{ "capability": "x-ignore-shared", "state": true }] });
         qmp.ask("migrate-set-capabilities", shared, None)?;
         Ok(qmp)
@@ -49,14 +50,14 @@ impl Qmp {
         self.ask("stop", Value::Null, None).map(drop)
     }
 
-    /// Writes all of a guest that is stopped but its memory into `state`.
+    /// Writes the state of a stopped guest, without its memory, into `state`.
     pub(super) fn save(&mut self, state: BorrowedFd<'_>) -> Result<(), QmpError> {
         self.ask("getfd", json!({ "fdname": "state" }), Some(state))?;
         self.ask("migrate", json!({ "uri": "fd:state" }), None)?;
         self.wait()
     }
 
-    /// Takes what [`save`](Self::save) wrote, and lets the guest go on.
+    /// Loads what [`save`](Self::save) wrote, and resumes the guest.
     pub(super) fn restore(&mut self, state: BorrowedFd<'_>) -> Result<(), QmpError> {
         self.ask("getfd", json!({ "fdname": "state" }), Some(state))?;
         self.ask("migrate-incoming", json!({ "uri": "fd:state" }), None)?;
@@ -66,14 +67,14 @@ impl Qmp {
     }
 
     fn wait(&mut self) -> Result<(), QmpError> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + MONITOR_TIMEOUT;
         loop {
             let state = self.ask("query-migrate", Value::Null, None)?;
             match state["status"].as_str() {
                 Some("completed") => return Ok(()),
                 Some("failed" | "cancelled") => return Err(QmpError::Snapshot(state.to_string())),
                 _ if Instant::now() > deadline => return Err(QmpError::Snapshot("it takes too long".to_owned())),
-                _ => std::thread::sleep(PAUSE),
+                _ => std::thread::sleep(POLL_DELAY),
             }
         }
     }
@@ -90,7 +91,7 @@ impl Qmp {
                 let message = error["desc"].as_str().unwrap_or("for no reason").to_owned();
                 return Err(QmpError::Refused { command: command.to_owned(), message });
             }
-            // Whatever else it says is an event.
+            // Any other line is an event.
             if let Some(value) = answer.get_mut("return") {
                 return Ok(value.take());
             }

@@ -1,15 +1,15 @@
-//! A machine that was started once, brought to where its interpreters wait for work, and kept as it was then. Every sandbox
-//! of its shape begins as a copy: memory is shared until it is written to.
+//! A machine that was started once, until its interpreters wait for work, and saved. Every sandbox
+//! of its shape starts as a copy: memory is shared until it is written to.
 
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use super::enclosure::Enclosed;
-use super::file::{self, nameless, seal};
-use super::initramfs::{self, Programs, Way};
+use super::initramfs::{self, AgentAccess, Programs};
+use super::memfd::{self, create, seal};
+use super::monitor_jail::JailedMonitor;
 use super::vmm::{Guest, Hardware, Snapshot, Vmm, VmmError};
-use crate::drivers::greeting::{Greeting, GreetingError};
+use crate::drivers::handshake::{AgentHandshake, HandshakeError};
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TemplateError {
@@ -18,12 +18,12 @@ pub(super) enum TemplateError {
     #[error(transparent)]
     Machine(#[from] VmmError),
     #[error("the guest did not come up: {0}")]
-    Guest(#[from] GreetingError),
+    Guest(#[from] HandshakeError),
 }
 
-/// Where what guests are made of lies.
+/// Files that guests are made of.
 #[derive(Clone, Debug)]
-pub(super) struct Parts {
+pub(super) struct GuestParts {
     pub(super) kernel: PathBuf,
     /// The folder of the kernel's modules.
     pub(super) modules: PathBuf,
@@ -35,33 +35,33 @@ pub(super) struct Template {
 }
 
 impl Template {
-    /// Starts one; takes seconds without KVM. Blocks.
+    /// Boots and saves a machine; takes seconds without KVM. Blocks.
     pub(super) fn make(
         vmm: &dyn Vmm,
-        parts: &Parts,
+        parts: &GuestParts,
         root: &Path,
         hardware: Hardware,
         cid: u32,
     ) -> Result<Self, TemplateError> {
-        let initramfs = nameless("initramfs")?;
+        let initramfs = create("initramfs")?;
         let programs = Programs { agent: hearth_agent_image::AGENT, typescript: hearth_agent_image::TYPESCRIPT };
-        initramfs::write(&initramfs, root, Way { port: vmm.port(), modules: &parts.modules }, programs)?;
+        initramfs::write(&initramfs, root, AgentAccess { port: vmm.port(), modules: &parts.modules }, programs)?;
         seal(&initramfs)?;
-        let guest = Guest { kernel: file::copy(&parts.kernel, "kernel")?, initramfs, cid };
+        let guest = Guest { kernel: memfd::copy(&parts.kernel, "kernel")?, initramfs, cid };
         let mut machine = vmm.boot(hardware, &guest)?;
         let agent = machine.agent()?;
-        let (mut greeting, languages) = Greeting::begin(&agent)?;
-        greeting.warm(languages)?;
+        let (mut handshake, languages) = AgentHandshake::begin(&agent)?;
+        handshake.warm(languages)?;
         machine.pause()?;
         Ok(Self { hardware, snapshot: machine.save()? })
     }
 
-    /// Another machine like it, and the stream to its agent. Blocks, for a tenth of a second or so without KVM.
-    pub(super) fn copy(&self, vmm: &dyn Vmm) -> Result<(Enclosed, UnixStream), TemplateError> {
+    /// A copy, and the stream to its agent. Blocks, for a tenth of a second or so without KVM.
+    pub(super) fn copy(&self, vmm: &dyn Vmm) -> Result<(JailedMonitor, UnixStream), TemplateError> {
         let mut machine = vmm.restore(self.hardware, &self.snapshot)?;
         let agent = machine.agent()?;
-        let (mut greeting, _) = Greeting::begin(&agent)?;
-        greeting.wake()?;
+        let (mut handshake, _) = AgentHandshake::begin(&agent)?;
+        handshake.wake()?;
         Ok((machine.into_process(), agent))
     }
 }

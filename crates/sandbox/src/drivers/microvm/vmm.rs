@@ -1,5 +1,6 @@
-//! What runs virtual machines: QEMU or Firecracker. Both start one from a kernel, stop it, keep all that it was, and start
-//! others from what was kept. Everything here blocks, with deadlines: for threads that may wait.
+//! The interface of virtual machine monitors: QEMU or Firecracker. Both start a machine from a
+//! kernel, stop it, save its state, and restore copies of it. Everything here blocks, with
+//! deadlines: for threads that may wait.
 //!
 //! States of a machine: `booted or restored -> paused -> saved`; a restored one is used and killed instead.
 
@@ -9,13 +10,13 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use super::api::ApiError;
-use super::enclosure::{Enclosed, EnclosureError};
+use super::monitor_jail::{JailedMonitor, MonitorJailError};
 use super::qmp::QmpError;
 use super::vsock::VsockError;
 use crate::driver::Probe;
 
 /// A monitor answers at once, but it may have to share the machine.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const MONITOR_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Hardware {
@@ -23,26 +24,26 @@ pub(super) struct Hardware {
     pub(super) cpus: u16,
 }
 
-/// What a guest is booted from.
+/// What a guest boots from.
 pub(super) struct Guest {
     pub(super) kernel: File,
     pub(super) initramfs: File,
-    /// Which no other machine has (vsock).
+    /// Vsock context id.
     pub(super) cid: u32,
 }
 
-/// All that a machine was when it was paused. Sealed: those that begin with it write to copies.
+/// The state of a paused machine. Sealed: machines that start from it write to copies.
 pub(super) struct Snapshot {
     pub(super) memory: File,
     pub(super) state: File,
 }
 
-/// Where the agent is found inside a guest.
+/// How the agent inside a guest is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Port {
-    /// A port of a serial device, which is open over a snapshot.
+    /// A port of a serial device, which stays open over a snapshot.
     Serial,
-    /// A socket that it listens on; connections end with a snapshot.
+    /// A vsock port that it listens on; connections end with a snapshot.
     Vsock,
 }
 
@@ -52,31 +53,31 @@ pub(super) trait Vmm: Send + Sync {
     /// Whether it can run here, and if not, why and what would help.
     fn probe(&self) -> Result<Probe, String>;
 
-    /// Configures one and starts it.
+    /// Configures a machine and starts it.
     fn boot(&self, hardware: Hardware, guest: &Guest) -> Result<Box<dyn Machine>, VmmError>;
 
-    /// Starts a copy of one that was saved.
+    /// Starts a copy of a saved machine.
     fn restore(&self, hardware: Hardware, snapshot: &Snapshot) -> Result<Box<dyn Machine>, VmmError>;
 }
 
 /// A machine. Dropping it kills it.
 pub(super) trait Machine: Send {
-    /// The stream to the agent. For who boots it, the agent may be far from ready.
+    /// The stream to the agent. On a booting machine the agent may be far from ready.
     fn agent(&mut self) -> Result<UnixStream, VmmError>;
 
     fn pause(&mut self) -> Result<(), VmmError>;
 
-    /// Ends it, paused as it is, and keeps what it was.
+    /// Ends the paused machine, and returns its state.
     fn save(self: Box<Self>) -> Result<Snapshot, VmmError>;
 
-    /// The process, for who sees to its end.
-    fn into_process(self: Box<Self>) -> Enclosed;
+    /// The process, for the instance that watches it.
+    fn into_process(self: Box<Self>) -> JailedMonitor;
 }
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum VmmError {
     #[error(transparent)]
-    Start(#[from] EnclosureError),
+    Start(#[from] MonitorJailError),
     #[error("no files or sockets for the machine: {0}")]
     Io(#[from] io::Error),
     #[error("{error}{words}")]

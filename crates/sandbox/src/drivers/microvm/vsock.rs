@@ -1,31 +1,32 @@
-//! The way to an agent that listens on a vsock port, as Firecracker offers it: a Unix socket, and on it a line that names the
-//! port. A connection to which nobody listens inside is ended without an answer; while a guest boots that is the usual case.
+//! Connects to an agent that listens on a vsock port, as Firecracker offers it: a Unix socket, and
+//! on it a line that names the port. A connection to a port without a listener is closed without an
+//! answer, which is usual while a guest boots.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// Where the agent listens.
+/// The port that the agent listens on.
 pub(super) const PORT: u32 = 52;
 /// `OK 4294967295` and the end of the line.
-const LONGEST: usize = 14;
+const MAX_RESPONSE_BYTES: usize = 14;
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum VsockError {
     #[error("the guest's socket cannot be reached: {0}")]
     Io(#[from] io::Error),
     #[error("the agent does not listen")]
-    Nobody,
+    NotListening,
     #[error("the guest's socket answered {0:?} and not OK")]
     Malformed(String),
 }
 
-/// One attempt. `patience` is for each read.
-pub(super) fn connect(path: &Path, patience: Duration) -> Result<UnixStream, VsockError> {
+/// One attempt. `timeout` is for each read.
+pub(super) fn connect(path: &Path, timeout: Duration) -> Result<UnixStream, VsockError> {
     let mut stream = UnixStream::connect(path)?;
-    stream.set_read_timeout(Some(patience))?;
-    stream.set_write_timeout(Some(patience))?;
+    stream.set_read_timeout(Some(timeout))?;
+    stream.set_write_timeout(Some(timeout))?;
     stream.write_all(format!("CONNECT {PORT}\n").as_bytes())?;
     greet(&mut stream)?;
     Ok(stream)
@@ -37,14 +38,14 @@ fn greet(stream: &mut impl Read) -> Result<(), VsockError> {
     loop {
         let mut byte = [0];
         match stream.read(&mut byte) {
-            Ok(0) => return Err(VsockError::Nobody),
+            Ok(0) => return Err(VsockError::NotListening),
             Ok(_) if byte[0] == b'\n' => break,
             Ok(_) => line.push(byte[0]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Err(VsockError::Nobody),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Err(VsockError::NotListening),
             Err(error) => return Err(error.into()),
         }
-        if line.len() > LONGEST {
+        if line.len() > MAX_RESPONSE_BYTES {
             break;
         }
     }
@@ -60,12 +61,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_answer_is_read_and_no_more() {
+    fn only_the_answer_line_is_read() {
         let mut stream = &b"OK 1073741824\nagent"[..];
         assert!(greet(&mut stream).is_ok());
         assert_eq!(stream, b"agent");
-        assert!(matches!(greet(&mut &b""[..]), Err(VsockError::Nobody)));
-        assert!(matches!(greet(&mut &b"OK"[..]), Err(VsockError::Nobody)));
+        assert!(matches!(greet(&mut &b""[..]), Err(VsockError::NotListening)));
+        assert!(matches!(greet(&mut &b"OK"[..]), Err(VsockError::NotListening)));
         for wrong in [&b"OK\n"[..], b"OK x\n", b"NO 3\n", b"OK 99999999999\n", b"aaaaaaaaaaaaaaaaaaaaaaaaa"] {
             assert!(matches!(greet(&mut &*wrong), Err(VsockError::Malformed(_))));
         }

@@ -1,21 +1,22 @@
-//! Sandboxes made of namespaces, on the machine's own kernel: there in a few milliseconds, and no program is needed that
-//! Hearth does not bring along. What isolates them is in `hearth_jail::sandbox`.
+//! Sandboxes made of namespaces, on the machine's own kernel: started in a few milliseconds, with
+//! no program that Hearth does not bring along. What isolates them is in `hearth_jail::sandbox`.
 //!
 //! | file | |
 //! |---|---|
-//! | `spawner.rs` | the process that makes them, and what is said to it |
-//! | `room.rs` | how many processes all of them may have |
-//! | `instance.rs` | one of them |
-//! | `uplink.rs` | connections out of one |
-//! | `heritage.rs` | what of them goes on in the next program |
+//! | `spawner.rs` | the process that makes them, and requests to it |
+//! | `process_budget.rs` | how many processes all of them may have |
+//! | `instance.rs` | one sandbox |
+//! | `uplink.rs` | connections out of a sandbox |
+//! | `spawner_handle.rs` | which spawners stay alive, also after an upgrade |
 //!
-//! The spawner is started by the first who needs it, and again if it should die; its sandboxes die with it. One that does not
-//! answer, or says that it is fit no more, is replaced, and ends with the last of its sandboxes.
+//! The spawner is started on first use, and again if it should die; its sandboxes die with it. One
+//! that does not answer, or reports that it is unfit, is replaced, and ends with the last of its
+//! sandboxes.
 
-mod heritage;
 pub(super) mod instance;
-mod room;
+mod process_budget;
 mod spawner;
+mod spawner_handle;
 mod uplink;
 
 use std::ffi::OsString;
@@ -28,26 +29,27 @@ use hearth_jail::sandbox::cgroup::{CgroupHierarchies, Controller, remaining_task
 use hearth_jail::sandbox::{HostFeatures, Programs, SandboxNetwork, SandboxSpec};
 use tokio::sync::Mutex;
 
-use self::heritage::Elders;
-use self::room::Room;
+use self::process_budget::ProcessBudget;
 use self::spawner::{NotCreated, Spawner};
+use self::spawner_handle::InheritedSpawners;
 use crate::driver::{
-    About, BootError, BootSpec, Booted, BoxFuture, Driver, DriverName, Image, Note, Probe, Unavailable,
+    About, BootError, BootSpec, Booted, BoxFuture, Driver, DriverName, Probe, ProbeNote, RootImage, Unavailable,
 };
-use crate::heritage::Bequest;
 use crate::id::SandboxId;
 use crate::network::NetworkShape;
+use crate::upgrade::UpgradePayload;
 
 pub const NAME: DriverName = DriverName("process");
 
 /// Processes and threads of a sandbox together: enough for a build, not for a fork bomb.
-const PROCESSES: u32 = 512;
-/// The same where no control group counts them, nor what lies in their sockets.
-const FEWER_PROCESSES: u32 = 128;
+const MAX_PROCESSES: u32 = 512;
+/// The same where no control group counts them, nor the data in their sockets.
+const MAX_PROCESSES_UNCOUNTED: u32 = 128;
 /// Spawners that are tried for one sandbox.
-const TRIES: u32 = 2;
+const MAX_SPAWNERS_TRIED: u32 = 2;
 
-/// How the spawner is started: the program and its arguments. It must call [`serve_spawner`] before it has a second thread.
+/// How the spawner is started: the program and its arguments. The program must call
+/// [`serve_spawner`] before it has a second thread.
 #[derive(Clone, Debug)]
 pub struct SpawnerCommand {
     pub program: OsString,
@@ -58,12 +60,12 @@ pub struct Process {
     command: SpawnerCommand,
     hierarchies: CgroupHierarchies,
     disks: Option<PathBuf>,
-    room: Arc<Room>,
+    budget: Arc<ProcessBudget>,
     spawner: Mutex<Option<Arc<Spawner>>>,
-    elders: Elders,
+    inherited: InheritedSpawners,
 }
 
-/// The spawner's whole life: serves the driver at the other end of the standard input until that is closed.
+/// Runs the spawner: serves the driver at the other end of standard input until that is closed.
 pub fn serve_spawner() -> io::Result<()> {
     let programs = Programs { agent: hearth_agent_image::AGENT, typescript: hearth_agent_image::TYPESCRIPT };
     hearth_jail::sandbox::serve(io::stdin().as_fd(), programs)
@@ -72,18 +74,25 @@ pub fn serve_spawner() -> io::Result<()> {
 impl Process {
     pub fn new(command: SpawnerCommand) -> Self {
         let hierarchies = CgroupHierarchies::find();
-        let most = if hierarchies.holds(Controller::Pids) { PROCESSES } else { FEWER_PROCESSES };
-        let room = Room::new(remaining_tasks(), most);
-        Self { command, hierarchies, disks: None, room, spawner: Mutex::default(), elders: Elders::default() }
+        let most = if hierarchies.holds(Controller::Pids) { MAX_PROCESSES } else { MAX_PROCESSES_UNCOUNTED };
+        let budget = ProcessBudget::new(remaining_tasks(), most);
+        Self {
+            command,
+            hierarchies,
+            disks: None,
+            budget,
+            spawner: Mutex::default(),
+            inherited: InheritedSpawners::default(),
+        }
     }
 
-    /// With a folder on whose file system the disks of sandboxes are; nothing with a name is made in it. Without one they
-    /// write into memory.
+    /// With a folder whose file system holds the disks of sandboxes; no named file is made in it.
+    /// Without one they write into memory.
     pub fn with_disks(self, folder: PathBuf) -> Self {
         Self { disks: Some(folder), ..self }
     }
 
-    /// The spawner, started if there is none that lives.
+    /// The spawner, started if none is alive.
     async fn spawner(&self) -> Result<Arc<Spawner>, BootError> {
         let mut spawner = self.spawner.lock().await;
         if let Some(spawner) = spawner.as_ref().filter(|spawner| spawner.is_alive()) {
@@ -94,40 +103,40 @@ impl Process {
         Ok(started)
     }
 
-    /// The next sandbox is made by another; those that it has made keep it.
-    async fn retire(&self, unfit: &Arc<Spawner>, reason: &str) {
+    /// The next sandbox is made by a new spawner; those of the old one keep it.
+    async fn replace_spawner(&self, unfit: &Arc<Spawner>, reason: &str) {
         let mut spawner = self.spawner.lock().await;
         if spawner.as_ref().is_some_and(|now| Arc::ptr_eq(now, unfit)) {
             *spawner = None;
-            tracing::warn!(reason, "The spawner of sandboxes is replaced");
+            tracing::warn!(reason, "sandbox spawner replaced");
         }
     }
 
-    async fn look(&self) -> Result<Probe, Unavailable> {
+    async fn inspect(&self) -> Result<Probe, Unavailable> {
         let unavailable = |error: BootError| Unavailable { driver: NAME, reason: with_advice(error.reason) };
         let spawner = self.spawner().await.map_err(unavailable)?;
-        Ok(probe(spawner.facilities()))
+        Ok(probe(spawner.host_features()))
     }
 
     async fn start(&self, spec: &BootSpec) -> Result<Booted, BootError> {
         let mut reason = String::new();
-        for _ in 0..TRIES {
+        for _ in 0..MAX_SPAWNERS_TRIED {
             let spawner = self.spawner().await?;
-            let place = self.room.reserve()?;
-            match spawner.create(plan(spec, place.processes()), place).await {
+            let share = self.budget.reserve()?;
+            match spawner.create(sandbox_spec(spec, share.processes()), share).await {
                 Ok(booted) => return Ok(booted),
                 Err(NotCreated::Failed(error)) => return Err(error),
                 Err(NotCreated::Unfit(why)) => {
-                    self.retire(&spawner, &why).await;
+                    self.replace_spawner(&spawner, &why).await;
                     reason = why;
                 }
             }
         }
-        Err(BootError { reason: format!("the spawner is of no use: {reason}") })
+        Err(BootError { reason: format!("the spawner does not work: {reason}") })
     }
 }
 
-fn plan(spec: &BootSpec, processes: u32) -> SandboxSpec {
+fn sandbox_spec(spec: &BootSpec, processes: u32) -> SandboxSpec {
     let memory = spec.shape.memory.bytes();
     SandboxSpec {
         name: spec.id.to_string(),
@@ -136,8 +145,8 @@ fn plan(spec: &BootSpec, processes: u32) -> SandboxSpec {
         processes,
         disk: spec.shape.disk.bytes(),
         image: match &spec.image {
-            Image::Host => None,
-            Image::Folder(folder) => Some(folder.clone()),
+            RootImage::Host => None,
+            RootImage::Folder(folder) => Some(folder.clone()),
         },
         network: match spec.shape.network {
             NetworkShape::Isolated => SandboxNetwork::Loopback,
@@ -152,7 +161,7 @@ impl Driver for Process {
     }
 
     fn probe(&self) -> BoxFuture<'_, Result<Probe, Unavailable>> {
-        Box::pin(self.look())
+        Box::pin(self.inspect())
     }
 
     fn boot<'a>(&'a self, spec: &'a BootSpec) -> BoxFuture<'a, Result<Booted, BootError>> {
@@ -163,8 +172,8 @@ impl Driver for Process {
         Box::pin(async { self.hierarchies.remove_stale() })
     }
 
-    fn adopt(&self, id: SandboxId, left: Bequest) -> Result<Booted, BootError> {
-        self.elders.adopt(&self.hierarchies, &self.room, id, left)
+    fn import(&self, id: SandboxId, payload: UpgradePayload) -> Result<Booted, BootError> {
+        self.inherited.import(&self.hierarchies, &self.budget, id, payload)
     }
 
     fn shutdown(&self) -> BoxFuture<'_, ()> {
@@ -176,13 +185,13 @@ impl Driver for Process {
     }
 }
 
-fn probe(facilities: &HostFeatures) -> Probe {
+fn probe(host_features: &HostFeatures) -> Probe {
     let mut notes = Vec::new();
-    let limits = &facilities.limits;
+    let limits = &host_features.limits;
     let holds = |name: &str| limits.iter().any(|limit| limit == name);
-    if let Some(reason) = &facilities.without_limits {
+    if let Some(reason) = &host_features.without_limits {
         let missing: Vec<_> = ["memory", "pids", "cpu"].into_iter().filter(|name| !holds(name)).collect();
-        notes.push(Note::new(
+        notes.push(ProbeNote::new(
             About::Limits,
             format!(
                 "no control groups for {} ({reason}): each process is limited by itself, a sandbox as a whole only by what \
@@ -191,20 +200,20 @@ fn probe(facilities: &HostFeatures) -> Probe {
             ),
         ));
     }
-    if facilities.landlock.is_none() {
+    if host_features.landlock.is_none() {
         let text = "the kernel has no Landlock (Linux 5.13): what can be read and written is held by mounts alone";
-        notes.push(Note::new(About::Wall, text));
+        notes.push(ProbeNote::new(About::Wall, text));
     }
-    if !facilities.own_users {
+    if !host_features.own_users {
         let text = "all sandboxes run as the server's own user, because it is not root";
-        notes.push(Note::new(About::Wall, text));
+        notes.push(ProbeNote::new(About::Wall, text));
     }
-    if let Some(reason) = &facilities.without_disks {
+    if let Some(reason) = &host_features.without_disks {
         let text =
             format!("there are no disks ({reason}): what sandboxes write is in memory, half of their own at most");
-        notes.push(Note::new(About::Comfort, text));
+        notes.push(ProbeNote::new(About::Comfort, text));
     }
-    let landlock = facilities.landlock.map(|version| format!(", Landlock {version}")).unwrap_or_default();
+    let landlock = host_features.landlock.map(|version| format!(", Landlock {version}")).unwrap_or_default();
     let groups = if limits.is_empty() { String::new() } else { format!(", control groups ({})", limits.join(", ")) };
     Probe { summary: format!("namespaces, seccomp{landlock}{groups}"), notes }
 }

@@ -1,5 +1,5 @@
-//! Connections out of a sandbox: taken from a listener that is inside, until nobody wants them any more. Then the listener
-//! closes, and programs in the sandbox are refused at once.
+//! Connections out of a sandbox: accepted from a listener that is inside, until the proxy has gone.
+//! Then the listener closes, and programs in the sandbox are refused at once.
 
 use std::io;
 use std::net::TcpListener;
@@ -8,23 +8,23 @@ use std::os::fd::OwnedFd;
 use hearth_jail::sandbox::PROXY_ADDR;
 use tokio::sync::mpsc;
 
-use crate::driver::{ByteStream, Uplink};
+use crate::driver::{BidiStream, Uplink};
 
-/// Connections that wait to be served.
-const QUEUE: usize = 16;
+/// Connections that wait for the proxy.
+const MAX_QUEUED: usize = 16;
 
 /// On the current runtime.
 pub(super) fn open(listener: OwnedFd) -> io::Result<Uplink> {
-    let door = Some(listener.try_clone()?);
+    let kept = Some(listener.try_clone()?);
     let listener = TcpListener::from(listener);
     listener.set_nonblocking(true)?;
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let (sender, connections) = mpsc::channel(QUEUE);
+    let (sender, connections) = mpsc::channel(MAX_QUEUED);
     tokio::spawn(accept(listener, sender));
-    Ok(Uplink { inside: PROXY_ADDR, connections, door })
+    Ok(Uplink { inside: PROXY_ADDR, connections, listener: kept })
 }
 
-async fn accept(listener: tokio::net::TcpListener, sender: mpsc::Sender<Box<dyn ByteStream>>) {
+async fn accept(listener: tokio::net::TcpListener, sender: mpsc::Sender<Box<dyn BidiStream>>) {
     loop {
         let accepted = tokio::select! {
             () = sender.closed() => return,
@@ -36,7 +36,7 @@ async fn accept(listener: tokio::net::TcpListener, sender: mpsc::Sender<Box<dyn 
                     return;
                 }
             }
-            // One connection that failed, or too many descriptors: a moment later there may be fewer.
+            // The connection failed, or there are too many descriptors: retried after a moment.
             Err(_) => tokio::time::sleep(std::time::Duration::from_millis(10)).await,
         }
     }

@@ -1,4 +1,5 @@
-//! How a pool ends: whoever waits is told, no boot begins, those under way are waited for, nothing is left.
+//! Shutdown of a pool: waiting callers get an error, no boot begins, those under way are waited
+//! for, nothing is left.
 
 use super::*;
 
@@ -38,7 +39,7 @@ async fn a_second_shutdown_waits_for_the_same_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn shutdown_waits_for_what_somebody_still_has() {
+async fn shutdown_waits_for_acquired_sandboxes() {
     let driver = FakeDriver::new();
     let pool = filled(&driver, config(&driver)).await;
     let sandbox = acquire(&pool).await;
@@ -58,6 +59,6 @@ async fn a_pool_that_was_never_started_ends_too() {
     let driver = FakeDriver::new();
     let pool = SandboxPool::new(config(&driver));
     assert!(!pool.is_running());
-    assert_eq!(pool.shutdown().await, PoolStats::default());
+    assert_eq!(pool.shutdown().await, SandboxPoolStats::default());
     assert_eq!(driver.begun(), 0);
 }

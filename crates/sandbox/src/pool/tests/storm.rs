@@ -1,4 +1,4 @@
-//! Random schedules: whatever comes in whatever order, the numbers add up at every step and nothing is left at the end.
+//! Random schedules: at every step the counts add up, and nothing is left at the end.
 
 use proptest::prelude::*;
 use tokio::task::JoinHandle;
@@ -8,10 +8,10 @@ use super::*;
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Acquire,
-    /// The caller goes away, whether it has its sandbox or not.
+    /// The caller goes away, with or without its sandbox.
     GiveUp(usize),
     Destroy(usize),
-    /// The sandbox goes with the last who has it.
+    /// Dropping the last reference destroys the sandbox.
     Drop(usize),
     Wedge(usize),
     Kill(usize),
@@ -76,7 +76,7 @@ impl Storm {
         self.check();
     }
 
-    /// Those who have their sandbox by now.
+    /// Callers that have their sandbox by now.
     async fn collect(&mut self) {
         for at in (0..self.asked.len()).rev() {
             if self.asked[at].is_finished() {
@@ -89,7 +89,7 @@ impl Storm {
         let stats = self.pool.stats();
         assert!(stats.adds_up(), "{stats:?}");
         assert!(stats.ready <= 3, "never over-filled: {stats:?}");
-        // Who was given up before it began asked for nothing.
+        // A caller that was dropped before it began has requested nothing.
         assert!(stats.warm_hits + stats.cold_misses <= self.acquires, "{stats:?}");
         assert!(self.driver.most_booting() <= 2 + 4);
     }

@@ -1,4 +1,4 @@
-//! Who has which sandbox, how many there may be, and when they end.
+//! Owners, limits and lifetimes of sandboxes.
 
 use tokio::task::JoinSet;
 
@@ -79,7 +79,7 @@ async fn a_refusal_does_not_touch_the_pool() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_boot_that_fails_gives_its_place_back() {
+async fn a_boot_that_fails_releases_its_reservation() {
     let driver = FakeDriver::new();
     let mut config = SandboxesConfig { max_sandboxes: 1, ..config(&driver) };
     config.pool.pooling = Pooling::Off;
@@ -92,7 +92,7 @@ async fn a_boot_that_fails_gives_its_place_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_asked_for_is_checked_before_any_work() {
+async fn configurations_are_checked_before_any_work() {
     let driver = FakeDriver::new();
     let sandboxes = Sandboxes::new(config(&driver));
     let build = |builder: crate::SandboxConfigBuilder| builder.build().unwrap();
@@ -120,7 +120,7 @@ async fn what_is_asked_for_is_checked_before_any_work() {
         (builder().env("A", "x".repeat(1 << 20)), "env"),
         (builder().ttl(Duration::ZERO), "ttl"),
     ] {
-        // `..` is made of plain characters, and is no image that there is.
+        // `..` consists of allowed characters, but is no known image.
         match builder.build() {
             Ok(config) => assert!(invalid(&sandboxes.pool().acquire(&config).await.err().unwrap(), field)),
             Err(error) => assert!(invalid(&error, field), "{error}"),
@@ -129,7 +129,7 @@ async fn what_is_asked_for_is_checked_before_any_work() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_uses_ends_and_what_is_used_stays() {
+async fn idle_sandboxes_end_and_used_ones_stay() {
     let (sandboxes, driver) = usual().await;
     let me = session("me");
     let idle = create(&sandboxes, &me).await;
@@ -176,7 +176,7 @@ async fn a_life_ends_also_when_it_is_used() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sandbox_whose_agent_is_gone_is_freed_and_says_so() {
+async fn a_sandbox_whose_agent_is_gone_is_freed_and_listed_as_lost() {
     let (sandboxes, driver) = usual().await;
     let me = session("me");
     let sandbox = create(&sandboxes, &me).await;

@@ -1,11 +1,11 @@
-//! What is changed in a sandbox that is there.
+//! Changes to live sandboxes.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
 use crate::config::SandboxUpdate;
 use crate::hint::{Hint, Reachable};
-use crate::{Limits, PoolHealth};
+use crate::{LimitsPolicy, PoolHealth};
 
 fn ttl(time: Duration) -> SandboxUpdate {
     SandboxUpdate { ttl: Some(time), ..SandboxUpdate::default() }
@@ -42,7 +42,7 @@ async fn a_life_is_made_longer_from_now_on_up_to_the_operators() {
     close(&sandboxes, &driver).await;
 }
 
-/// What the proxy answers to a program inside.
+/// The proxy's answer to a program inside.
 async fn asked(driver: &FakeDriver, id: SandboxId, host: &str) -> String {
     let mut connection = driver.dial_out(id).await.unwrap();
     connection.write_all(format!("CONNECT {host}:443 HTTP/1.1\r\n\r\n").as_bytes()).await.unwrap();
@@ -52,7 +52,7 @@ async fn asked(driver: &FakeDriver, id: SandboxId, host: &str) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn hosts_can_be_allowed_later_and_what_is_refused_is_told() {
+async fn hosts_can_be_allowed_later_and_refusals_give_hints() {
     let (sandboxes, driver) = usual().await;
     let me = session("me");
     let sandbox = create(&sandboxes, &me).await;
@@ -62,7 +62,7 @@ async fn hosts_can_be_allowed_later_and_what_is_refused_is_told() {
     assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("allowed_hosts"), "{answer}");
     while !matches!(running.next().await.unwrap(), crate::ExecEvent::Ended(_)) {}
     assert_eq!(running.hints(), [Hint::Refused { host: "a.test".to_owned(), reach: Reachable::Nothing }]);
-    // Another has asked for nothing.
+    // The other has requested nothing.
     assert_eq!(sandbox.exec(ExecRequest::shell("echo")).await.unwrap().hints, []);
     let info = sandboxes.update(&me, id, hosts(&["b.test"])).await.unwrap();
     assert_eq!(info.config.network, NetworkPolicy::allow_list(["b.test"]).unwrap());
@@ -77,7 +77,7 @@ async fn hosts_can_be_allowed_later_and_what_is_refused_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_programs_say_of_limits_is_told_where_they_failed() {
+async fn output_about_limits_gives_hints_where_the_command_failed() {
     let (sandboxes, driver) = usual().await;
     let sandbox = create(&sandboxes, &session("me")).await;
     let said = async |line: &str| {
@@ -93,7 +93,7 @@ async fn what_the_programs_say_of_limits_is_told_where_they_failed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn limits_that_are_not_held_show_and_where_they_are_required_nothing_starts() {
+async fn unenforced_limits_degrade_health_and_refuse_sandboxes_where_required() {
     let driver = FakeDriver::named("fake", SECOND);
     driver.lack("no control groups");
     let sandboxes = started(config(&driver)).await;
@@ -104,7 +104,7 @@ async fn limits_that_are_not_held_show_and_where_they_are_required_nothing_start
     close(&sandboxes, &driver).await;
 
     let mut config = config(&driver);
-    config.pool.limits = Limits::Required;
+    config.pool.limits = LimitsPolicy::Required;
     let sandboxes = started(config).await;
     let error = sandboxes.create(&Caller::Admin, SandboxConfig::default()).await.err().unwrap();
     assert!(error.to_string().contains("`limits: required`"), "{error}");

@@ -1,4 +1,4 @@
-//! What can be done with a sandbox.
+//! Operations on a sandbox.
 
 use bytes::Bytes;
 use tokio::time::Instant;
@@ -72,7 +72,7 @@ async fn bad_requests_are_errors_that_name_the_field() {
     let echo = || ExecRequest::shell("echo");
     let code = |session: &str| {
         let session = Some(session.to_owned());
-        ExecRequest::new(Command::Code(Code { language: Language::Sh, source: Bytes::new(), session }))
+        ExecRequest::new(ExecCommand::Code(Code { language: Language::Sh, source: Bytes::new(), session }))
     };
     for (field, request) in [
         ("timeout", ExecRequest { timeout: Some(Duration::ZERO), ..echo() }),
@@ -110,7 +110,7 @@ async fn code_of_five_megabytes_runs_and_a_session_takes_turns() {
     let turn = || {
         let session = Some("notebook".to_owned());
         let code = Code { language: Language::Python, source: Bytes::from_static(b"x"), session };
-        sandbox.exec(ExecRequest::new(Command::Code(code)))
+        sandbox.exec(ExecRequest::new(ExecCommand::Code(code)))
     };
     let (one, two, three) = tokio::join!(turn(), turn(), turn());
     let outs = [one.unwrap(), two.unwrap(), three.unwrap()];
@@ -193,7 +193,7 @@ async fn files_go_in_and_out_byte_for_byte() {
     assert_eq!((info.kind, info.size, info.mode), (FileKind::File, ByteSize::mb(10), 0o600));
     sandbox.write_file(file("/work/empty", Bytes::new())).await.unwrap();
     assert_eq!(sandbox.read_file("/work/empty").await.unwrap(), Bytes::new());
-    let names = |page: &crate::Page| page.entries.iter().map(|entry| entry.name.clone()).collect::<Vec<_>>();
+    let names = |page: &crate::DirectoryPage| page.entries.iter().map(|entry| entry.name.clone()).collect::<Vec<_>>();
     let page = sandbox.list_directory("/work", None, 1).await.unwrap();
     assert_eq!((names(&page), page.next.as_deref()), (vec!["deep".to_owned()], Some("deep")));
     let page = sandbox.list_directory("/work", page.next.as_deref(), 10).await.unwrap();

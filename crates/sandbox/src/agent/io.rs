@@ -1,9 +1,11 @@
-//! Bytes in, bytes out. Who sends writes to the stream itself, if nothing waits to be sent: most requests are small, and one
-//! that had to be handed to a task first would come later. What the stream does not take at once waits in the outbox for a task
-//! that carries it; another task reads. Both end with the line, and the line with either.
+//! Reading and writing the agent's stream. A sender writes to the stream itself if nothing is
+//! queued: most requests are small, and passing them to a task first would cost a wakeup. What the
+//! stream does not take at once is queued and written by a task; another task reads. Both end with
+//! the connection, and the connection with either.
 //!
-//! Whoever sends much (files, code) waits until there is room in the outbox; what is small and must not wait (a cancel, a ping)
-//! goes in at once. What passages carry (`tunnel.rs`) comes behind all that, and is asked for when there is room for it.
+//! A large request (files, code) waits for room in the queue; a small one that must not wait (a
+//! cancel, a ping) is queued at once. Tunnel messages (`tunnel.rs`) come after all that, and are
+//! made only when they can be sent.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -17,39 +19,39 @@ use hearth_core::ByteSize;
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::Line;
+use super::AgentConnection;
 use super::calls::Closed;
 use super::tunnel::Tunnel;
-use crate::driver::ByteStream;
+use crate::driver::BidiStream;
 use crate::error::SandboxError;
 
-/// Bytes that wait to be sent, before senders wait.
-const ROOM: usize = 1 << 20;
+/// Bytes that may be queued before senders wait.
+const MAX_QUEUED_BYTES: usize = 1 << 20;
 
-const READ: usize = 64 << 10;
+const READ_BUFFER: usize = 64 << 10;
 
-type Stream = Box<dyn ByteStream>;
+type Stream = Box<dyn BidiStream>;
 
-pub(super) struct Outbox {
+pub(super) struct WriteQueue {
     queue: Mutex<Queue>,
-    /// Something was not sent at once.
-    left: Notify,
-    /// The stream is to go on elsewhere.
-    asked: Notify,
+    /// Something was queued.
+    unsent: Notify,
+    /// The stream is to be exported.
+    handover: Notify,
     room: Arc<Semaphore>,
 }
 
 struct Queue {
-    /// None once the line is closed.
+    /// None once the connection is closed.
     writer: Option<WriteHalf<Stream>>,
     frames: VecDeque<Frame>,
-    /// What it has to say comes when there are no frames.
+    /// Asked for a message when there are no frames.
     tunnel: Arc<Tunnel>,
-    /// On its way; so many bytes of it are sent.
+    /// The frame that is being written; `sent` bytes of it are.
     sending: Option<Frame>,
     sent: usize,
-    /// Who goes on with the stream: is told what came of a message that is not whole yet.
-    heir: Option<oneshot::Sender<Vec<u8>>>,
+    /// Set for an export: receives the bytes of an incomplete message.
+    successor: Option<oneshot::Sender<Vec<u8>>>,
 }
 
 struct Frame {
@@ -57,27 +59,27 @@ struct Frame {
     _room: Option<OwnedSemaphorePermit>,
 }
 
-pub(super) struct Greeted {
+pub(super) struct HandshakeResult {
     pub(super) stream: Stream,
-    /// May hold what came with the greeting.
+    /// May hold bytes that came after the answer to the handshake.
     pub(super) decoder: Decoder,
     pub(super) languages: Vec<Language>,
 }
 
-/// Says hello, and waits for the answer to it. What was said to somebody before us is passed over.
-pub(super) async fn greet(mut stream: Stream, hello: &Request, nonce: u64) -> Result<Greeted, String> {
+/// Sends `Hello`, and waits for its answer. Answers to an earlier client are skipped.
+pub(super) async fn handshake(mut stream: Stream, hello: &Request, nonce: u64) -> Result<HandshakeResult, String> {
     let mut bytes = Vec::new();
     encode(hello, &mut bytes).map_err(|error| error.to_string())?;
     stream.write_all(&bytes).await.map_err(|error| error.to_string())?;
     stream.flush().await.map_err(|error| error.to_string())?;
     let mut decoder = Decoder::new();
-    let mut buffer = vec![0; READ];
+    let mut buffer = vec![0; READ_BUFFER];
     loop {
         while let Some(answer) = decoder.message::<Answer>().map_err(|error| error.to_string())? {
             match answer {
                 Answer::Hello { version, nonce: theirs, languages } if theirs == nonce => {
                     return match version == hearth_agent::VERSION {
-                        true => Ok(Greeted { stream, decoder, languages }),
+                        true => Ok(HandshakeResult { stream, decoder, languages }),
                         false => {
                             Err(format!("it speaks version {version} of the protocol, not {}", hearth_agent::VERSION))
                         }
@@ -94,39 +96,40 @@ pub(super) async fn greet(mut stream: Stream, hello: &Request, nonce: u64) -> Re
     }
 }
 
-/// Carries both directions until one of them ends, then closes the line; or until the stream goes on elsewhere.
-pub(super) async fn run(line: Arc<Line>, reader: ReadHalf<Stream>, mut decoder: Decoder) {
-    // Reading can be given up at any time: what was read is taken apart and handed over at once.
+/// Reads and writes until one of them ends, then closes the connection; or until the stream is
+/// exported.
+pub(super) async fn run(connection: Arc<AgentConnection>, reader: ReadHalf<Stream>, mut decoder: Decoder) {
+    // Reading is cancel-safe: what was read is decoded and delivered without an await.
     let reason = tokio::select! {
-        reason = read(&line, reader, &mut decoder) => reason,
-        reason = line.outbox.carry() => reason,
-        reason = line.outbox.quit() => reason,
-        reason = line.calls.until_closed() => reason,
+        reason = read(&connection, reader, &mut decoder) => reason,
+        reason = connection.write_queue.flush() => reason,
+        reason = connection.write_queue.hand_over_when_asked() => reason,
+        reason = connection.calls.until_closed() => reason,
     };
-    let heir = line.outbox.lock().heir.take();
-    match (reason, heir) {
-        // An heir that does not wait any more has given it up.
-        (Closed::Moved, Some(heir)) => drop(heir.send(decoder.rest().to_vec())),
-        (reason, _) => line.close(reason),
+    let successor = connection.write_queue.lock().successor.take();
+    match (reason, successor) {
+        // Fails where the export has timed out.
+        (Closed::Moved, Some(successor)) => drop(successor.send(decoder.rest().to_vec())),
+        (reason, _) => connection.close(reason),
     }
 }
 
-async fn read(line: &Arc<Line>, mut reader: ReadHalf<Stream>, decoder: &mut Decoder) -> Closed {
-    let mut buffer = vec![0; READ];
+async fn read(connection: &Arc<AgentConnection>, mut reader: ReadHalf<Stream>, decoder: &mut Decoder) -> Closed {
+    let mut buffer = vec![0; READ_BUFFER];
     loop {
         loop {
             match decoder.message::<Answer>() {
                 Ok(Some(answer)) => {
-                    let heard = match answer {
-                        Answer::Passage { passage, word } => line.tunnel.hear(line, passage, word),
-                        answer => line.calls.deliver(answer),
+                    let delivered = match answer {
+                        Answer::Passage { passage, word } => connection.tunnel.receive(connection, passage, word),
+                        answer => connection.calls.deliver(answer),
                     };
-                    if heard.is_err() {
-                        return Closed::Lost("it said more than it may".to_owned());
+                    if delivered.is_err() {
+                        return Closed::Lost("it broke the protocol".to_owned());
                     }
                 }
                 Ok(None) => break,
-                Err(error) => return Closed::Lost(format!("what it said cannot be read: {error}")),
+                Err(error) => return Closed::Lost(format!("its messages cannot be read: {error}")),
             }
         }
         match reader.read(&mut buffer).await {
@@ -137,83 +140,84 @@ async fn read(line: &Arc<Line>, mut reader: ReadHalf<Stream>, decoder: &mut Deco
     }
 }
 
-// === impl Outbox ===
+// === impl WriteQueue ===
 
-impl Outbox {
+impl WriteQueue {
     pub(super) fn new(writer: WriteHalf<Stream>, tunnel: Arc<Tunnel>) -> Self {
         let writer = Some(writer);
-        let queue = Queue { writer, frames: VecDeque::new(), tunnel, sending: None, sent: 0, heir: None };
-        let (left, asked) = (Notify::new(), Notify::new());
-        Self { queue: Mutex::new(queue), left, asked, room: Arc::new(Semaphore::new(ROOM)) }
+        let queue = Queue { writer, frames: VecDeque::new(), tunnel, sending: None, sent: 0, successor: None };
+        let (unsent, handover) = (Notify::new(), Notify::new());
+        Self { queue: Mutex::new(queue), unsent, handover, room: Arc::new(Semaphore::new(MAX_QUEUED_BYTES)) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends when there is room.
+    /// Sends when there is room in the queue.
     pub(super) async fn send(&self, request: &Request) -> Result<(), SandboxError> {
         let mut bytes = Vec::new();
         encode(request, &mut bytes).map_err(|_| SandboxError::TooLarge {
             what: "the request (code, stdin and env together)".to_owned(),
             limit: ByteSize(LONGEST as u64),
         })?;
-        let size = u32::try_from(bytes.len().min(ROOM)).expect("a frame is far smaller than that");
-        // Closed only with the line, whose reason the call then learns.
+        let size = u32::try_from(bytes.len().min(MAX_QUEUED_BYTES)).expect("a frame is far smaller than that");
+        // Closed only with the connection, whose reason the call then gets.
         let room = self.room.clone().acquire_many_owned(size).await.ok();
-        self.put(Frame { bytes, _room: room });
+        self.enqueue(Frame { bytes, _room: room });
         Ok(())
     }
 
-    /// Sends something small without waiting.
+    /// Sends a small message without waiting.
     pub(super) fn send_now(&self, request: &Request) {
-        self.put(Frame::small(request));
+        self.enqueue(Frame::small(request));
     }
 
-    fn put(&self, frame: Frame) {
+    fn enqueue(&self, frame: Frame) {
         let mut queue = self.lock();
         let is_idle = queue.is_idle();
         queue.frames.push_back(frame);
         if is_idle {
-            self.begin(&mut queue);
+            self.try_write(&mut queue);
         }
     }
 
-    /// A passage has something to say.
-    pub(super) fn nudge(&self) {
+    /// A tunnel connection has a message to send.
+    pub(super) fn request_write(&self) {
         let mut queue = self.lock();
         if queue.is_idle() {
-            self.begin(&mut queue);
+            self.try_write(&mut queue);
         }
     }
 
-    /// Not where something waits: the carrier is at it already, and its waker must stay the one that is told.
-    fn begin(&self, queue: &mut Queue) {
+    /// Only called on an idle queue: otherwise the writing task is at it, and its waker must stay
+    /// registered.
+    fn try_write(&self, queue: &mut Queue) {
         if !matches!(queue.push(&mut Context::from_waker(Waker::noop())), Poll::Ready(Ok(()))) {
-            self.left.notify_one();
+            self.unsent.notify_one();
         }
     }
 
-    /// Sends what was not sent at once, until that fails.
-    async fn carry(&self) -> Closed {
+    /// Writes what is queued, until that fails.
+    async fn flush(&self) -> Closed {
         loop {
-            self.left.notified().await;
+            self.unsent.notified().await;
             if let Err(error) = poll_fn(|context| self.lock().push(context)).await {
                 return Closed::Lost(error.to_string());
             }
         }
     }
 
-    /// Has somebody else go on with the stream.
-    pub(super) fn leave(&self, heir: oneshot::Sender<Vec<u8>>) {
-        self.lock().heir = Some(heir);
-        self.asked.notify_one();
+    /// Stops writing between two messages and hands the stream over.
+    pub(super) fn hand_over(&self, successor: oneshot::Sender<Vec<u8>>) {
+        self.lock().successor = Some(successor);
+        self.handover.notify_one();
     }
 
-    /// Once somebody else is to go on: sends what waits, and nothing after it.
-    async fn quit(&self) -> Closed {
-        self.asked.notified().await;
-        // Under one lock: nothing that is only half sent may come in between.
+    /// Waits for [`hand_over`](Self::hand_over), sends what is queued, and nothing after it.
+    async fn hand_over_when_asked(&self) -> Closed {
+        self.handover.notified().await;
+        // The writer is taken under the same lock: no message may come in between.
         let sent = poll_fn(|context| {
             let mut queue = self.lock();
             let sent = ready!(queue.push(context));
@@ -223,12 +227,12 @@ impl Outbox {
         sent.await.map_or_else(|error| Closed::Lost(error.to_string()), |()| Closed::Moved)
     }
 
-    /// Nothing is sent any more, and the agent is told so by the end of the stream.
+    /// Stops writing. The end of the stream tells the agent.
     pub(super) fn close(&self) {
         self.room.close();
         let mut queue = self.lock();
         queue.writer = None;
-        queue.heir = None;
+        queue.successor = None;
         queue.clear();
     }
 }
@@ -238,7 +242,7 @@ impl Outbox {
 impl Frame {
     fn small(request: &Request) -> Self {
         let mut bytes = Vec::new();
-        encode(request, &mut bytes).expect("what is sent so is small");
+        encode(request, &mut bytes).expect("small messages are below the limit");
         Self { bytes, _room: None }
     }
 }
@@ -246,7 +250,7 @@ impl Frame {
 // === impl Queue ===
 
 impl Queue {
-    /// Sends what the stream takes.
+    /// Writes as much as the stream takes.
     fn push(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(writer) = &mut self.writer else {
             self.clear();
@@ -254,7 +258,8 @@ impl Queue {
         };
         loop {
             if self.sending.is_none() {
-                self.sending = self.frames.pop_front().or_else(|| self.tunnel.word().as_ref().map(Frame::small));
+                self.sending =
+                    self.frames.pop_front().or_else(|| self.tunnel.next_message().as_ref().map(Frame::small));
                 self.sent = 0;
             }
             let Some(frame) = &self.sending else { break };
@@ -269,7 +274,7 @@ impl Queue {
         Pin::new(writer).poll_flush(context)
     }
 
-    /// Nobody is at sending something.
+    /// Whether nothing is queued or being written.
     fn is_idle(&self) -> bool {
         self.sending.is_none() && self.frames.is_empty()
     }

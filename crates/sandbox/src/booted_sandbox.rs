@@ -1,7 +1,7 @@
-//! One booted sandbox: the driver's instance, its agent, and its place in the books. Destroyed exactly once: when somebody
-//! says so, or when nobody has it any more.
+//! One booted sandbox: the driver's instance, its agent, and its place in the pool's counters.
+//! Destroyed exactly once: on request, or when it is dropped.
 //!
-//! States: `Alive -> Destroying -> Gone`, or `Alive -> Gone` where another program goes on with it.
+//! States: `Alive -> Destroying -> Gone`, or `Alive -> Gone` for one that was exported.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -11,25 +11,25 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::agent::{Agent, Closed, Pulse};
-use crate::cid::Cid;
+use crate::agent::{Agent, Closed, Liveness};
 use crate::driver::{Instance, Shape, Uplink, Usage};
-use crate::heritage::Bequest;
 use crate::id::SandboxId;
-use crate::ledger::Ledger;
+use crate::pool_stats::PoolCounters;
+use crate::upgrade::UpgradePayload;
+use crate::vsock_cid::VsockCid;
 
-/// Nobody waits longer for a driver to destroy something.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Time for a driver to destroy an instance.
+const DESTROY_TIMEOUT: Duration = Duration::from_secs(60);
 
-pub(crate) struct Unit {
+pub(crate) struct BootedSandbox {
     id: SandboxId,
     shape: Shape,
     agent: Agent,
     uplink: Mutex<Option<Uplink>>,
     instance: Arc<dyn Instance>,
-    ledger: Arc<Ledger>,
-    cid: Arc<Cid>,
-    /// Where it is destroyed: it may be dropped on a thread that belongs to no runtime.
+    counters: Arc<PoolCounters>,
+    cid: Arc<VsockCid>,
+    /// Runs the destruction: the sandbox may be dropped on a thread that belongs to no runtime.
     runtime: Handle,
     state: watch::Sender<State>,
 }
@@ -41,28 +41,28 @@ enum State {
     Gone,
 }
 
-/// What a unit is made of.
-pub(crate) struct Parts {
+/// What a booted sandbox is made of.
+pub(crate) struct BootedParts {
     pub(crate) id: SandboxId,
     pub(crate) shape: Shape,
     pub(crate) agent: Agent,
     pub(crate) uplink: Option<Uplink>,
     pub(crate) instance: Box<dyn Instance>,
-    pub(crate) ledger: Arc<Ledger>,
-    pub(crate) cid: Cid,
+    pub(crate) counters: Arc<PoolCounters>,
+    pub(crate) cid: VsockCid,
 }
 
-impl Unit {
+impl BootedSandbox {
     /// On the current runtime.
-    pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { id, shape, agent, uplink, instance, ledger, cid } = parts;
+    pub(crate) fn new(parts: BootedParts) -> Self {
+        let BootedParts { id, shape, agent, uplink, instance, counters, cid } = parts;
         Self {
             id,
             shape,
             agent,
             uplink: Mutex::new(uplink),
             instance: instance.into(),
-            ledger,
+            counters,
             cid: Arc::new(cid),
             runtime: Handle::current(),
             state: watch::Sender::new(State::Alive),
@@ -89,41 +89,42 @@ impl Unit {
         Arc::downgrade(&self.instance)
     }
 
-    /// For its files.
+    /// Disk space for its files.
     pub(crate) fn disk(&self) -> ByteSize {
         let in_memory = || ByteSize(self.shape.memory.bytes() / 2).min(self.shape.disk);
         self.instance.disk().unwrap_or_else(in_memory)
     }
 
-    /// The way out, for the first who asks.
+    /// The uplink; taken by the first caller.
     pub(crate) fn take_uplink(&self) -> Option<Uplink> {
         self.uplink.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// What the next program needs to go on with it, if it can.
-    pub(crate) fn leave(&self) -> Option<Bequest> {
-        self.instance.leave()
+    pub(crate) fn export(&self) -> Option<UpgradePayload> {
+        self.instance.export()
     }
 
-    /// It is another program's from now on: it lives, and is of no use here any more.
-    pub(crate) fn let_go(&self) {
+    /// The sandbox is exported: it stays alive, and every call here is an error.
+    pub(crate) fn release(&self) {
         self.agent.close(Closed::Moved);
         self.state.send_replace(State::Gone);
     }
 
-    /// As far as can be said without waiting.
-    pub(crate) fn pulse(&self, patience: Duration) -> Pulse {
+    /// Without waiting.
+    pub(crate) fn liveness(&self, timeout_after: Duration) -> Liveness {
         match self.instance.is_alive() {
-            true => self.agent.pulse(patience),
-            false => Pulse::Stopped,
+            true => self.agent.liveness(timeout_after),
+            false => Liveness::Unresponsive,
         }
     }
 
-    /// Resolves when nothing is left of it. Who asks second waits for the same end. Goes on if this is dropped.
+    /// Resolves when nothing is left of it. A second caller waits for the same end. Goes on if this
+    /// is dropped.
     pub(crate) async fn destroy(&self) {
         self.begin_destroying();
         let mut state = self.state.subscribe();
-        // The sender is ours: it cannot go before this.
+        // The sender is a field of `self`, so it cannot be gone.
         let _gone = state.wait_for(|state| *state == State::Gone).await;
     }
 
@@ -140,36 +141,38 @@ impl Unit {
             return;
         }
         self.agent.close(Closed::Destroyed);
-        let (id, instance, ledger, state) = (self.id, self.instance.clone(), self.ledger.clone(), self.state.clone());
+        let (id, instance, counters, state) =
+            (self.id, self.instance.clone(), self.counters.clone(), self.state.clone());
         let cid = self.cid.clone();
         self.runtime.spawn(async move {
-            let settled = Settled { ledger, state, _cid: cid };
-            match timeout(PATIENCE, instance.destroy()).await {
+            let gone = GoneOnDrop { counters, state, _cid: cid };
+            match timeout(DESTROY_TIMEOUT, instance.destroy()).await {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::warn!(sandbox = %id, %error, "A sandbox left something behind"),
-                Err(_) => tracing::error!(sandbox = %id, "A sandbox could not be destroyed in time"),
+                Ok(Err(error)) => tracing::warn!(sandbox = %id, %error, "sandbox not fully removed"),
+                Err(_) => tracing::error!(sandbox = %id, "sandbox not destroyed in time"),
             }
-            drop(settled);
+            drop(gone);
         });
     }
 }
 
-impl Drop for Unit {
+impl Drop for BootedSandbox {
     fn drop(&mut self) {
         self.begin_destroying();
     }
 }
 
-/// Says that a unit is gone, also when destroying it panicked or the runtime went away.
-struct Settled {
-    ledger: Arc<Ledger>,
+/// Marks the sandbox as gone when dropped, also when destroying it panicked or the runtime went
+/// away.
+struct GoneOnDrop {
+    counters: Arc<PoolCounters>,
     state: watch::Sender<State>,
-    _cid: Arc<Cid>,
+    _cid: Arc<VsockCid>,
 }
 
-impl Drop for Settled {
+impl Drop for GoneOnDrop {
     fn drop(&mut self) {
-        self.ledger.destroyed();
+        self.counters.destroyed();
         self.state.send_replace(State::Gone);
     }
 }

@@ -1,51 +1,27 @@
-//! What sandboxes need to go on when another program takes the place of this one: words, and descriptors beside them. The
-//! sandboxes themselves notice nothing: their processes go on, and the stream to each agent is continued where it was.
-//!
-//! The words have a version. Who does not understand them lets go of the descriptors, and with that all sandboxes end.
-//!
-//! | file | |
-//! |---|---|
-//! | `sandboxes/heritage.rs` | all of them: which go on, and who they belong to |
-//! | `sandbox/heritage.rs` | one: when it is quiet, its jobs and clocks |
-//! | `agent/heritage.rs` | the stream to its agent |
-//! | `pool/heritage.rs` | the numbers, and how one becomes a sandbox again |
-//! | `drivers/process/heritage.rs` | what is left of the system's: processes and sockets |
+//! The saved forms: what of each sandbox is written into the payload. Every type here is part of the
+//! format: a field that is added needs a default, for payloads of programs that do not have it.
 
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::link::Direction;
-
-/// Of the words. One more whenever an older program would take them for something else.
-pub(crate) const VERSION: u32 = 1;
-
-/// What goes to the next program.
-#[derive(Debug, Default)]
-pub struct Bequest {
-    pub note: Value,
-    /// In the order in which the note means them.
-    pub descriptors: Vec<OwnedFd>,
-    /// Processes of ours that end when the descriptors are closed, and must be asked how they ended.
-    pub children: Vec<u32>,
-}
+use crate::file_link::Direction;
 
 /// All sandboxes.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct KeptAll {
+pub(crate) struct SavedAll {
     pub(crate) version: u32,
     /// When it was written, in milliseconds since 1970: clocks go on meanwhile.
     pub(crate) at: u64,
-    pub(crate) counts: KeptCounts,
-    pub(crate) sandboxes: Vec<KeptSandbox>,
-    pub(crate) links: Vec<KeptLink>,
+    pub(crate) counts: SavedCounts,
+    pub(crate) sandboxes: Vec<SavedSandbox>,
+    pub(crate) links: Vec<SavedLink>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct KeptCounts {
+pub(crate) struct SavedCounts {
     pub(crate) warm_hits: u64,
     pub(crate) cold_misses: u64,
     pub(crate) created: u64,
@@ -55,18 +31,18 @@ pub(crate) struct KeptCounts {
 }
 
 #[derive(Serialize, Deserialize)]
-pub(crate) struct KeptSandbox {
+pub(crate) struct SavedSandbox {
     pub(crate) id: String,
     /// The session that it belongs to; the operator, where there is none.
     pub(crate) session: Option<String>,
     pub(crate) driver: String,
-    pub(crate) config: KeptConfig,
+    pub(crate) config: SavedConfig,
     /// Milliseconds since 1970.
     pub(crate) created_at: u64,
     pub(crate) age: Duration,
     pub(crate) idle: Duration,
-    pub(crate) agent: KeptAgent,
-    pub(crate) jobs: Vec<KeptJob>,
+    pub(crate) agent: SavedAgent,
+    pub(crate) jobs: Vec<SavedJob>,
     /// In the driver's own words.
     pub(crate) instance: Value,
     /// So many of the descriptors are its own.
@@ -75,7 +51,7 @@ pub(crate) struct KeptSandbox {
 }
 
 #[derive(Serialize, Deserialize)]
-pub(crate) struct KeptConfig {
+pub(crate) struct SavedConfig {
     pub(crate) image: String,
     pub(crate) memory: u64,
     /// Programs before had none of its own: half of the memory.
@@ -83,7 +59,7 @@ pub(crate) struct KeptConfig {
     pub(crate) disk: Option<u64>,
     pub(crate) cpus: u16,
     pub(crate) env: BTreeMap<String, String>,
-    pub(crate) network: KeptNetwork,
+    pub(crate) network: SavedNetwork,
     pub(crate) idle_timeout: Option<Duration>,
     pub(crate) ttl: Option<Duration>,
     /// Whether it was asked for by name.
@@ -92,7 +68,7 @@ pub(crate) struct KeptConfig {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum KeptNetwork {
+pub(crate) enum SavedNetwork {
     None,
     Hosts(Vec<String>),
     Full,
@@ -100,7 +76,7 @@ pub(crate) enum KeptNetwork {
 
 /// The stream to an agent, between two messages of ours.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct KeptAgent {
+pub(crate) struct SavedAgent {
     /// Of the protocol.
     pub(crate) version: u16,
     /// Ids of calls are not used twice.
@@ -111,32 +87,32 @@ pub(crate) struct KeptAgent {
 }
 
 #[derive(Serialize, Deserialize)]
-pub(crate) struct KeptJob {
+pub(crate) struct SavedJob {
     pub(crate) id: String,
     pub(crate) title: String,
     /// Under which the agent speaks of it.
     pub(crate) call: Option<u64>,
-    pub(crate) state: KeptState,
-    pub(crate) stdout: KeptTail,
-    pub(crate) stderr: KeptTail,
+    pub(crate) state: SavedState,
+    pub(crate) stdout: SavedTail,
+    pub(crate) stderr: SavedTail,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum KeptState {
+pub(crate) enum SavedState {
     Running,
     Ended { exit_code: Option<i32>, signal: Option<i32>, truncated: bool, timed_out: bool, duration: Duration },
     Failed { reason: String },
 }
 
 #[derive(Serialize, Deserialize)]
-pub(crate) struct KeptTail {
+pub(crate) struct SavedTail {
     pub(crate) dropped: u64,
     pub(crate) bytes: Hex,
 }
 
 #[derive(Serialize, Deserialize)]
-pub(crate) struct KeptLink {
+pub(crate) struct SavedLink {
     pub(crate) token: String,
     pub(crate) sandbox: String,
     pub(crate) path: String,

@@ -1,5 +1,5 @@
-//! Where sandboxes are booted: driver, agent's greeting, interpreters, all under one deadline. A boot is counted from its
-//! beginning to its end, whatever that is.
+//! Boots sandboxes: driver, handshake with the agent, prewarmed interpreters, all under one
+//! deadline. Each boot is counted when it begins and when it ends, whether it succeeded or not.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,36 +10,36 @@ use hearth_agent::Language;
 use tokio::time::timeout;
 
 use crate::agent::Agent;
-use crate::cid::{Cid, Cids, Origin};
+use crate::booted_sandbox::{BootedParts, BootedSandbox};
 use crate::config::{ImageName, SandboxConfig};
-use crate::driver::{About, BootSpec, Driver, Drivers, Image, Reach, Shape};
+use crate::driver::{About, BootSpec, Driver, Drivers, NetworkReach, RootImage, Shape};
 use crate::error::SandboxError;
 use crate::id::SandboxId;
-use crate::ledger::Ledger;
 use crate::network::NetworkPolicy;
-use crate::pool::Limits;
-use crate::unit::{Parts, Unit};
+use crate::pool::LimitsPolicy;
+use crate::pool_stats::PoolCounters;
+use crate::vsock_cid::{Origin, VsockCid, VsockCids};
 
-pub(crate) struct Plant {
+pub(crate) struct Booter {
     pub(crate) drivers: Drivers,
     pub(crate) images: BTreeMap<ImageName, PathBuf>,
     pub(crate) boot_timeout: Duration,
-    /// Interpreters that a sandbox of the pool has running before anybody takes it.
+    /// Interpreters that a spare has running before it is taken.
     pub(crate) languages: Vec<Language>,
-    pub(crate) limits: Limits,
-    pub(crate) ledger: Arc<Ledger>,
-    pub(crate) cids: Cids,
+    pub(crate) limits: LimitsPolicy,
+    pub(crate) counters: Arc<PoolCounters>,
+    pub(crate) cids: VsockCids,
 }
 
-impl Plant {
-    /// The shape of what is asked for; an error when there is no such driver or image.
+impl Booter {
+    /// The shape of a requested sandbox; an error when there is no such driver or image.
     pub(crate) fn shape(&self, config: &SandboxConfig) -> Result<Shape, SandboxError> {
         let driver = match config.driver {
             None => self.drivers.first(),
             Some(name) => self.drivers.named(name.0)?,
         };
         self.image(&config.image)?;
-        if config.network == NetworkPolicy::Full && driver.reach() == Reach::Listed {
+        if config.network == NetworkPolicy::Full && driver.reach() == NetworkReach::Listed {
             return Err(SandboxError::Denied {
                 what: "the full network".to_owned(),
                 reason: format!(
@@ -58,18 +58,18 @@ impl Plant {
         })
     }
 
-    fn image(&self, name: &ImageName) -> Result<Image, SandboxError> {
+    fn image(&self, name: &ImageName) -> Result<RootImage, SandboxError> {
         if *name == ImageName::host() {
-            return Ok(Image::Host);
+            return Ok(RootImage::Host);
         }
-        self.images.get(name).cloned().map(Image::Folder).ok_or_else(|| {
+        self.images.get(name).cloned().map(RootImage::Folder).ok_or_else(|| {
             let known: Vec<_> = ["host"].into_iter().chain(self.images.keys().map(ImageName::as_str)).collect();
             SandboxError::invalid("image", format!("{:?} is not one of {}", name.as_str(), known.join(", ")))
         })
     }
 
-    pub(crate) async fn boot(&self, shape: &Shape, origin: Origin) -> Result<Unit, SandboxError> {
-        let ticket = self.ledger.begin_boot(shape.driver);
+    pub(crate) async fn boot(&self, shape: &Shape, origin: Origin) -> Result<BootedSandbox, SandboxError> {
+        let ticket = self.counters.begin_boot(shape.driver);
         let booted = match timeout(self.boot_timeout, self.boot_parts(shape, origin)).await {
             Ok(booted) => booted,
             Err(_) => Err(format!("it was not ready after {:?}", self.boot_timeout)),
@@ -77,7 +77,7 @@ impl Plant {
         match booted {
             Ok(parts) => {
                 ticket.succeeded();
-                Ok(Unit::new(parts))
+                Ok(BootedSandbox::new(parts))
             }
             Err(reason) => {
                 ticket.failed(&reason);
@@ -86,12 +86,12 @@ impl Plant {
         }
     }
 
-    async fn boot_parts(&self, shape: &Shape, origin: Origin) -> Result<Parts, String> {
+    async fn boot_parts(&self, shape: &Shape, origin: Origin) -> Result<BootedParts, String> {
         let text = |error: SandboxError| error.to_string();
         let driver = self.drivers.named(shape.driver.0).map_err(text)?;
         let image = self.image(&shape.image).map_err(text)?;
         self.check_limits(&**driver).await?;
-        let cid: Cid = self.cids.take(origin).ok_or("every number for virtual machines is taken")?;
+        let cid: VsockCid = self.cids.take(origin).ok_or("every number for virtual machines is taken")?;
         let id = SandboxId::random();
         let spec = BootSpec { id, shape: shape.clone(), image, cid: cid.number() };
         let booted = driver.boot(&spec).await.map_err(|error| error.to_string())?;
@@ -101,12 +101,12 @@ impl Plant {
             agent.warm(there.collect()).await.map_err(text)?;
         }
         let (instance, uplink) = (booted.instance, booted.uplink);
-        Ok(Parts { id, shape: shape.clone(), agent, uplink, instance, ledger: self.ledger.clone(), cid })
+        Ok(BootedParts { id, shape: shape.clone(), agent, uplink, instance, counters: self.counters.clone(), cid })
     }
 
-    /// Where all limits are required, a driver that does not hold them makes no sandboxes.
+    /// Where all limits are required, a driver that cannot enforce them makes no sandboxes.
     async fn check_limits(&self, driver: &dyn Driver) -> Result<(), String> {
-        if self.limits == Limits::Available {
+        if self.limits == LimitsPolicy::Available {
             return Ok(());
         }
         let probe = driver.probe().await.map_err(|error| error.to_string())?;

@@ -1,5 +1,5 @@
-//! What is left: nothing. Of a sandbox that is destroyed, of one whose creation nobody waited for, of a spawner or a server
-//! that is killed.
+//! Nothing is left of a sandbox that is destroyed, of one whose creation was abandoned, of a
+//! spawner or a server that dies.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
@@ -11,7 +11,7 @@ use hearth_jail::procfs::{self, ProcStat};
 use hearth_sandbox::drivers::process::{Process, SpawnerCommand};
 use hearth_sandbox::{Driver, ExecRequest, Language, Sandbox, SandboxConfig, SandboxPool, SandboxState, Seen};
 
-use crate::{PATIENCE, driver, out, pool, pool_config, sandbox, sh};
+use crate::{TEST_TIMEOUT, driver, out, pool, pool_config, sandbox, sh};
 
 /// Parents and times of birth of all processes.
 fn processes() -> HashMap<u32, (u32, u64)> {
@@ -43,7 +43,7 @@ async fn until_gone(family: &[(u32, u64)]) {
         if left.is_empty() {
             return;
         }
-        assert!(start.elapsed() < PATIENCE, "still there: {left:?}");
+        assert!(start.elapsed() < TEST_TIMEOUT, "still there: {left:?}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -75,7 +75,7 @@ async fn many_come_and_go_and_nothing_is_left() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_creation_that_nobody_waits_for_leaves_nothing() {
+async fn an_abandoned_creation_leaves_nothing() {
     let pool = pool().await;
     let config = SandboxConfig::default();
     for microseconds in [0, 200, 1_000, 2_000, 4_000] {
@@ -104,7 +104,7 @@ async fn sandboxes_die_with_their_spawner_and_the_next_gets_another() {
         if let Some((agent, _)) = own_agents().first() {
             break *agent;
         }
-        assert!(start.elapsed() < PATIENCE, "it runs something");
+        assert!(start.elapsed() < TEST_TIMEOUT, "it runs something");
         tokio::time::sleep(Duration::from_millis(20)).await;
     };
     let (spawner, _) = processes()[&agent];
@@ -114,7 +114,7 @@ async fn sandboxes_die_with_their_spawner_and_the_next_gets_another() {
     until_gone(&below).await;
     let start = Instant::now();
     while first.state() == SandboxState::Ready {
-        assert!(start.elapsed() < PATIENCE);
+        assert!(start.elapsed() < TEST_TIMEOUT);
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let second = sandbox(&pool).await;
@@ -177,7 +177,7 @@ async fn spawner_of(sandbox: &Sandbox, sleep: &str) -> u32 {
         if let Some((agent, _)) = agents_with(sleep).first() {
             return processes()[agent].0;
         }
-        assert!(start.elapsed() < PATIENCE, "it runs something");
+        assert!(start.elapsed() < TEST_TIMEOUT, "it runs something");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -230,7 +230,7 @@ async fn a_server_to_be_killed() {
     let sandbox = sandbox(&pool).await;
     let line = "sleep 1000 & setsid sleep 1000 & echo up; wait";
     let job = sandbox.start_job(ExecRequest::shell(line)).await.unwrap();
-    assert_eq!(sandbox.poll_job(job, Seen::default(), PATIENCE).await.unwrap().stdout, "up\n");
+    assert_eq!(sandbox.poll_job(job, Seen::default(), TEST_TIMEOUT).await.unwrap().stdout, "up\n");
     println!("\nready");
     std::future::pending::<()>().await;
 }

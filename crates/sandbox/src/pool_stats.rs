@@ -1,5 +1,5 @@
-//! What happened to all sandboxes, counted. Everything is counted under one lock, so that in every single reading
-//! `created = destroyed + live`.
+//! Counts what happened to all sandboxes. Everything is counted under one lock, so that every
+//! reading fulfils `created = destroyed + live`.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,45 +7,47 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use crate::driver::DriverName;
-use crate::heritage::KeptCounts;
+use crate::upgrade::SavedCounts;
 
 /// The numbers of a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PoolStats {
-    /// Sandboxes asked for that were ready.
+pub struct SandboxPoolStats {
+    /// Acquired sandboxes that were ready.
     pub warm_hits: u64,
-    /// Sandboxes asked for that had to be booted. `warm_hits + cold_misses` is how often one was asked for.
+    /// Acquired sandboxes that had to be booted. `warm_hits + cold_misses` is the number of
+    /// acquisitions.
     pub cold_misses: u64,
     /// Boots that succeeded, for the pool and for callers. `created = destroyed + live`.
     pub created: u64,
     pub destroyed: u64,
-    /// Boots that came to nothing.
+    /// Boots that failed.
     pub failed: u64,
-    /// Found broken when somebody wanted them, and destroyed.
+    /// Ready sandboxes that did not answer when they were to be handed out, and were destroyed.
     pub unhealthy: u64,
-    /// Sandboxes that there are: ready, in use, or being destroyed.
+    /// Sandboxes that exist: ready, in use, or being destroyed.
     pub live: usize,
-    /// Ready, and nobody's.
+    /// Ready, not acquired.
     pub ready: usize,
     /// Boots under way.
     pub booting: usize,
 }
 
-pub(crate) struct Ledger {
-    book: Mutex<Book>,
+pub(crate) struct PoolCounters {
+    state: Mutex<State>,
     changed: Notify,
 }
 
 #[derive(Default)]
-struct Book {
-    stats: PoolStats,
+struct State {
+    stats: SandboxPoolStats,
     /// Drivers whose last boot failed, and why.
     failing: BTreeMap<DriverName, String>,
 }
 
-/// A boot that is counted as under way until this is dropped. One that was not settled by then failed: it panicked.
+/// A boot that is counted as under way until this is dropped. Dropped without an outcome, for
+/// example by a panic, it counts as failed.
 pub(crate) struct BootTicket<'a> {
-    ledger: &'a Ledger,
+    counters: &'a PoolCounters,
     driver: DriverName,
     outcome: Outcome,
 }
@@ -55,13 +57,13 @@ enum Outcome {
     Failed(String),
 }
 
-impl Ledger {
+impl PoolCounters {
     pub(crate) fn new() -> Self {
-        Self { book: Mutex::new(Book::default()), changed: Notify::new() }
+        Self { state: Mutex::new(State::default()), changed: Notify::new() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn warm_hit(&self) {
@@ -78,20 +80,20 @@ impl Ledger {
 
     pub(crate) fn begin_boot(&self, driver: DriverName) -> BootTicket<'_> {
         self.lock().stats.booting += 1;
-        let outcome = Outcome::Failed("the boot did not come to its end".to_owned());
-        BootTicket { ledger: self, driver, outcome }
+        let outcome = Outcome::Failed("the boot did not end".to_owned());
+        BootTicket { counters: self, driver, outcome }
     }
 
     pub(crate) fn destroyed(&self) {
-        let mut book = self.lock();
-        book.stats.destroyed += 1;
-        book.stats.live -= 1;
-        drop(book);
+        let mut state = self.lock();
+        state.stats.destroyed += 1;
+        state.stats.live -= 1;
+        drop(state);
         self.changed.notify_waiters();
     }
 
-    /// Goes on counting where another program ended. What lived there lives.
-    pub(crate) fn count_on(&self, counts: &KeptCounts) {
+    /// Adds the counts of the previous program, whose sandboxes are live here.
+    pub(crate) fn merge(&self, counts: &SavedCounts) {
         let stats = &mut self.lock().stats;
         stats.warm_hits += counts.warm_hits;
         stats.cold_misses += counts.cold_misses;
@@ -102,15 +104,15 @@ impl Ledger {
         stats.live += usize::try_from(counts.created.saturating_sub(counts.destroyed)).unwrap_or(0);
     }
 
-    /// Resolves when no more than so many are live and nothing boots.
-    pub(crate) async fn down_to(&self, count: usize) {
+    /// Resolves when at most `count` are live and nothing boots.
+    pub(crate) async fn wait_until_at_most(&self, count: usize) {
         self.until(|stats| stats.live <= count && stats.booting == 0).await;
     }
 
-    async fn until(&self, condition: impl Fn(&PoolStats) -> bool) {
+    async fn until(&self, condition: impl Fn(&SandboxPoolStats) -> bool) {
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
-            // Listen first, look then: it may change in between.
+            // Registered before the check: it may change in between.
             changed.as_mut().enable();
             if condition(&self.lock().stats) {
                 return;
@@ -119,8 +121,8 @@ impl Ledger {
         }
     }
 
-    /// The numbers; those that are ready are counted by who keeps them.
-    pub(crate) fn stats(&self) -> PoolStats {
+    /// The counts; `ready` is filled in by the pool.
+    pub(crate) fn stats(&self) -> SandboxPoolStats {
         self.lock().stats
     }
 
@@ -143,28 +145,28 @@ impl BootTicket<'_> {
 
 impl Drop for BootTicket<'_> {
     fn drop(&mut self) {
-        let mut book = self.ledger.lock();
-        book.stats.booting -= 1;
+        let mut state = self.counters.lock();
+        state.stats.booting -= 1;
         match &self.outcome {
             Outcome::Succeeded => {
-                book.stats.created += 1;
-                book.stats.live += 1;
-                book.failing.remove(&self.driver);
+                state.stats.created += 1;
+                state.stats.live += 1;
+                state.failing.remove(&self.driver);
             }
             Outcome::Failed(why) => {
-                book.stats.failed += 1;
-                book.failing.insert(self.driver, why.clone());
+                state.stats.failed += 1;
+                state.failing.insert(self.driver, why.clone());
             }
         }
-        drop(book);
-        self.ledger.changed.notify_waiters();
+        drop(state);
+        self.counters.changed.notify_waiters();
     }
 }
 
-// === impl PoolStats ===
+// === impl SandboxPoolStats ===
 
-impl PoolStats {
-    /// Percent of those asked for that were ready; 0 when nothing was asked for.
+impl SandboxPoolStats {
+    /// Percent of acquisitions that found a ready sandbox; 0 when there were none.
     pub fn hit_rate(&self) -> f64 {
         match self.warm_hits + self.cold_misses {
             0 => 0.0,

@@ -1,6 +1,6 @@
-//! Links to files: secrets that let whoever has one read or write one file of one sandbox for a while, over HTTP, so that
-//! files need not pass through a model. A link is bound to its sandbox, path and direction, and ends with its time or its
-//! sandbox. Links live in memory only, for minutes.
+//! Links to files: secrets that allow reading or writing one file of one sandbox over HTTP for a
+//! while, so that files need not pass through a model. A link is bound to its sandbox, path and
+//! direction, and ends with its time or its sandbox. Links live in memory only, for minutes.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,17 +11,17 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use crate::error::SandboxError;
-use crate::heritage::KeptLink;
 use crate::id::SandboxId;
+use crate::upgrade::SavedLink;
 
-/// How long a link lives that names no time.
+/// Lifetime of a link where none is given.
 pub const LINK_TTL: Duration = Duration::from_secs(5 * 60);
 
-/// The longest that a link can live.
+/// Longest lifetime of a link.
 pub const MAX_LINK_TTL: Duration = Duration::from_secs(60 * 60);
 
 /// Links at once.
-const MOST: usize = 10_000;
+const MAX_LINKS: usize = 10_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -30,7 +30,7 @@ pub enum Direction {
     Upload,
 }
 
-/// What a link leads to.
+/// What a link refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkedFile {
     pub sandbox: SandboxId,
@@ -60,11 +60,11 @@ impl Links {
             let reason = format!("{ttl:?} is not above nothing and at most {MAX_LINK_TTL:?}");
             return Err(SandboxError::invalid("ttl", reason));
         }
-        self.tidy();
+        self.remove_expired();
         let token = LinkToken::random();
         let mut all = self.lock();
-        if all.len() >= MOST {
-            return Err(SandboxError::TooMany { what: "links", limit: MOST });
+        if all.len() >= MAX_LINKS {
+            return Err(SandboxError::TooMany { what: "links", limit: MAX_LINKS });
         }
         all.insert(token.clone(), (file, Instant::now() + ttl));
         Ok(token)
@@ -79,31 +79,31 @@ impl Links {
     }
 
     /// For the next program.
-    pub(crate) fn leave(&self) -> Vec<KeptLink> {
+    pub(crate) fn export(&self) -> Vec<SavedLink> {
         let now = Instant::now();
-        let kept = |(token, (file, end)): (&LinkToken, &(LinkedFile, Instant))| KeptLink {
+        let save = |(token, (file, end)): (&LinkToken, &(LinkedFile, Instant))| SavedLink {
             token: token.reveal().to_owned(),
             sandbox: file.sandbox.to_string(),
             path: file.path.clone(),
             direction: file.direction,
             left: end.saturating_duration_since(now),
         };
-        self.lock().iter().map(kept).collect()
+        self.lock().iter().map(save).collect()
     }
 
-    /// Links of the program before. One to a sandbox that is none leads nowhere.
-    pub(crate) fn resume(&self, kept: Vec<KeptLink>) {
+    /// Imports the links of the previous program. A link with an invalid sandbox id is dropped.
+    pub(crate) fn import(&self, saved: Vec<SavedLink>) {
         let now = Instant::now();
         let mut all = self.lock();
-        for KeptLink { token, sandbox, path, direction, left } in kept {
+        for SavedLink { token, sandbox, path, direction, left } in saved {
             if let Ok(sandbox) = sandbox.parse() {
                 all.insert(LinkToken(token), (LinkedFile { sandbox, path, direction }, now + left.min(MAX_LINK_TTL)));
             }
         }
     }
 
-    /// Forgets links whose time is over.
-    pub(crate) fn tidy(&self) {
+    /// Removes expired links.
+    pub(crate) fn remove_expired(&self) {
         let now = Instant::now();
         self.lock().retain(|_, (_, end)| *end > now);
     }
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(links.find("", Direction::Upload), Err(SandboxError::NoLink));
         tokio::time::advance(MINUTE).await;
         assert_eq!(links.find(token.reveal(), Direction::Upload), Err(SandboxError::NoLink));
-        links.tidy();
+        links.remove_expired();
         assert!(links.lock().is_empty());
         for ttl in [Duration::ZERO, MAX_LINK_TTL + MINUTE] {
             assert!(matches!(links.issue(file.clone(), ttl), Err(SandboxError::InvalidArgument { field: "ttl", .. })));

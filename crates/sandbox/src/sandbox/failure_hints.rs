@@ -1,5 +1,5 @@
-//! What a command's end has to do with its sandbox's limits: what it prints is looked at as it comes, and the kernel and the
-//! proxy are asked at its end.
+//! Finds the limits of the sandbox that a failed command ran into: scans its output as it comes,
+//! and reads the counters of the kernel and the proxy at its end.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -12,28 +12,28 @@ use crate::exec::{ExecEnd, ExecEvent};
 use crate::hint::{Hint, Symptoms};
 use crate::proxy::Refusals;
 
-/// Of one command.
-pub(super) struct Watch {
+/// State of one command.
+pub(super) struct FailureHints {
     symptoms: Symptoms,
     memory: ByteSize,
     disk: ByteSize,
     instance: Weak<dyn Instance>,
-    /// Of the sandbox: so many were told of already.
-    killed: Arc<AtomicU64>,
+    /// The sandbox's count of OOM kills that were already reported.
+    reported_oom_kills: Arc<AtomicU64>,
     refusals: Option<Arc<Refusals>>,
     refused_before: u64,
     hints: Vec<Hint>,
 }
 
 impl Sandbox {
-    pub(super) fn watch_end(&self) -> Watch {
+    pub(super) fn watch_failures(&self) -> FailureHints {
         let (shape, refusals) = (self.shape(), self.refusals());
-        Watch {
+        FailureHints {
             symptoms: Symptoms::default(),
             memory: shape.memory,
-            disk: self.unit.disk(),
-            instance: self.unit.instance(),
-            killed: self.killed.clone(),
+            disk: self.booted.disk(),
+            instance: self.booted.instance(),
+            reported_oom_kills: self.reported_oom_kills.clone(),
             refused_before: refusals.as_ref().map_or(0, |refusals| refusals.read().count),
             refusals,
             hints: Vec::new(),
@@ -41,13 +41,13 @@ impl Sandbox {
     }
 }
 
-impl Watch {
-    pub(super) fn see(&mut self, event: &ExecEvent) {
+impl FailureHints {
+    pub(super) fn record(&mut self, event: &ExecEvent) {
         match event {
-            ExecEvent::Stdout(bytes) => self.symptoms.see(0, bytes),
-            ExecEvent::Stderr(bytes) => self.symptoms.see(1, bytes),
+            ExecEvent::Stdout(bytes) => self.symptoms.record(0, bytes),
+            ExecEvent::Stderr(bytes) => self.symptoms.record(1, bytes),
             ExecEvent::Omitted(..) | ExecEvent::SessionLost => {}
-            ExecEvent::Ended(end) => self.conclude(end),
+            ExecEvent::Ended(end) => self.finish(end),
         }
     }
 
@@ -55,9 +55,9 @@ impl Watch {
         self.hints.clone()
     }
 
-    fn conclude(&mut self, end: &ExecEnd) {
+    fn finish(&mut self, end: &ExecEnd) {
         let failed = end.exit_code != Some(0);
-        let killed = (failed || self.symptoms.killed) && self.has_killed();
+        let killed = (failed || self.symptoms.killed) && self.has_new_oom_kills();
         if killed || (failed && self.symptoms.memory) {
             self.hints.push(Hint::OutOfMemory { limit: self.memory });
         }
@@ -72,9 +72,9 @@ impl Watch {
         }
     }
 
-    /// Whether the kernel has killed for want of memory since somebody was told.
-    fn has_killed(&self) -> bool {
+    /// Whether the kernel has killed processes for lack of memory that were not reported yet.
+    fn has_new_oom_kills(&self) -> bool {
         let now = self.instance.upgrade().and_then(|instance| instance.killed_for_memory());
-        now.is_some_and(|now| self.killed.swap(now, Ordering::Relaxed) < now)
+        now.is_some_and(|now| self.reported_oom_kills.swap(now, Ordering::Relaxed) < now)
     }
 }

@@ -1,6 +1,6 @@
-//! Answers what programs ask of a registry of packages: pages from the registry, which are kept for a moment, and files from
-//! the shelf, where there are those that somebody has asked for before. The registry is asked over TLS, under the policy of the
-//! sandbox that asks; pip and npm look at the hash of each file, which its page names.
+//! Answers requests to package registries: index pages from the registry, cached for a short time,
+//! and files from the package cache. The registry is reached over TLS, under the egress policy of
+//! the requesting sandbox. pip and npm check the hash of each file, which its page names.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -14,33 +14,32 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::Exit;
-use super::carry::{denied_by, refuse};
+use super::ProxyPolicy;
+use super::connection::{denied_by, refuse};
 use super::head::PackageRequest;
+use super::package_cache::{CachedFile, PackageCache};
 use super::registry::{Item, Registries, Registry};
-use super::shelf::{Parcel, Shelf};
-use crate::driver::ByteStream;
+use crate::driver::BidiStream;
 
-/// How long a page is taken for what the registry would say.
-const FRESH: Duration = Duration::from_secs(60);
-/// The longest page, how many are asked for at once, and all that are kept.
-const LONGEST_PAGE: ByteSize = ByteSize::mb(32);
-const ASKING: usize = 4;
-const PAGES: ByteSize = ByteSize::mb(64);
-/// The largest file.
-const LARGEST_FILE: ByteSize = ByteSize::mb(2048);
-/// Files on their way at once; others wait.
-const COMING: usize = 4;
-/// For a page, and for the head of a file's answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a cached page is served without asking the registry.
+const PAGE_TTL: Duration = Duration::from_secs(60);
+/// Size of a page, pages fetched at once, and size of all cached pages.
+const MAX_PAGE_SIZE: ByteSize = ByteSize::mb(32);
+const MAX_PAGE_FETCHES: usize = 4;
+const MAX_PAGES_SIZE: ByteSize = ByteSize::mb(64);
+const MAX_FILE_SIZE: ByteSize = ByteSize::mb(2048);
+/// Files fetched at once; others wait.
+const MAX_FILE_FETCHES: usize = 4;
+/// For a page, and for the response head of a file.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How packages are kept.
+/// Configuration of the package cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackageConfig {
-    /// Where files of packages are kept for other sandboxes. `None`: registries are reached as any other host, and nothing is
-    /// kept.
+    /// The folder of the cache. `None`: registries are reached like any other host, and nothing is
+    /// cached.
     pub folder: Option<PathBuf>,
-    /// All of them together. Default 2 GB.
+    /// Size of the cache. Default 2 GB.
     pub size: ByteSize,
     pub registries: Registries,
 }
@@ -51,15 +50,15 @@ impl Default for PackageConfig {
     }
 }
 
-pub(super) struct Mirror {
+pub(super) struct RegistryMirror {
     pub(super) registries: Registries,
-    shelf: Arc<Shelf>,
+    cache: Arc<PackageCache>,
     pages: Mutex<Pages>,
-    asking: Semaphore,
-    coming: Arc<Semaphore>,
+    page_fetches: Semaphore,
+    file_fetches: Arc<Semaphore>,
 }
 
-/// By address and form, with the time at which they came.
+/// By URL and form, with the time at which they were fetched.
 type Pages = HashMap<(String, &'static str), (Instant, Page)>;
 
 #[derive(Clone)]
@@ -68,29 +67,30 @@ struct Page {
     text: Bytes,
 }
 
-/// Why there is no answer but this.
+/// An error response.
 struct Refusal {
     status: &'static str,
     reason: String,
 }
 
-// === impl Mirror ===
+// === impl RegistryMirror ===
 
-impl Mirror {
-    pub(super) fn new(registries: Registries, shelf: Arc<Shelf>) -> Self {
-        let (asking, coming) = (Semaphore::new(ASKING), Arc::new(Semaphore::new(COMING)));
-        Self { registries, shelf, pages: Mutex::default(), asking, coming }
+impl RegistryMirror {
+    pub(super) fn new(registries: Registries, cache: Arc<PackageCache>) -> Self {
+        let (page_fetches, file_fetches) =
+            (Semaphore::new(MAX_PAGE_FETCHES), Arc::new(Semaphore::new(MAX_FILE_FETCHES)));
+        Self { registries, cache, pages: Mutex::default(), page_fetches, file_fetches }
     }
 
     pub(super) async fn serve(
         self: &Arc<Self>,
-        connection: &mut Box<dyn ByteStream>,
-        exit: &Exit,
+        connection: &mut Box<dyn BidiStream>,
+        policy: &ProxyPolicy,
         asked: &PackageRequest,
     ) -> std::io::Result<()> {
         let PackageRequest { registry, path, accept, method } = asked;
-        if !self.registries.allowed(*registry, &exit.policy) {
-            return denied_by(connection, exit, &self.registries.hosts(*registry)).await;
+        if !self.registries.allowed(*registry, &policy.egress) {
+            return denied_by(connection, policy, &self.registries.hosts(*registry)).await;
         }
         if method != "GET" {
             return refuse(connection, "405 Method Not Allowed", "packages can be fetched here, and nothing else")
@@ -98,12 +98,12 @@ impl Mirror {
         }
         let refusal = match self.registries.item(*registry, path, accept) {
             None => Refusal { status: "404 Not Found", reason: "there is no such package or file".to_owned() },
-            Some(Item::Page { url, accept }) => match self.page(&exit.client, *registry, url, accept).await {
+            Some(Item::Page { url, accept }) => match self.page(&policy.client, *registry, url, accept).await {
                 Ok(page) => return write_page(connection, &page).await,
                 Err(refusal) => refusal,
             },
-            Some(Item::File { url, place }) => match self.file(&exit.client, url, &place).await {
-                Ok(parcel) => return write_file(connection, parcel).await,
+            Some(Item::File { url, cache_path }) => match self.file(&policy.client, url, &cache_path).await {
+                Ok(file) => return write_file(connection, file).await,
                 Err(refusal) => refusal,
             },
         };
@@ -118,41 +118,41 @@ impl Mirror {
         accept: &'static str,
     ) -> Result<Page, Refusal> {
         let key = (url, accept);
-        if let Some(page) = self.kept(&key) {
+        if let Some(page) = self.cached_page(&key) {
             return Ok(page);
         }
-        let _turn = self.asking.acquire().await.expect("nobody closes this semaphore");
-        // Somebody else may have asked for it meanwhile.
-        if let Some(page) = self.kept(&key) {
+        let _permit = self.page_fetches.acquire().await.expect("this semaphore is never closed");
+        // Another request may have fetched it meanwhile.
+        if let Some(page) = self.cached_page(&key) {
             return Ok(page);
         }
         let (kind, body) = fetch(client, &key.0, accept).await?;
-        let text = match timeout(PATIENCE, collect(body)).await {
+        let text = match timeout(RESPONSE_TIMEOUT, collect(body)).await {
             Ok(text) => text?,
             Err(_) => return Err(Refusal::gateway("the registry is too slow".to_owned())),
         };
-        let page = Page { kind, text: Bytes::from(self.registries.localised(registry, &text)) };
+        let page = Page { kind, text: Bytes::from(self.registries.with_mirror_urls(registry, &text)) };
         let mut pages = self.pages();
-        pages.retain(|_, (since, _)| since.elapsed() < FRESH);
+        pages.retain(|_, (since, _)| since.elapsed() < PAGE_TTL);
         let size: usize = pages.values().map(|(_, page)| page.text.len()).sum();
-        if (size + page.text.len()) as u64 <= PAGES.bytes() {
+        if (size + page.text.len()) as u64 <= MAX_PAGES_SIZE.bytes() {
             pages.insert(key, (Instant::now(), page.clone()));
         }
         Ok(page)
     }
 
-    fn kept(&self, key: &(String, &'static str)) -> Option<Page> {
-        self.pages().get(key).filter(|(since, _)| since.elapsed() < FRESH).map(|(_, page)| page.clone())
+    fn cached_page(&self, key: &(String, &'static str)) -> Option<Page> {
+        self.pages().get(key).filter(|(since, _)| since.elapsed() < PAGE_TTL).map(|(_, page)| page.clone())
     }
 
-    async fn file(self: &Arc<Self>, client: &Client, url: String, place: &str) -> Result<Parcel, Refusal> {
-        if let Some(parcel) = self.shelf.find(place) {
-            return Ok(parcel);
+    async fn file(self: &Arc<Self>, client: &Client, url: String, cache_path: &str) -> Result<CachedFile, Refusal> {
+        if let Some(cached) = self.cache.find(cache_path) {
+            return Ok(cached);
         }
-        let permit = self.coming.clone().acquire_owned().await.expect("nobody closes this semaphore");
-        // Somebody else may have asked for it meanwhile.
-        if let Some(parcel) = self.shelf.find(place) {
-            return Ok(parcel);
+        let permit = self.file_fetches.clone().acquire_owned().await.expect("this semaphore is never closed");
+        // Another request may have fetched it meanwhile.
+        if let Some(cached) = self.cache.find(cache_path) {
+            return Ok(cached);
         }
         let (_, body) = fetch(client, &url, "*/*").await?;
         let size = match &body {
@@ -160,16 +160,16 @@ impl Mirror {
             Body::Full(bytes) => Some(bytes.len() as u64),
             Body::Stream(stream) => stream.remaining(),
         };
-        let (parcel, delivery) =
-            self.shelf.expect(place, size).map_err(|error| Refusal::gateway(format!("it cannot be kept: {error}")))?;
-        if let Some(delivery) = delivery {
-            // Also when who asked for it goes away: others will want it.
+        let failed = |error: std::io::Error| Refusal::gateway(format!("the file cannot be cached: {error}"));
+        let (cached, writer) = self.cache.insert(cache_path, size).map_err(failed)?;
+        if let Some(writer) = writer {
+            // Completed even if the requesting program goes away: the file is cached for others.
             tokio::spawn(async move {
-                delivery.take(body, LARGEST_FILE).await;
+                writer.write(body, MAX_FILE_SIZE).await;
                 drop(permit);
             });
         }
-        Ok(parcel)
+        Ok(cached)
     }
 
     fn pages(&self) -> MutexGuard<'_, Pages> {
@@ -177,13 +177,13 @@ impl Mirror {
     }
 }
 
-/// The kind and the body of what is there.
+/// The content type and the body of the response.
 async fn fetch(client: &Client, url: &str, accept: &str) -> Result<(String, Body), Refusal> {
     let mut headers = Headers::new();
     headers.push(b"accept", accept.as_bytes());
     let (method, redirect) = (Method::Get, RedirectMode::Error);
     let outgoing = Outgoing { method, url: url.to_owned(), headers, body: Body::Empty, redirect };
-    let response = match timeout(PATIENCE, client.send(outgoing)).await {
+    let response = match timeout(RESPONSE_TIMEOUT, client.send(outgoing)).await {
         Ok(Ok(incoming)) => incoming.response,
         Ok(Err(error @ FetchError::Denied(_))) => {
             return Err(Refusal { status: "403 Forbidden", reason: error.to_string() });
@@ -205,26 +205,27 @@ async fn collect(mut body: Body) -> Result<String, Refusal> {
     let mut all = Vec::new();
     while let Some(piece) = body.next().await {
         let piece = piece.map_err(|error| Refusal::gateway(error.to_string()))?;
-        if all.len() + piece.len() > LONGEST_PAGE.bytes() as usize {
-            return Err(Refusal::gateway(format!("the page is longer than {LONGEST_PAGE}")));
+        if all.len() + piece.len() > MAX_PAGE_SIZE.bytes() as usize {
+            return Err(Refusal::gateway(format!("the page is longer than {MAX_PAGE_SIZE}")));
         }
         all.extend_from_slice(&piece);
     }
     String::from_utf8(all).map_err(|_| Refusal::gateway("the page is not UTF-8".to_owned()))
 }
 
-async fn write_page(connection: &mut Box<dyn ByteStream>, page: &Page) -> std::io::Result<()> {
+async fn write_page(connection: &mut Box<dyn BidiStream>, page: &Page) -> std::io::Result<()> {
     let kind: String = page.kind.chars().filter(|c| !c.is_control()).collect();
     connection.write_all(head(&kind, Some(page.text.len() as u64)).as_bytes()).await?;
     connection.write_all(&page.text).await?;
     connection.shutdown().await
 }
 
-async fn write_file(connection: &mut Box<dyn ByteStream>, mut parcel: Parcel) -> std::io::Result<()> {
-    connection.write_all(head("application/octet-stream", parcel.size).as_bytes()).await?;
+async fn write_file(connection: &mut Box<dyn BidiStream>, mut file: CachedFile) -> std::io::Result<()> {
+    connection.write_all(head("application/octet-stream", file.size).as_bytes()).await?;
     let mut at = 0;
-    // A file that breaks off is shorter than its head says, and has another hash than its page says.
-    while let Some(piece) = parcel.read(at).await? {
+    // A file that breaks off is shorter than its head says, and has another hash than its page
+    // says, so the installer refuses it.
+    while let Some(piece) = file.read(at).await? {
         connection.write_all(&piece).await?;
         at += piece.len() as u64;
     }

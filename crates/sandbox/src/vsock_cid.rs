@@ -1,33 +1,33 @@
-//! Numbers for sandboxes that are virtual machines (vsock context ids). No two that live have the same. Those of the pool
-//! begin at 10000, others at 3 (0 to 2 mean the hypervisor, the machine itself and its host), so that a number tells where
-//! its sandbox came from.
+//! Vsock context ids for sandboxes that are virtual machines, unique among live ones. Those of
+//! spares begin at 10000, others at 3 (0 to 2 stand for the hypervisor, the machine itself and its
+//! host), so that an id tells where its sandbox came from.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Who wanted the sandbox.
+/// What the sandbox is booted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     Pool,
     Caller,
 }
 
-/// The numbers in use. Clones are the same.
+/// The ids in use. Clones share them.
 #[derive(Clone, Default)]
-pub(crate) struct Cids {
+pub(crate) struct VsockCids {
     taken: Arc<Mutex<BTreeSet<u32>>>,
 }
 
-/// A number that nobody else has until this is dropped.
-pub(crate) struct Cid {
+/// An id that is reserved until this is dropped.
+pub(crate) struct VsockCid {
     number: u32,
-    cids: Cids,
+    cids: VsockCids,
 }
 
-impl Cids {
-    /// The lowest that is free; `None` when there is none.
-    pub(crate) fn take(&self, origin: Origin) -> Option<Cid> {
+impl VsockCids {
+    /// The lowest free id; `None` when there is none.
+    pub(crate) fn take(&self, origin: Origin) -> Option<VsockCid> {
         let range = range(origin);
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let mut free = *range.start();
@@ -41,7 +41,7 @@ impl Cids {
             return None;
         }
         taken.insert(free);
-        Some(Cid { number: free, cids: self.clone() })
+        Some(VsockCid { number: free, cids: self.clone() })
     }
 }
 
@@ -53,13 +53,13 @@ fn range(origin: Origin) -> RangeInclusive<u32> {
     }
 }
 
-impl Cid {
+impl VsockCid {
     pub(crate) fn number(&self) -> u32 {
         self.number
     }
 }
 
-impl Drop for Cid {
+impl Drop for VsockCid {
     fn drop(&mut self) {
         self.cids.taken.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
     }
@@ -72,8 +72,8 @@ mod tests {
 
     #[test]
     fn no_two_live_ones_are_the_same() {
-        let cids = Cids::default();
-        let numbers = |held: &[Cid]| held.iter().map(Cid::number).collect::<Vec<_>>();
+        let cids = VsockCids::default();
+        let numbers = |held: &[VsockCid]| held.iter().map(VsockCid::number).collect::<Vec<_>>();
         let mut callers: Vec<_> = (0..3).map(|_| cids.take(Origin::Caller).unwrap()).collect();
         let pool: Vec<_> = (0..2).map(|_| cids.take(Origin::Pool).unwrap()).collect();
         assert_eq!((numbers(&callers), numbers(&pool)), (vec![3, 4, 5], vec![10_000, 10_001]));

@@ -1,5 +1,6 @@
-//! Monitors between walls (`hearth_jail::sandbox`, enclosures): a spawner starts them, because only a process with one thread
-//! can. It is started by the first who needs it, and again if it should die; its monitors die with it.
+//! Starts virtual machine monitors in a jail (`hearth_jail::sandbox`, monitor jails). A spawner
+//! process starts them, because that takes a process with one thread. It is started on first use,
+//! and again if it should die; its monitors die with it.
 
 use std::fs::File;
 use std::io;
@@ -17,61 +18,61 @@ use hearth_jail::sandbox::{
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, pidfd_send_signal};
 
-use super::file;
+use super::memfd;
 use super::vmm::Hardware;
 use crate::drivers::process::SpawnerCommand;
 use crate::drivers::process::instance::ProcessInstance;
 
 /// A spawner answers in milliseconds, but it may have to share the machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const MONITOR_TIMEOUT: Duration = Duration::from_secs(60);
 const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
-/// Who was killed is gone soon; longer than this nobody waits for it.
-const LAST_MOMENTS: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
-/// What a monitor does beside running its guest's processors, in thousandths of one.
+/// For a killed monitor to be gone.
+const KILL_TIMEOUT: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
+/// CPU share of a monitor beside its guest's processors, in thousandths of one.
 const OWN_MILLICPUS: u32 = 250;
 /// Threads of a monitor, beside one for each of its guest's processors.
-const THREADS: u32 = 64;
-/// For sockets that it listens on.
+const MAX_MONITOR_THREADS: u32 = 64;
+/// For the sockets that it listens on.
 const FOLDER_BYTES: u64 = 64 << 10;
 
 #[derive(Debug, thiserror::Error)]
-pub(super) enum EnclosureError {
+pub(super) enum MonitorJailError {
     #[error("the spawner cannot be started: {0}")]
     Spawner(#[source] io::Error),
-    #[error("the spawner cannot be asked: {0}")]
+    #[error("the spawner does not answer: {0}")]
     Ask(#[source] io::Error),
-    #[error("no wall can be built here: {0}")]
+    #[error("no jail can be made here: {0}")]
     Unable(String),
     #[error("the monitor cannot be started: {0}")]
     Refused(String),
 }
 
 /// Starts monitors.
-pub(super) struct Enclosures {
+pub(super) struct MonitorJails {
     command: SpawnerCommand,
     hierarchies: CgroupHierarchies,
     spawner: Mutex<Option<Spawner>>,
 }
 
 struct Spawner {
-    line: Line,
-    facilities: HostFeatures,
+    line: SpawnerConnection,
+    host_features: HostFeatures,
     last: u64,
 }
 
-/// To a spawner, which ends with it.
-struct Line {
+/// The connection to a spawner, which ends with it.
+struct SpawnerConnection {
     child: Child,
     channel: OwnedFd,
 }
 
-/// A program to be started, and what it is to have.
-pub(super) struct Order<'a> {
+/// A monitor to be started.
+pub(super) struct MonitorCommand<'a> {
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<String>,
     pub(super) files: Vec<PathBuf>,
     pub(super) devices: Vec<PathBuf>,
-    /// Beside its complaints, which go to descriptor 2.
+    /// Beside its stderr, which go to descriptor 2.
     pub(super) stdin: BorrowedFd<'a>,
     pub(super) stdout: BorrowedFd<'a>,
     /// From descriptor 3 on.
@@ -82,51 +83,51 @@ pub(super) struct Order<'a> {
 }
 
 /// A monitor that runs. Dropping it kills it, and waits for its end.
-pub(super) struct Enclosed {
+pub(super) struct JailedMonitor {
     process: Option<OwnedFd>,
     folder: OwnedFd,
     groups: SandboxCgroups,
-    complaints: File,
+    stderr: File,
 }
 
-impl Enclosures {
+impl MonitorJails {
     pub(super) fn new(command: SpawnerCommand) -> Self {
         Self { command, hierarchies: CgroupHierarchies::find(), spawner: Mutex::default() }
     }
 
-    /// What holds monitors here. Blocks.
-    pub(super) fn facilities(&self) -> Result<HostFeatures, EnclosureError> {
-        self.with_spawner(|spawner| Ok(spawner.facilities.clone()))
+    /// The kernel features that confine monitors here. Blocks.
+    pub(super) fn host_features(&self) -> Result<HostFeatures, MonitorJailError> {
+        self.with_spawner(|spawner| Ok(spawner.host_features.clone()))
     }
 
     /// Blocks, for a few milliseconds.
-    pub(super) fn start(&self, order: Order<'_>) -> Result<Enclosed, EnclosureError> {
-        let complaints = file::nameless("complaints").map_err(EnclosureError::Ask)?;
+    pub(super) fn start(&self, order: MonitorCommand<'_>) -> Result<JailedMonitor, MonitorJailError> {
+        let stderr = memfd::create("stderr").map_err(MonitorJailError::Ask)?;
         self.with_spawner(|spawner| {
             spawner.last += 1;
             let plan = SandboxSpec {
                 name: format!("microvm-{}", spawner.last),
                 memory: (order.hardware.megabytes + order.own_megabytes) << 20,
                 millicpus: u32::from(order.hardware.cpus) * 1_000 + OWN_MILLICPUS,
-                processes: THREADS + u32::from(order.hardware.cpus),
+                processes: MAX_MONITOR_THREADS + u32::from(order.hardware.cpus),
                 disk: FOLDER_BYTES,
                 image: None,
                 network: SandboxNetwork::Loopback,
             };
             let groups = self.hierarchies.groups(spawner.line.child.id(), &plan.name);
-            let Order { program, arguments, files, devices, .. } = order;
-            let enclosure = MonitorJail { spec: plan, program, arguments, files, devices };
-            let mut fds = vec![order.stdin, order.stdout, complaints.as_fd()];
+            let MonitorCommand { program, arguments, files, devices, .. } = order;
+            let jail = MonitorJail { spec: plan, program, arguments, files, devices };
+            let mut fds = vec![order.stdin, order.stdout, stderr.as_fd()];
             fds.extend(&order.others);
-            let mut fds = spawner.enclose(enclosure, &fds)?.into_iter();
+            let mut fds = spawner.enclose(jail, &fds)?.into_iter();
             let (Some(process), Some(folder)) = (fds.next(), fds.next()) else {
-                return Err(EnclosureError::Ask(io::ErrorKind::InvalidData.into()));
+                return Err(MonitorJailError::Ask(io::ErrorKind::InvalidData.into()));
             };
-            Ok(Enclosed { process: Some(process), folder, groups, complaints })
+            Ok(JailedMonitor { process: Some(process), folder, groups, stderr })
         })
     }
 
-    /// Removes what monitors of servers that are no more have left, and says of how many.
+    /// Removes what monitors of servers that have ended left behind; returns their number.
     pub(super) fn sweep(&self) -> usize {
         self.hierarchies.remove_stale()
     }
@@ -138,94 +139,96 @@ impl Enclosures {
 
     fn with_spawner<T>(
         &self,
-        work: impl FnOnce(&mut Spawner) -> Result<T, EnclosureError>,
-    ) -> Result<T, EnclosureError> {
+        work: impl FnOnce(&mut Spawner) -> Result<T, MonitorJailError>,
+    ) -> Result<T, MonitorJailError> {
         let mut spawner = self.lock();
         let mut live = match spawner.take().filter(Spawner::is_alive) {
             Some(live) => live,
             None => Spawner::start(&self.command)?,
         };
         let done = work(&mut live);
-        // One that cannot be understood is not asked again; its monitors end with it.
-        if !matches!(done, Err(EnclosureError::Ask(_))) {
+        // A spawner that sent an invalid message is not used again; its monitors end with it.
+        if !matches!(done, Err(MonitorJailError::Ask(_))) {
             *spawner = Some(live);
         }
         done
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<Spawner>> {
-        // Who panicked under it had taken the spawner out.
+        // A thread that panicked under the lock had taken the spawner out.
         self.spawner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Spawner {
-    fn start(command: &SpawnerCommand) -> Result<Self, EnclosureError> {
-        let (ours, theirs) = seqpacket::pair().map_err(EnclosureError::Spawner)?;
-        seqpacket::set_receive_timeout(ours.as_fd(), PATIENCE).map_err(EnclosureError::Spawner)?;
+    fn start(command: &SpawnerCommand) -> Result<Self, MonitorJailError> {
+        let (ours, theirs) = seqpacket::pair().map_err(MonitorJailError::Spawner)?;
+        seqpacket::set_receive_timeout(ours.as_fd(), MONITOR_TIMEOUT).map_err(MonitorJailError::Spawner)?;
         let mut program = Command::new(&command.program);
         program.args(&command.arguments).env_clear().stdin(theirs).stdout(Stdio::null());
-        // What is typed at a terminal is for the server, which then ends it in order.
+        // Not in the terminal's process group: an interrupt is for the server, which then ends it
+        // in order.
         program.process_group(0);
-        let child = program.spawn().map_err(EnclosureError::Spawner)?;
-        // It holds the other side of our channel.
+        let child = program.spawn().map_err(MonitorJailError::Spawner)?;
+        // The command holds the other end of the channel.
         drop(program);
-        let line = Line { child, channel: ours };
+        let line = SpawnerConnection { child, channel: ours };
         seqpacket::send(line.channel.as_fd(), &SpawnRequest::Begin { disks: None }, &[])
-            .map_err(EnclosureError::Ask)?;
-        match line.hear()? {
-            (SpawnReply::Ready(facilities), _) => Ok(Self { line, facilities, last: 0 }),
-            (SpawnReply::Unable { reason }, _) => Err(EnclosureError::Unable(reason)),
-            _ => Err(EnclosureError::Ask(io::ErrorKind::InvalidData.into())),
+            .map_err(MonitorJailError::Ask)?;
+        match line.receive()? {
+            (SpawnReply::Ready(host_features), _) => Ok(Self { line, host_features, last: 0 }),
+            (SpawnReply::Unable { reason }, _) => Err(MonitorJailError::Unable(reason)),
+            _ => Err(MonitorJailError::Ask(io::ErrorKind::InvalidData.into())),
         }
     }
 
-    /// Its end of the channel is open.
+    /// Whether its end of the channel is open.
     fn is_alive(&self) -> bool {
         let mut fds = [PollFd::new(&self.line.channel, PollFlags::empty())];
         poll(&mut fds, Some(&NOW)).is_ok_and(|_| !fds[0].revents().contains(PollFlags::HUP))
     }
 
-    fn enclose(&mut self, enclosure: MonitorJail, fds: &[BorrowedFd<'_>]) -> Result<Vec<OwnedFd>, EnclosureError> {
-        let ask = SpawnRequest::CreateMonitor { ticket: self.last, jail: enclosure };
-        seqpacket::send(self.line.channel.as_fd(), &ask, fds).map_err(EnclosureError::Ask)?;
-        match self.line.hear()? {
+    fn enclose(&mut self, jail: MonitorJail, fds: &[BorrowedFd<'_>]) -> Result<Vec<OwnedFd>, MonitorJailError> {
+        let ask = SpawnRequest::CreateMonitor { ticket: self.last, jail: jail };
+        seqpacket::send(self.line.channel.as_fd(), &ask, fds).map_err(MonitorJailError::Ask)?;
+        match self.line.receive()? {
             (SpawnReply::Created { ticket, .. }, fds) if ticket == self.last => Ok(fds),
-            (SpawnReply::Failed { ticket, reason }, _) if ticket == self.last => Err(EnclosureError::Refused(reason)),
-            _ => Err(EnclosureError::Ask(io::ErrorKind::InvalidData.into())),
+            (SpawnReply::Failed { ticket, reason }, _) if ticket == self.last => Err(MonitorJailError::Refused(reason)),
+            _ => Err(MonitorJailError::Ask(io::ErrorKind::InvalidData.into())),
         }
     }
 }
 
-impl Line {
-    fn hear(&self) -> Result<(SpawnReply, Vec<OwnedFd>), EnclosureError> {
-        let heard = seqpacket::receive::<SpawnReply>(self.channel.as_fd()).map_err(EnclosureError::Ask)?;
-        heard.ok_or_else(|| EnclosureError::Ask(io::ErrorKind::UnexpectedEof.into()))
+impl SpawnerConnection {
+    fn receive(&self) -> Result<(SpawnReply, Vec<OwnedFd>), MonitorJailError> {
+        let received = seqpacket::receive::<SpawnReply>(self.channel.as_fd()).map_err(MonitorJailError::Ask)?;
+        received.ok_or_else(|| MonitorJailError::Ask(io::ErrorKind::UnexpectedEof.into()))
     }
 }
 
-impl Drop for Line {
+impl Drop for SpawnerConnection {
     fn drop(&mut self) {
-        // Neither fails for a child of our own.
+        // Neither fails for a child of this process.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-impl Enclosed {
-    /// A place in the folder that the monitor can write to, as seen from here.
+impl JailedMonitor {
+    /// The path of a file in the monitor's writable folder, as seen from here.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         format!("/proc/self/fd/{}/{name}", self.folder.as_raw_fd()).into()
     }
 
     pub(super) fn is_alive(&self) -> bool {
-        // A process that has ended can be read from; one that cannot be asked about is taken for alive.
+        // The pidfd of an ended process is readable; if it cannot be polled, the process counts as
+        // alive.
         self.wait(&NOW).unwrap_or(true)
     }
 
-    /// What it complained about, as the end of a sentence.
-    pub(super) fn words(&mut self) -> String {
-        file::words(&mut self.complaints)
+    /// Its stderr, as the end of a sentence.
+    pub(super) fn stderr_text(&mut self) -> String {
+        memfd::stderr_text(&mut self.stderr)
     }
 
     /// On the current runtime.
@@ -234,7 +237,7 @@ impl Enclosed {
         ProcessInstance::new(process, self.groups.clone())
     }
 
-    /// Whether it is still alive when the time is over.
+    /// Whether it is still alive after that time.
     fn wait(&self, time: &Timespec) -> io::Result<bool> {
         let Some(process) = &self.process else { return Ok(false) };
         let mut fds = [PollFd::new(process, PollFlags::IN)];
@@ -242,13 +245,13 @@ impl Enclosed {
     }
 }
 
-impl Drop for Enclosed {
+impl Drop for JailedMonitor {
     fn drop(&mut self) {
         let Some(process) = &self.process else { return };
-        // It may have ended already.
+        // Fails where it has ended already.
         let _ = pidfd_send_signal(process, Signal::KILL);
-        // What is left after that is swept by the next server.
-        let _ = self.wait(&LAST_MOMENTS);
+        // What is left is swept by the next server.
+        let _ = self.wait(&KILL_TIMEOUT);
         self.groups.remove();
     }
 }
