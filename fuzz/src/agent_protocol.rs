@@ -3,17 +3,17 @@
 
 use std::fmt::Debug;
 
-use hearth_agent::{Answer, Decoder, Request, Wire, encode};
+use hearth_sandbox_agent::{AgentReply, AgentRequest, FrameDecoder, WireValue, encode};
 
 pub fn check(data: &[u8]) {
     match data.split_first() {
-        Some((b'c', data)) => read::<Answer>(data),
-        Some((_, data)) => read::<Request>(data),
+        Some((b'c', data)) => read::<AgentReply>(data),
+        Some((_, data)) => read::<AgentRequest>(data),
         None => {}
     }
 }
 
-fn read<M: Wire + PartialEq + Debug>(data: &[u8]) {
+fn read<M: WireValue + PartialEq + Debug>(data: &[u8]) {
     let (messages, refused) = decode::<M>(data, data.len());
     for step in [1, 3] {
         let (same, also_refused) = decode::<M>(data, step);
@@ -28,8 +28,8 @@ fn read<M: Wire + PartialEq + Debug>(data: &[u8]) {
 }
 
 /// All that is in `data`, given in pieces of `step` bytes, and whether it was refused in the end.
-fn decode<M: Wire>(data: &[u8], step: usize) -> (Vec<M>, bool) {
-    let (mut decoder, mut messages) = (Decoder::new(), Vec::new());
+fn decode<M: WireValue>(data: &[u8], step: usize) -> (Vec<M>, bool) {
+    let (mut decoder, mut messages) = (FrameDecoder::new(), Vec::new());
     for piece in data.chunks(step.max(1)) {
         decoder.push(piece);
         loop {

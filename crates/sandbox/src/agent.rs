@@ -31,7 +31,7 @@ mod upgrade;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hearth_agent::{Answer, CallId, Failure, FailureKind, Language, Request, VERSION};
+use hearth_sandbox_agent::{AgentCallId, AgentReply, AgentRequest, CallFailure, FailureKind, Language, VERSION};
 use tokio::io::WriteHalf;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
@@ -73,8 +73,8 @@ pub(crate) enum Liveness {
 /// A call under way. Dropped before its last answer, it is cancelled.
 pub(crate) struct Call {
     connection: Arc<AgentConnection>,
-    id: CallId,
-    answers: mpsc::UnboundedReceiver<Answer>,
+    id: AgentCallId,
+    answers: mpsc::UnboundedReceiver<AgentReply>,
     progress: Progress,
 }
 
@@ -92,7 +92,7 @@ impl Agent {
         let mut nonce = [0; 8];
         getrandom::fill(&mut nonce).expect("the system has random bytes");
         let nonce = u64::from_le_bytes(nonce);
-        let hello = Request::Hello { version: VERSION, nonce };
+        let hello = AgentRequest::Hello { version: VERSION, nonce };
         let established =
             io::handshake(stream, &hello, nonce).await.map_err(|reason| SandboxError::AgentLost { reason })?;
         let (reader, writer) = tokio::io::split(established.stream);
@@ -127,7 +127,7 @@ impl Agent {
         }
         match self.connection.calls.heartbeat(Instant::now()) {
             calls::Heartbeat::Ask(id) => {
-                self.connection.write_queue.send_now(&Request::Ping { id });
+                self.connection.write_queue.send_now(&AgentRequest::Ping { id });
                 Liveness::Alive
             }
             calls::Heartbeat::Waiting(since) if since.elapsed() >= timeout => Liveness::Unresponsive,
@@ -142,11 +142,11 @@ impl Agent {
 
     /// Starts interpreters ahead of their first use.
     pub(crate) async fn warm(&self, languages: Vec<Language>) -> Result<(), SandboxError> {
-        self.done("starting interpreters", |id| Request::Warm { id, languages }).await
+        self.done("starting interpreters", |id| AgentRequest::Warm { id, languages }).await
     }
 
     /// A request with one answer.
-    async fn ask(&self, request: impl FnOnce(CallId) -> Request) -> Result<Answer, SandboxError> {
+    async fn ask(&self, request: impl FnOnce(AgentCallId) -> AgentRequest) -> Result<AgentReply, SandboxError> {
         let mut call = self.begin(0, request).await?;
         call.next().await
     }
@@ -155,23 +155,31 @@ impl Agent {
     async fn ask_with_timeout(
         &self,
         what: &'static str,
-        request: impl FnOnce(CallId) -> Request,
-    ) -> Result<Answer, SandboxError> {
+        request: impl FnOnce(AgentCallId) -> AgentRequest,
+    ) -> Result<AgentReply, SandboxError> {
         let late = |_| SandboxError::TimedOut { what, limit: CALL_TIMEOUT };
         timeout(CALL_TIMEOUT, self.ask(request)).await.map_err(late)?
     }
 
     /// A request whose answer is `Done`.
-    async fn done(&self, what: &'static str, request: impl FnOnce(CallId) -> Request) -> Result<(), SandboxError> {
+    async fn done(
+        &self,
+        what: &'static str,
+        request: impl FnOnce(AgentCallId) -> AgentRequest,
+    ) -> Result<(), SandboxError> {
         match self.ask_with_timeout(what, request).await? {
-            Answer::Done { .. } => Ok(()),
-            Answer::Failed { failure, .. } => Err(refused(what, &failure)),
+            AgentReply::Done { .. } => Ok(()),
+            AgentReply::Failed { failure, .. } => Err(refused(what, &failure)),
             other => Err(self.protocol_error(&other)),
         }
     }
 
     /// Sends a request; its answers come to the call. `budget`: bytes of output that it may bring.
-    async fn begin(&self, budget: u64, request: impl FnOnce(CallId) -> Request) -> Result<Call, SandboxError> {
+    async fn begin(
+        &self,
+        budget: u64,
+        request: impl FnOnce(AgentCallId) -> AgentRequest,
+    ) -> Result<Call, SandboxError> {
         let (sink, answers) = mpsc::unbounded_channel();
         let id = self.connection.calls.open(Box::new(sink), budget)?;
         let call = Call { connection: self.connection.clone(), id, answers, progress: Progress::UnderWay };
@@ -181,7 +189,7 @@ impl Agent {
 
     /// For an answer that does not fit its request: closes the connection, since nothing else that
     /// this agent says can be trusted.
-    fn protocol_error(&self, answer: &Answer) -> SandboxError {
+    fn protocol_error(&self, answer: &AgentReply) -> SandboxError {
         let mut text = format!("{answer:?}");
         text.truncate(text.char_indices().nth(80).map_or(text.len(), |(at, _)| at));
         let reason = Closed::Lost(format!("it gave an answer that does not fit the question: {text}"));
@@ -209,7 +217,7 @@ impl AgentConnection {
 
 impl Call {
     /// The next answer, or why there is none.
-    async fn next(&mut self) -> Result<Answer, SandboxError> {
+    async fn next(&mut self) -> Result<AgentReply, SandboxError> {
         match self.answers.recv().await {
             Some(answer) => {
                 if calls::is_last(&answer) {
@@ -229,13 +237,13 @@ impl Drop for Call {
     fn drop(&mut self) {
         if self.progress == Progress::UnderWay {
             self.connection.calls.remove(self.id);
-            self.connection.write_queue.send_now(&Request::Cancel { id: self.id });
+            self.connection.write_queue.send_now(&AgentRequest::Cancel { id: self.id });
         }
     }
 }
 
 /// The error of a refused call that is not about a file.
-fn refused(field: &'static str, failure: &Failure) -> SandboxError {
+fn refused(field: &'static str, failure: &CallFailure) -> SandboxError {
     match failure.kind {
         FailureKind::NoInterpreter => SandboxError::invalid("language", failure.message.clone()),
         FailureKind::Full => SandboxError::Exhausted { reason: failure.message.clone() },

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hearth_agent::Language;
+use hearth_sandbox_agent::Language;
 use tokio::time::timeout;
 
 use crate::agent::Agent;

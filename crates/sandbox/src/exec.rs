@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
-use hearth_agent::{Language, Stream};
 use hearth_core::ByteSize;
+use hearth_sandbox_agent::{Language, OutputStream};
 
 use crate::hint::Hint;
 
@@ -89,7 +89,7 @@ pub enum ExecEvent {
     Stdout(Bytes),
     Stderr(Bytes),
     /// So many bytes of a stream are left out here; the end of the stream follows.
-    Omitted(Stream, u64),
+    Omitted(OutputStream, u64),
     /// The session's interpreter is gone, and its variables with it.
     SessionLost,
     Ended(ExecEnd),

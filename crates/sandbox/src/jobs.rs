@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use hearth_agent::{Answer, CallId, Exec, Signal, Stream};
+use hearth_sandbox_agent::{AgentCallId, AgentReply, Exec, OutputStream, Signal};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
@@ -29,12 +29,12 @@ pub(crate) struct Jobs {
 }
 
 /// A job's call, and where its answers go.
-type RunningCall = (CallId, Box<dyn Receive>);
+type RunningCall = (AgentCallId, Box<dyn Receive>);
 
 pub(crate) struct Job {
     id: JobId,
     title: String,
-    call: OnceLock<CallId>,
+    call: OnceLock<AgentCallId>,
     log: Mutex<Log>,
     changed: Notify,
 }
@@ -126,7 +126,7 @@ impl Jobs {
     }
 
     /// Call ids of the jobs.
-    pub(crate) fn calls(&self) -> Vec<CallId> {
+    pub(crate) fn calls(&self) -> Vec<AgentCallId> {
         self.lock().iter().filter_map(|job| job.call.get().copied()).collect()
     }
 
@@ -171,7 +171,7 @@ impl Job {
         let in_use = (state == JobState::Running).then(|| activity.begin());
         let (stdout, stderr, waiters) = (Tail::import(stdout), Tail::import(stderr), Waiters::default());
         let log = Mutex::new(Log { state, stdout, stderr, in_use, waiters });
-        let call = call.map_or_else(OnceLock::new, |call| CallId(call).into());
+        let call = call.map_or_else(OnceLock::new, |call| AgentCallId(call).into());
         Ok(Self { id: id.parse()?, title, call, log, changed: Notify::new() })
     }
 
@@ -264,21 +264,21 @@ impl Job {
 // === impl Sink ===
 
 impl Receive for Sink {
-    fn receive(&mut self, answer: Answer) {
+    fn receive(&mut self, answer: AgentReply) {
         match answer {
-            Answer::Output { stream, bytes, .. } => {
+            AgentReply::Output { stream, bytes, .. } => {
                 let mut log = self.0.lock();
                 match stream {
-                    Stream::Stdout => log.stdout.push(&bytes.0),
-                    Stream::Stderr => log.stderr.push(&bytes.0),
+                    OutputStream::Stdout => log.stdout.push(&bytes.0),
+                    OutputStream::Stderr => log.stderr.push(&bytes.0),
                 }
                 drop(log);
                 self.0.changed.notify_waiters();
             }
-            Answer::Exit { end, timed_out, truncated, duration, .. } => {
+            AgentReply::Exit { end, timed_out, truncated, duration, .. } => {
                 self.0.end(JobState::Ended(ended(end, timed_out, truncated, duration)));
             }
-            Answer::Failed { failure, .. } => self.0.end(JobState::Failed { reason: failure.message }),
+            AgentReply::Failed { failure, .. } => self.0.end(JobState::Failed { reason: failure.message }),
             // Other answers do not concern a job.
             _ => {}
         }

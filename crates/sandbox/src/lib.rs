@@ -62,7 +62,7 @@ pub use exec::{
 };
 pub use file_link::{Direction, LINK_TTL, LinkToken, LinkedFile, MAX_LINK_TTL};
 pub use files::{DirectoryPage, FILE_LIMIT, FileInfo, FileKind, PAGE_LIMIT, Remove, WriteFile};
-pub use hearth_agent::{Language, NoSuchLanguage, Signal, Stream};
+pub use hearth_sandbox_agent::{Language, NoSuchLanguage, OutputStream, Signal};
 pub use hint::{Hint, Reachable};
 pub use id::{Caller, JobId, SandboxId, SessionId};
 pub use isolate::{IsolateRun, IsolateRunner};

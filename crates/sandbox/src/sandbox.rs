@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use hearth_agent::{Language, Signal};
+use hearth_sandbox_agent::{Language, Signal};
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
 

@@ -13,7 +13,7 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hearth_agent::Language;
+use hearth_sandbox_agent::Language;
 use tokio::task::JoinSet;
 
 use crate::config::{SandboxCeilings, SandboxConfig, SandboxConfigBuilder, SandboxUpdate};

@@ -1,7 +1,7 @@
 //! Converts the `sandboxes` section of `hearth.yaml` to the configuration of this crate.
 
-use hearth_agent::{Language, NoSuchLanguage};
 use hearth_config::{SandboxLimits, SandboxSettings, WarmShape};
+use hearth_sandbox_agent::{Language, NoSuchLanguage};
 
 use crate::config::{FullNetwork, ImageName, SandboxConfig};
 use crate::driver::Drivers;

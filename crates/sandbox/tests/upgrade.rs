@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use hearth_sandbox::drivers::process::{Process, SpawnerCommand};
 use hearth_sandbox::{
-    Caller, Code, Command, Direction, Drivers, ErrorCode, ExecEvent, ExecRequest, JobState, Language, NetworkPolicy,
-    PoolConfig, Sandbox, SandboxConfig, SandboxState, Sandboxes, SandboxesConfig, Seen, SessionId, Signal,
-    UpgradePayload, WriteFile,
+    Caller, Code, Direction, Drivers, ErrorCode, ExecCommand, ExecEvent, ExecRequest, JobState, Language,
+    NetworkPolicy, PoolConfig, Sandbox, SandboxConfig, SandboxState, Sandboxes, SandboxesConfig, Seen, SessionId,
+    Signal, UpgradePayload, WriteFile,
 };
 
 /// Timeout for what happens soon on any machine.

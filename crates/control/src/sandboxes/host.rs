@@ -9,7 +9,7 @@ use hearth_mcp::{
     DeleteFile, ListDirectory, McpListener, McpServiceConfig, PollJob, Progress, SandboxService, SignalJob, ToolError,
     parse_arguments,
 };
-use hearth_sandbox::{UpgradePayload, Caller, SandboxError, Sandboxes, SandboxesConfig, WriteFile};
+use hearth_sandbox::{Caller, SandboxError, Sandboxes, SandboxesConfig, UpgradePayload, WriteFile};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::Mutex;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use hearth_core::ByteSize;
 use hearth_sandbox::{
-    Code, Command, DEFAULT_TIMEOUT, ExecEvent, ExecRequest, IsolateRun, Language, OUTPUT_LIMIT, Stream,
+    Code, DEFAULT_TIMEOUT, ExecCommand, ExecEvent, ExecRequest, IsolateRun, Language, OUTPUT_LIMIT, OutputStream,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -163,7 +163,7 @@ impl SandboxService {
             Runtime::Isolate => {
                 // Only a caller that has a sandbox may use an isolate.
                 self.sandbox(id)?;
-                let Command::Code(code) = request.command else {
+                let ExecCommand::Code(code) = request.command else {
                     return Err(ToolError::argument("code", "an isolate runs code only"));
                 };
                 let timeout = request.timeout.unwrap_or(DEFAULT_TIMEOUT);
@@ -177,7 +177,7 @@ impl SandboxService {
     async fn run(&self, id: &str, request: ExecRequest, progress: &mut Progress) -> Result<RunResult, ToolError> {
         let sandbox = self.sandbox(id)?;
         let session = match &request.command {
-            Command::Code(Code { language: Language::Python, session, .. }) => session.clone(),
+            ExecCommand::Code(Code { language: Language::Python, session, .. }) => session.clone(),
             _ => None,
         };
         let mut running = sandbox.stream(request).await?;
@@ -201,8 +201,8 @@ impl SandboxService {
                     progress.record(&bytes);
                     output.stderr.push(&bytes);
                 }
-                ExecEvent::Omitted(Stream::Stdout, bytes) => output.stdout.omit(bytes),
-                ExecEvent::Omitted(Stream::Stderr, bytes) => output.stderr.omit(bytes),
+                ExecEvent::Omitted(OutputStream::Stdout, bytes) => output.stdout.omit(bytes),
+                ExecEvent::Omitted(OutputStream::Stderr, bytes) => output.stderr.omit(bytes),
                 ExecEvent::SessionLost => output.session_lost = true,
                 ExecEvent::Ended(end) => {
                     let mut result = RunResult::collected(&end, &output);
@@ -235,7 +235,7 @@ fn parse_language(text: &str) -> Result<Language, ToolError> {
 
 fn snippet(request: &ExecRequest, language: Language, code: String, session: Option<String>) -> ExecRequest {
     let code = Code { language, source: Bytes::from(code), session };
-    ExecRequest { command: Command::Code(code), ..request.clone() }
+    ExecRequest { command: ExecCommand::Code(code), ..request.clone() }
 }
 
 /// Refuses options that an isolate does not have.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hearth_agent::{Answer, CallId};
+use hearth_sandbox_agent::{AgentCallId, AgentReply};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
@@ -21,7 +21,7 @@ pub(crate) enum Closed {
 
 /// Receives the answers of one call. Must not wait.
 pub(crate) trait Receive: Send + 'static {
-    fn receive(&mut self, answer: Answer);
+    fn receive(&mut self, answer: AgentReply);
 
     /// No more answers come.
     fn lost(&mut self, _reason: &Closed) {}
@@ -37,8 +37,8 @@ pub(crate) struct Calls {
 
 struct State {
     next: u64,
-    open: HashMap<CallId, PendingCall>,
-    heartbeat: Option<(CallId, Instant)>,
+    open: HashMap<AgentCallId, PendingCall>,
+    heartbeat: Option<(AgentCallId, Instant)>,
     closed: Option<Closed>,
 }
 
@@ -51,7 +51,7 @@ struct PendingCall {
 
 pub(crate) enum Heartbeat {
     /// Send a ping with this id.
-    Ask(CallId),
+    Ask(AgentCallId),
     /// One was sent at that time and is not answered.
     Waiting(Instant),
 }
@@ -67,7 +67,7 @@ impl Calls {
     }
 
     /// For the stream of the previous program: ids continue at `next`, and `calls` are under way.
-    pub(super) fn import(next: u64, calls: Vec<(CallId, Box<dyn Receive>)>) -> Self {
+    pub(super) fn import(next: u64, calls: Vec<(AgentCallId, Box<dyn Receive>)>) -> Self {
         let open = calls.into_iter().map(|(id, sink)| (id, PendingCall { sink, budget: u64::MAX })).collect();
         let state = State { next, open, heartbeat: None, closed: None };
         Self { state: Mutex::new(state), closing: Notify::new(), heartbeat_answered: Notify::new() }
@@ -79,7 +79,7 @@ impl Calls {
     }
 
     /// The open calls except these.
-    pub(super) fn others(&self, except: &[CallId]) -> Vec<CallId> {
+    pub(super) fn others(&self, except: &[AgentCallId]) -> Vec<AgentCallId> {
         self.lock().open.keys().filter(|id| !except.contains(id)).copied().collect()
     }
 
@@ -88,7 +88,7 @@ impl Calls {
     }
 
     /// A new call.
-    pub(super) fn open(&self, sink: Box<dyn Receive>, budget: u64) -> Result<CallId, SandboxError> {
+    pub(super) fn open(&self, sink: Box<dyn Receive>, budget: u64) -> Result<AgentCallId, SandboxError> {
         let mut state = self.lock();
         if let Some(reason) = &state.closed {
             return Err(reason.clone().into());
@@ -99,18 +99,18 @@ impl Calls {
     }
 
     /// Removes a call; its late answers are discarded.
-    pub(super) fn remove(&self, id: CallId) {
+    pub(super) fn remove(&self, id: AgentCallId) {
         let waiting = self.lock().open.remove(&id);
         // Dropping the receiver may call back; not under the lock.
         drop(waiting);
     }
 
     /// Delivers an answer to its call, if the call is still open.
-    pub(super) fn deliver(&self, answer: Answer) -> Result<(), ProtocolViolation> {
+    pub(super) fn deliver(&self, answer: AgentReply) -> Result<(), ProtocolViolation> {
         let Some(id) = answer.id() else { return Err(ProtocolViolation) };
         let mut state = self.lock();
         if state.heartbeat.is_some_and(|(beat, _)| beat == id) {
-            if !matches!(answer, Answer::Pong { .. }) {
+            if !matches!(answer, AgentReply::Pong { .. }) {
                 return Err(ProtocolViolation);
             }
             state.heartbeat = None;
@@ -119,7 +119,7 @@ impl Calls {
             return Ok(());
         }
         let Some(waiting) = state.open.get_mut(&id) else { return Ok(()) };
-        if let Answer::Output { bytes, .. } = &answer {
+        if let AgentReply::Output { bytes, .. } = &answer {
             waiting.budget = waiting.budget.checked_sub(bytes.0.len() as u64).ok_or(ProtocolViolation)?;
         }
         let last = is_last(&answer);
@@ -194,23 +194,26 @@ impl Calls {
 }
 
 impl State {
-    fn take_id(&mut self) -> CallId {
-        let id = CallId(self.next);
+    fn take_id(&mut self) -> AgentCallId {
+        let id = AgentCallId(self.next);
         self.next += 1;
         id
     }
 }
 
 /// Whether nothing follows this answer.
-pub(super) fn is_last(answer: &Answer) -> bool {
+pub(super) fn is_last(answer: &AgentReply) -> bool {
     !matches!(
         answer,
-        Answer::Output { .. } | Answer::Taken { .. } | Answer::Omitted { .. } | Answer::SessionLost { .. }
+        AgentReply::Output { .. }
+            | AgentReply::Taken { .. }
+            | AgentReply::Omitted { .. }
+            | AgentReply::SessionLost { .. }
     )
 }
 
-impl Receive for mpsc::UnboundedSender<Answer> {
-    fn receive(&mut self, answer: Answer) {
+impl Receive for mpsc::UnboundedSender<AgentReply> {
+    fn receive(&mut self, answer: AgentReply) {
         // The receiver may just have been dropped.
         let _unwanted = self.send(answer);
     }

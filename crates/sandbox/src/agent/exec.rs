@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use hearth_agent::{Answer, CHUNK, CallId, End, Exec, Language, Request, Signal, Stream};
 use hearth_jail::sched_tick::{BusyGuard, SchedulerTicker, Trigger};
+use hearth_sandbox_agent::{AgentCallId, AgentReply, AgentRequest, CHUNK, End, Exec, Language, OutputStream, Signal};
 use tokio::time::{Instant, timeout_at};
 
 use super::calls::Receive;
@@ -33,7 +33,7 @@ pub(crate) struct Run {
 /// Removes a call again that could not be sent.
 struct UnsentCall<'a> {
     connection: &'a AgentConnection,
-    id: Option<CallId>,
+    id: Option<AgentCallId>,
 }
 
 impl Agent {
@@ -43,27 +43,27 @@ impl Agent {
         // Both streams up to the limit, and what was under way when it was reached.
         let budget = exec.output_limit.saturating_add(CHUNK as u64).saturating_mul(2);
         let first_output = Some(FIRST_OUTPUT_TICKER.begin_work());
-        let call = self.begin(budget, |id| Request::Exec { id, exec }).await?;
+        let call = self.begin(budget, |id| AgentRequest::Exec { id, exec }).await?;
         Ok(Run { agent: self.clone(), call, deadline, timeout, first_output })
     }
 
     /// Starts a command whose answers go to `sink`. It is not cancelled when this future is
     /// dropped.
-    pub(crate) async fn exec_into(&self, exec: Exec, sink: Box<dyn Receive>) -> Result<CallId, SandboxError> {
+    pub(crate) async fn exec_into(&self, exec: Exec, sink: Box<dyn Receive>) -> Result<AgentCallId, SandboxError> {
         let id = self.connection.calls.open(sink, u64::MAX)?;
         let mut unsent = UnsentCall { connection: &self.connection, id: Some(id) };
-        self.connection.write_queue.send(&Request::Exec { id, exec }).await?;
+        self.connection.write_queue.send(&AgentRequest::Exec { id, exec }).await?;
         unsent.id = None;
         Ok(id)
     }
 
-    pub(crate) fn signal(&self, id: CallId, signal: Signal) {
-        self.connection.write_queue.send_now(&Request::Signal { id, signal });
+    pub(crate) fn signal(&self, id: AgentCallId, signal: Signal) {
+        self.connection.write_queue.send_now(&AgentRequest::Signal { id, signal });
     }
 
     /// Ends the interpreter that keeps a session's variables.
     pub(crate) async fn end_session(&self, language: Language, session: String) -> Result<(), SandboxError> {
-        self.done("session", |id| Request::EndSession { id, language, session }).await
+        self.done("session", |id| AgentRequest::EndSession { id, language, session }).await
     }
 }
 
@@ -89,19 +89,19 @@ impl Run {
         let late = |_| SandboxError::TimedOut { what: "the command", limit: self.timeout };
         loop {
             let answer = timeout_at(self.deadline, self.call.next()).await.map_err(late)??;
-            if let Answer::Taken { .. } = answer {
+            if let AgentReply::Taken { .. } = answer {
                 continue;
             }
             self.first_output = None;
             return Ok(match answer {
-                Answer::Output { stream: Stream::Stdout, bytes, .. } => ExecEvent::Stdout(bytes.0.into()),
-                Answer::Output { stream: Stream::Stderr, bytes, .. } => ExecEvent::Stderr(bytes.0.into()),
-                Answer::Omitted { stream, bytes, .. } => ExecEvent::Omitted(stream, bytes),
-                Answer::SessionLost { .. } => ExecEvent::SessionLost,
-                Answer::Exit { end, timed_out, truncated, duration, .. } => {
+                AgentReply::Output { stream: OutputStream::Stdout, bytes, .. } => ExecEvent::Stdout(bytes.0.into()),
+                AgentReply::Output { stream: OutputStream::Stderr, bytes, .. } => ExecEvent::Stderr(bytes.0.into()),
+                AgentReply::Omitted { stream, bytes, .. } => ExecEvent::Omitted(stream, bytes),
+                AgentReply::SessionLost { .. } => ExecEvent::SessionLost,
+                AgentReply::Exit { end, timed_out, truncated, duration, .. } => {
                     ExecEvent::Ended(ended(end, timed_out, truncated, duration))
                 }
-                Answer::Failed { failure, .. } => return Err(refused("command", &failure)),
+                AgentReply::Failed { failure, .. } => return Err(refused("command", &failure)),
                 other => return Err(self.agent.protocol_error(&other)),
             });
         }

@@ -2,8 +2,10 @@
 //! out of it.
 
 use bytes::{Bytes, BytesMut};
-use hearth_agent::{Answer, Blob, CHUNK, Entry, EntryKind, Failure, FailureKind, Missing, Removal, Request};
 use hearth_core::ByteSize;
+use hearth_sandbox_agent::{
+    AgentReply, AgentRequest, Blob, CHUNK, CallFailure, EntryKind, FailureKind, FileEntry, Missing, Removal,
+};
 use tokio::time::timeout;
 
 use super::{Agent, CALL_TIMEOUT};
@@ -17,8 +19,8 @@ impl Agent {
         loop {
             let (path_, offset, limit) = (path.to_owned(), content.len() as u64, CHUNK as u32);
             let answer =
-                self.ask_with_timeout("reading", |id| Request::Read { id, path: path_, offset, limit }).await?;
-            let Answer::Data { bytes, end, size, .. } = answer else { return Err(self.file_refused(path, answer)) };
+                self.ask_with_timeout("reading", |id| AgentRequest::Read { id, path: path_, offset, limit }).await?;
+            let AgentReply::Data { bytes, end, size, .. } = answer else { return Err(self.file_refused(path, answer)) };
             if size.max(offset + bytes.0.len() as u64) > FILE_LIMIT.bytes() {
                 return Err(too_large(path));
             }
@@ -40,7 +42,7 @@ impl Agent {
 
     async fn write_in_chunks(&self, file: WriteFile) -> Result<(), SandboxError> {
         let WriteFile { path, content, mode } = file;
-        let begin = |id| Request::Write { id, path: path.clone(), mode, missing: Missing::Create };
+        let begin = |id| AgentRequest::Write { id, path: path.clone(), mode, missing: Missing::Create };
         let mut call = self.begin(0, begin).await?;
         let id = call.id;
         for piece in content.chunks(CHUNK) {
@@ -48,13 +50,13 @@ impl Agent {
             if !call.answers.is_empty() {
                 break;
             }
-            self.connection.write_queue.send(&Request::Chunk { id, bytes: Blob(piece.to_vec()) }).await?;
+            self.connection.write_queue.send(&AgentRequest::Chunk { id, bytes: Blob(piece.to_vec()) }).await?;
         }
         if call.answers.is_empty() {
-            self.connection.write_queue.send(&Request::Finish { id }).await?;
+            self.connection.write_queue.send(&AgentRequest::Finish { id }).await?;
         }
         match call.next().await? {
-            Answer::Done { .. } => Ok(()),
+            AgentReply::Done { .. } => Ok(()),
             answer => Err(self.file_refused(&path, answer)),
         }
     }
@@ -67,16 +69,17 @@ impl Agent {
     ) -> Result<DirectoryPage, SandboxError> {
         let limit = u32::try_from(limit.clamp(1, PAGE_LIMIT)).expect("a page is small");
         let path_ = path.to_owned();
-        let answer = self.ask_with_timeout("listing", |id| Request::List { id, path: path_, after, limit }).await?;
-        let Answer::Entries { entries, more, .. } = answer else { return Err(self.file_refused(path, answer)) };
+        let answer =
+            self.ask_with_timeout("listing", |id| AgentRequest::List { id, path: path_, after, limit }).await?;
+        let AgentReply::Entries { entries, more, .. } = answer else { return Err(self.file_refused(path, answer)) };
         let next = entries.last().filter(|_| more).map(|entry| entry.name.clone());
         Ok(DirectoryPage { entries: entries.into_iter().map(FileInfo::from).collect(), next })
     }
 
     pub(crate) async fn stat(&self, path: &str) -> Result<FileInfo, SandboxError> {
         let path_ = path.to_owned();
-        match self.ask_with_timeout("reading file information", |id| Request::Stat { id, path: path_ }).await? {
-            Answer::Found { entry, .. } => Ok(entry.into()),
+        match self.ask_with_timeout("reading file information", |id| AgentRequest::Stat { id, path: path_ }).await? {
+            AgentReply::Found { entry, .. } => Ok(entry.into()),
             answer => Err(self.file_refused(path, answer)),
         }
     }
@@ -87,33 +90,33 @@ impl Agent {
             Remove::Tree => Removal::Tree,
         };
         let path_ = path.to_owned();
-        let answer = self.ask_with_timeout("removing", |id| Request::Remove { id, path: path_, removal }).await?;
+        let answer = self.ask_with_timeout("removing", |id| AgentRequest::Remove { id, path: path_, removal }).await?;
         self.file_done(path, answer)
     }
 
     pub(crate) async fn make_directory(&self, path: &str) -> Result<(), SandboxError> {
         let path_ = path.to_owned();
-        let request = |id| Request::Mkdir { id, path: path_, missing: Missing::Create };
+        let request = |id| AgentRequest::Mkdir { id, path: path_, missing: Missing::Create };
         let answer = self.ask_with_timeout("making a directory", request).await?;
         self.file_done(path, answer)
     }
 
     pub(crate) async fn rename(&self, from: &str, to: &str) -> Result<(), SandboxError> {
         let (from_, to) = (from.to_owned(), to.to_owned());
-        let answer = self.ask_with_timeout("renaming", |id| Request::Rename { id, from: from_, to }).await?;
+        let answer = self.ask_with_timeout("renaming", |id| AgentRequest::Rename { id, from: from_, to }).await?;
         self.file_done(from, answer)
     }
 
-    fn file_done(&self, path: &str, answer: Answer) -> Result<(), SandboxError> {
+    fn file_done(&self, path: &str, answer: AgentReply) -> Result<(), SandboxError> {
         match answer {
-            Answer::Done { .. } => Ok(()),
+            AgentReply::Done { .. } => Ok(()),
             answer => Err(self.file_refused(path, answer)),
         }
     }
 
-    fn file_refused(&self, path: &str, answer: Answer) -> SandboxError {
+    fn file_refused(&self, path: &str, answer: AgentReply) -> SandboxError {
         match answer {
-            Answer::Failed { failure, .. } => file_error(path, failure),
+            AgentReply::Failed { failure, .. } => file_error(path, failure),
             other => self.protocol_error(&other),
         }
     }
@@ -123,7 +126,7 @@ fn too_large(path: &str) -> SandboxError {
     SandboxError::TooLarge { what: path.to_owned(), limit: FILE_LIMIT }
 }
 
-fn file_error(path: &str, failure: Failure) -> SandboxError {
+fn file_error(path: &str, failure: CallFailure) -> SandboxError {
     let path = path.to_owned();
     match failure.kind {
         FailureKind::NotFound => SandboxError::NoFile { path },
@@ -132,15 +135,15 @@ fn file_error(path: &str, failure: Failure) -> SandboxError {
     }
 }
 
-impl From<Entry> for FileInfo {
-    fn from(entry: Entry) -> Self {
+impl From<FileEntry> for FileInfo {
+    fn from(entry: FileEntry) -> Self {
         let kind = match entry.kind {
             EntryKind::File => FileKind::File,
             EntryKind::Folder => FileKind::Directory,
             EntryKind::Link => FileKind::Symlink,
             EntryKind::Other => FileKind::Other,
         };
-        let Entry { name, size, mode, modified, target, .. } = entry;
+        let FileEntry { name, size, mode, modified, target, .. } = entry;
         Self { name, kind, size: ByteSize(size), mode, modified, target }
     }
 }

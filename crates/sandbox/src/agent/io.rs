@@ -14,8 +14,8 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 
-use hearth_agent::{Answer, Decoder, LONGEST, Language, Request, encode};
 use hearth_core::ByteSize;
+use hearth_sandbox_agent::{AgentReply, AgentRequest, FrameDecoder, Language, MAX_MESSAGE_BYTES, encode};
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 
@@ -30,7 +30,7 @@ const MAX_QUEUED_BYTES: usize = 1 << 20;
 
 const READ_BUFFER: usize = 64 << 10;
 
-type Stream = Box<dyn BidiStream>;
+type OutputStream = Box<dyn BidiStream>;
 
 pub(super) struct WriteQueue {
     queue: Mutex<Queue>,
@@ -43,7 +43,7 @@ pub(super) struct WriteQueue {
 
 struct Queue {
     /// None once the connection is closed.
-    writer: Option<WriteHalf<Stream>>,
+    writer: Option<WriteHalf<OutputStream>>,
     frames: VecDeque<Frame>,
     /// Asked for a message when there are no frames.
     tunnel: Arc<Tunnel>,
@@ -60,29 +60,34 @@ struct Frame {
 }
 
 pub(super) struct HandshakeResult {
-    pub(super) stream: Stream,
+    pub(super) stream: OutputStream,
     /// May hold bytes that came after the answer to the handshake.
-    pub(super) decoder: Decoder,
+    pub(super) decoder: FrameDecoder,
     pub(super) languages: Vec<Language>,
 }
 
 /// Sends `Hello`, and waits for its answer. Answers to an earlier client are skipped.
-pub(super) async fn handshake(mut stream: Stream, hello: &Request, nonce: u64) -> Result<HandshakeResult, String> {
+pub(super) async fn handshake(
+    mut stream: OutputStream,
+    hello: &AgentRequest,
+    nonce: u64,
+) -> Result<HandshakeResult, String> {
     let mut bytes = Vec::new();
     encode(hello, &mut bytes).map_err(|error| error.to_string())?;
     stream.write_all(&bytes).await.map_err(|error| error.to_string())?;
     stream.flush().await.map_err(|error| error.to_string())?;
-    let mut decoder = Decoder::new();
+    let mut decoder = FrameDecoder::new();
     let mut buffer = vec![0; READ_BUFFER];
     loop {
-        while let Some(answer) = decoder.message::<Answer>().map_err(|error| error.to_string())? {
+        while let Some(answer) = decoder.message::<AgentReply>().map_err(|error| error.to_string())? {
             match answer {
-                Answer::Hello { version, nonce: theirs, languages } if theirs == nonce => {
-                    return match version == hearth_agent::VERSION {
+                AgentReply::Hello { version, nonce: theirs, languages } if theirs == nonce => {
+                    return match version == hearth_sandbox_agent::VERSION {
                         true => Ok(HandshakeResult { stream, decoder, languages }),
-                        false => {
-                            Err(format!("it speaks version {version} of the protocol, not {}", hearth_agent::VERSION))
-                        }
+                        false => Err(format!(
+                            "it speaks version {version} of the protocol, not {}",
+                            hearth_sandbox_agent::VERSION
+                        )),
                     };
                 }
                 _ => {}
@@ -98,7 +103,7 @@ pub(super) async fn handshake(mut stream: Stream, hello: &Request, nonce: u64) -
 
 /// Reads and writes until one of them ends, then closes the connection; or until the stream is
 /// exported.
-pub(super) async fn run(connection: Arc<AgentConnection>, reader: ReadHalf<Stream>, mut decoder: Decoder) {
+pub(super) async fn run(connection: Arc<AgentConnection>, reader: ReadHalf<OutputStream>, mut decoder: FrameDecoder) {
     // Reading is cancel-safe: what was read is decoded and delivered without an await.
     let reason = tokio::select! {
         reason = read(&connection, reader, &mut decoder) => reason,
@@ -114,14 +119,20 @@ pub(super) async fn run(connection: Arc<AgentConnection>, reader: ReadHalf<Strea
     }
 }
 
-async fn read(connection: &Arc<AgentConnection>, mut reader: ReadHalf<Stream>, decoder: &mut Decoder) -> Closed {
+async fn read(
+    connection: &Arc<AgentConnection>,
+    mut reader: ReadHalf<OutputStream>,
+    decoder: &mut FrameDecoder,
+) -> Closed {
     let mut buffer = vec![0; READ_BUFFER];
     loop {
         loop {
-            match decoder.message::<Answer>() {
+            match decoder.message::<AgentReply>() {
                 Ok(Some(answer)) => {
                     let delivered = match answer {
-                        Answer::Passage { passage, word } => connection.tunnel.receive(connection, passage, word),
+                        AgentReply::Tunnel { conn: passage, message: word } => {
+                            connection.tunnel.receive(connection, passage, word)
+                        }
                         answer => connection.calls.deliver(answer),
                     };
                     if delivered.is_err() {
@@ -143,7 +154,7 @@ async fn read(connection: &Arc<AgentConnection>, mut reader: ReadHalf<Stream>, d
 // === impl WriteQueue ===
 
 impl WriteQueue {
-    pub(super) fn new(writer: WriteHalf<Stream>, tunnel: Arc<Tunnel>) -> Self {
+    pub(super) fn new(writer: WriteHalf<OutputStream>, tunnel: Arc<Tunnel>) -> Self {
         let writer = Some(writer);
         let queue = Queue { writer, frames: VecDeque::new(), tunnel, sending: None, sent: 0, successor: None };
         let (unsent, handover) = (Notify::new(), Notify::new());
@@ -155,11 +166,11 @@ impl WriteQueue {
     }
 
     /// Sends when there is room in the queue.
-    pub(super) async fn send(&self, request: &Request) -> Result<(), SandboxError> {
+    pub(super) async fn send(&self, request: &AgentRequest) -> Result<(), SandboxError> {
         let mut bytes = Vec::new();
         encode(request, &mut bytes).map_err(|_| SandboxError::TooLarge {
             what: "the request (code, stdin and env together)".to_owned(),
-            limit: ByteSize(LONGEST as u64),
+            limit: ByteSize(MAX_MESSAGE_BYTES as u64),
         })?;
         let size = u32::try_from(bytes.len().min(MAX_QUEUED_BYTES)).expect("a frame is far smaller than that");
         // Closed only with the connection, whose reason the call then gets.
@@ -169,7 +180,7 @@ impl WriteQueue {
     }
 
     /// Sends a small message without waiting.
-    pub(super) fn send_now(&self, request: &Request) {
+    pub(super) fn send_now(&self, request: &AgentRequest) {
         self.enqueue(Frame::small(request));
     }
 
@@ -240,7 +251,7 @@ impl WriteQueue {
 // === impl Frame ===
 
 impl Frame {
-    fn small(request: &Request) -> Self {
+    fn small(request: &AgentRequest) -> Self {
         let mut bytes = Vec::new();
         encode(request, &mut bytes).expect("small messages are below the limit");
         Self { bytes, _room: None }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use hearth_agent::{Blob, Command, Decoder, End, Exec, Signal, Stdin, Stream, encode};
+use hearth_sandbox_agent::{Blob, End, Exec, FrameDecoder, GuestCommand, OutputStream, Signal, Stdin, encode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
 use super::*;
@@ -12,12 +12,12 @@ use crate::exec::ExecEvent;
 /// The agent's end of the stream.
 pub(super) struct Peer {
     stream: DuplexStream,
-    decoder: Decoder,
-    heard: VecDeque<Request>,
+    decoder: FrameDecoder,
+    heard: VecDeque<AgentRequest>,
 }
 
 impl Peer {
-    pub(super) async fn hear(&mut self) -> Request {
+    pub(super) async fn hear(&mut self) -> AgentRequest {
         let mut buffer = vec![0; 64 << 10];
         loop {
             while let Some(request) = self.decoder.message().unwrap() {
@@ -32,42 +32,42 @@ impl Peer {
         }
     }
 
-    pub(super) async fn say(&mut self, answer: Answer) {
+    pub(super) async fn say(&mut self, answer: AgentReply) {
         let mut bytes = Vec::new();
         encode(&answer, &mut bytes).unwrap();
         self.stream.write_all(&bytes).await.unwrap();
     }
 
-    async fn hear_exec(&mut self) -> CallId {
+    async fn hear_exec(&mut self) -> AgentCallId {
         match self.hear().await {
-            Request::Exec { id, .. } => id,
+            AgentRequest::Exec { id, .. } => id,
             other => panic!("{other:?}"),
         }
     }
 
-    async fn print(&mut self, id: CallId, text: &str) {
-        self.say(Answer::Output { id, stream: Stream::Stdout, bytes: Blob(text.as_bytes().to_vec()) }).await;
+    async fn print(&mut self, id: AgentCallId, text: &str) {
+        self.say(AgentReply::Output { id, stream: OutputStream::Stdout, bytes: Blob(text.as_bytes().to_vec()) }).await;
     }
 
-    async fn exit(&mut self, id: CallId, code: u8) {
+    async fn exit(&mut self, id: AgentCallId, code: u8) {
         let (timed_out, truncated, duration) = (false, false, Duration::from_millis(1));
-        self.say(Answer::Exit { id, end: End::Code { code }, timed_out, truncated, duration }).await;
+        self.say(AgentReply::Exit { id, end: End::Code { code }, timed_out, truncated, duration }).await;
     }
 }
 
 fn stream() -> (Box<dyn BidiStream>, Peer) {
     let (ours, theirs) = tokio::io::duplex(64 << 10);
-    (Box::new(ours), Peer { stream: theirs, decoder: Decoder::new(), heard: VecDeque::new() })
+    (Box::new(ours), Peer { stream: theirs, decoder: FrameDecoder::new(), heard: VecDeque::new() })
 }
 
 pub(super) async fn connected() -> (Agent, Peer) {
     let (ours, mut peer) = stream();
     let connecting = tokio::spawn(Agent::connect(ours));
-    let Request::Hello { version, nonce } = peer.hear().await else { panic!("the first is a hello") };
+    let AgentRequest::Hello { version, nonce } = peer.hear().await else { panic!("the first is a hello") };
     // Answers to an earlier client.
-    peer.say(Answer::Pong { id: CallId(7) }).await;
-    peer.say(Answer::Hello { version, nonce: nonce ^ 1, languages: vec![] }).await;
-    peer.say(Answer::Hello { version, nonce, languages: vec![Language::Sh] }).await;
+    peer.say(AgentReply::Pong { id: AgentCallId(7) }).await;
+    peer.say(AgentReply::Hello { version, nonce: nonce ^ 1, languages: vec![] }).await;
+    peer.say(AgentReply::Hello { version, nonce, languages: vec![Language::Sh] }).await;
     let agent = connecting.await.unwrap().unwrap();
     assert_eq!(agent.languages(), [Language::Sh]);
     (agent, peer)
@@ -75,7 +75,7 @@ pub(super) async fn connected() -> (Agent, Peer) {
 
 fn command() -> Exec {
     Exec {
-        command: Command::Shell { line: "true".to_owned() },
+        command: GuestCommand::Shell { line: "true".to_owned() },
         env: vec![],
         cwd: None,
         stdin: Stdin::Empty {},
@@ -125,7 +125,7 @@ async fn a_dropped_call_is_cancelled_and_its_late_answers_are_discarded() {
     let dropped = agent.exec(command()).await.unwrap();
     let late = peer.hear_exec().await;
     drop(dropped);
-    assert_eq!(peer.hear().await, Request::Cancel { id: late });
+    assert_eq!(peer.hear().await, AgentRequest::Cancel { id: late });
     let mut next = agent.exec(command()).await.unwrap();
     let id = peer.hear_exec().await;
     assert_ne!(id, late);
@@ -135,9 +135,13 @@ async fn a_dropped_call_is_cancelled_and_its_late_answers_are_discarded() {
     peer.exit(id, 0).await;
     assert_eq!(text(&mut next).await.unwrap(), "own Some(0)");
     drop(next);
-    agent.signal(CallId(99), Signal(15));
+    agent.signal(AgentCallId(99), Signal(15));
     let heard = peer.hear().await;
-    assert_eq!(heard, Request::Signal { id: CallId(99), signal: Signal(15) }, "what has ended is not cancelled");
+    assert_eq!(
+        heard,
+        AgentRequest::Signal { id: AgentCallId(99), signal: Signal(15) },
+        "what has ended is not cancelled"
+    );
 }
 
 #[tokio::test]
@@ -174,9 +178,9 @@ async fn an_agent_that_breaks_the_protocol_is_cut_off() {
     let mut run = agent.exec(command()).await.unwrap();
     let id = peer.hear_exec().await;
     for _ in 0..3 {
-        let bytes = Blob(vec![0; hearth_agent::CHUNK]);
+        let bytes = Blob(vec![0; hearth_sandbox_agent::CHUNK]);
         let mut frame = Vec::new();
-        encode(&Answer::Output { id, stream: Stream::Stdout, bytes }, &mut frame).unwrap();
+        encode(&AgentReply::Output { id, stream: OutputStream::Stdout, bytes }, &mut frame).unwrap();
         // The connection may be cut off during the write.
         let _cut = peer.stream.write_all(&frame).await;
     }
@@ -188,15 +192,15 @@ async fn an_agent_that_breaks_the_protocol_is_cut_off() {
         let agent = agent.clone();
         async move { ping(&agent).await }
     });
-    let Request::Ping { id } = peer.hear().await else { panic!("a ping was sent") };
-    peer.say(Answer::Done { id }).await;
+    let AgentRequest::Ping { id } = peer.hear().await else { panic!("a ping was sent") };
+    peer.say(AgentReply::Done { id }).await;
     assert!(lost(&pinging.await.unwrap().unwrap_err()));
     assert!(!agent.is_open());
 
     // Bytes that are no message, and a second hello.
     for bytes in [vec![255; 64], {
         let mut hello = Vec::new();
-        encode(&Answer::Hello { version: VERSION, nonce: 1, languages: vec![] }, &mut hello).unwrap();
+        encode(&AgentReply::Hello { version: VERSION, nonce: 1, languages: vec![] }, &mut hello).unwrap();
         hello
     }] {
         let (agent, mut peer) = connected().await;
@@ -209,8 +213,8 @@ async fn an_agent_that_breaks_the_protocol_is_cut_off() {
 async fn an_agent_of_another_version_is_refused() {
     let (ours, mut peer) = stream();
     let connecting = tokio::spawn(Agent::connect(ours));
-    let Request::Hello { nonce, .. } = peer.hear().await else { panic!("the first is a hello") };
-    peer.say(Answer::Hello { version: VERSION + 1, nonce, languages: vec![] }).await;
+    let AgentRequest::Hello { nonce, .. } = peer.hear().await else { panic!("the first is a hello") };
+    peer.say(AgentReply::Hello { version: VERSION + 1, nonce, languages: vec![] }).await;
     let error = connecting.await.unwrap().err().unwrap();
     assert!(error.to_string().contains("version"), "{error}");
     let (ours, peer) = stream();
@@ -226,7 +230,7 @@ async fn an_agent_that_is_silent_after_the_deadline_is_not_waited_for() {
     let error = run.next().await.unwrap_err();
     assert_eq!(error, SandboxError::TimedOut { what: "the command", limit: Duration::from_secs(10) });
     drop(run);
-    assert_eq!(peer.hear().await, Request::Cancel { id });
+    assert_eq!(peer.hear().await, AgentRequest::Cancel { id });
     assert!(matches!(agent.stat("/work").await, Err(SandboxError::TimedOut { what: "reading file information", .. })));
 }
 
@@ -235,8 +239,8 @@ async fn liveness_sends_one_ping_and_ends_after_a_long_silence() {
     let (agent, mut peer) = connected().await;
     let patience = Duration::from_secs(10);
     assert_eq!((agent.liveness(patience), agent.liveness(patience)), (Liveness::Alive, Liveness::Alive));
-    let Request::Ping { id } = peer.hear().await else { panic!("a ping was sent") };
-    peer.say(Answer::Pong { id }).await;
+    let AgentRequest::Ping { id } = peer.hear().await else { panic!("a ping was sent") };
+    peer.say(AgentReply::Pong { id }).await;
     tokio::time::sleep(patience * 2).await;
     assert_eq!(agent.liveness(patience), Liveness::Alive, "that was answered, and this asks anew");
     tokio::time::sleep(patience).await;
@@ -246,12 +250,12 @@ async fn liveness_sends_one_ping_and_ends_after_a_long_silence() {
 #[tokio::test]
 async fn a_request_that_is_too_large_is_refused_and_the_connection_stays_open() {
     let (agent, mut peer) = connected().await;
-    let source = Blob(vec![b'x'; hearth_agent::LONGEST + 1]);
-    let huge = Command::Code { language: Language::Sh, source, session: None };
+    let source = Blob(vec![b'x'; hearth_sandbox_agent::MAX_MESSAGE_BYTES + 1]);
+    let huge = GuestCommand::Code { language: Language::Sh, source, session: None };
     let error = agent.exec(Exec { command: huge, ..command() }).await.err().unwrap();
     assert!(matches!(error, SandboxError::TooLarge { .. }), "{error}");
     // The call that was not sent is cancelled, of which the agent knows nothing.
-    assert!(matches!(peer.hear().await, Request::Cancel { .. }));
+    assert!(matches!(peer.hear().await, AgentRequest::Cancel { .. }));
     let mut run = agent.exec(command()).await.unwrap();
     let id = peer.hear_exec().await;
     peer.exit(id, 0).await;
@@ -267,9 +271,9 @@ async fn a_write_that_is_refused_half_way_ends_there() {
         let agent = agent.clone();
         async move { agent.write_file(file).await }
     });
-    let Request::Write { id, .. } = peer.hear().await else { panic!("a write begins") };
-    let failure = Failure { kind: FailureKind::Full, message: "no space left".to_owned() };
-    peer.say(Answer::Failed { id, failure }).await;
+    let AgentRequest::Write { id, .. } = peer.hear().await else { panic!("a write begins") };
+    let failure = CallFailure { kind: FailureKind::Full, message: "no space left".to_owned() };
+    peer.say(AgentReply::Failed { id, failure }).await;
     let mut pieces = 0;
     while !writing.is_finished() {
         tokio::select! {

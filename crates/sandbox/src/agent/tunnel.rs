@@ -1,11 +1,11 @@
 //! The tunnel to the proxy, for sandboxes whose driver has no uplink: the agent listens inside, and
 //! connections of programs to the proxy are carried over the agent's stream, many beside the calls.
-//! The messages are in `hearth_agent`'s `protocol/passage.rs`.
+//! The messages are in `hearth_sandbox_agent`'s `protocol/passage.rs`.
 //!
 //! The agent is untrusted: connection ids only rise, there are never more connections than agreed,
 //! and each keeps to its windows. Anything else is a [`ProtocolViolation`], which ends the stream
 //! to the agent. Outgoing messages wait in the connections until there is room to send them. So a
-//! sandbox takes at most `PASSAGES` windows of memory here in each direction.
+//! sandbox takes at most `MAX_TUNNEL_CONNS` windows of memory here in each direction.
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hearth_agent::{Answer, Outward, PASSAGES, PassageId, Request};
 use hearth_jail::sandbox::PROXY_ADDR;
+use hearth_sandbox_agent::{AgentReply, AgentRequest, FromGuest, MAX_TUNNEL_CONNS, TunnelConnId};
 use tokio::sync::mpsc;
 
 use super::calls::ProtocolViolation;
@@ -33,25 +33,25 @@ pub(super) struct Tunnel {
 #[derive(Default)]
 struct State {
     sender: Option<mpsc::Sender<Box<dyn BidiStream>>>,
-    conns: BTreeMap<PassageId, Arc<TunnelConn>>,
+    conns: BTreeMap<TunnelConnId, Arc<TunnelConn>>,
     /// The highest id so far.
-    last: Option<PassageId>,
+    last: Option<TunnelConnId>,
     /// The connection whose message was sent last; the next turn is another's.
-    last_served: Option<PassageId>,
+    last_served: Option<TunnelConnId>,
 }
 
 impl Agent {
     /// Has the agent listen for connections to the proxy. Called once.
     pub(crate) async fn open_tunnel(&self) -> Result<Uplink, SandboxError> {
-        let (sender, connections) = mpsc::channel(PASSAGES);
+        let (sender, connections) = mpsc::channel(MAX_TUNNEL_CONNS);
         // Before the request: a connection may come as soon as its answer.
         self.connection.tunnel.open(sender);
-        let listen = |id| Request::Listen { id, port: PROXY_ADDR.port() };
+        let listen = |id| AgentRequest::Listen { id, port: PROXY_ADDR.port() };
         match self.ask_with_timeout("opening the tunnel to the proxy", listen).await? {
-            Answer::Listening { port, .. } if port == PROXY_ADDR.port() => {
+            AgentReply::Listening { port, .. } if port == PROXY_ADDR.port() => {
                 Ok(Uplink { inside: PROXY_ADDR, connections, listener: None })
             }
-            Answer::Failed { failure, .. } => {
+            AgentReply::Failed { failure, .. } => {
                 Err(SandboxError::Boot { reason: format!("there is no way to the proxy: {}", failure.message) })
             }
             other => Err(self.protocol_error(&other)),
@@ -83,35 +83,35 @@ impl Tunnel {
     pub(super) fn receive(
         &self,
         connection: &Arc<AgentConnection>,
-        id: PassageId,
-        word: Outward,
+        id: TunnelConnId,
+        word: FromGuest,
     ) -> Result<(), ProtocolViolation> {
-        if word == (Outward::Opened {}) {
+        if word == (FromGuest::Opened {}) {
             return self.accept(connection, id);
         }
         let mut state = self.lock();
         let conn = state.conns.get(&id).ok_or(ProtocolViolation)?.clone();
-        if word == (Outward::Gone {}) {
+        if word == (FromGuest::Gone {}) {
             state.conns.remove(&id);
         }
         drop(state);
         match word {
-            Outward::Opened {} => Err(ProtocolViolation),
-            Outward::Data { bytes } => conn.data(&bytes.0),
-            Outward::End {} => conn.end(),
-            Outward::Taken { bytes } => conn.acknowledged(bytes),
-            Outward::Gone {} => {
+            FromGuest::Opened {} => Err(ProtocolViolation),
+            FromGuest::Data { bytes } => conn.data(&bytes.0),
+            FromGuest::End {} => conn.end(),
+            FromGuest::Taken { bytes } => conn.acknowledged(bytes),
+            FromGuest::Gone {} => {
                 conn.gone();
                 Ok(())
             }
         }
     }
 
-    fn accept(&self, connection: &Arc<AgentConnection>, id: PassageId) -> Result<(), ProtocolViolation> {
+    fn accept(&self, connection: &Arc<AgentConnection>, id: TunnelConnId) -> Result<(), ProtocolViolation> {
         let mut state = self.lock();
         let Some(sender) = &state.sender else { return Err(ProtocolViolation) };
         let sender = sender.clone();
-        if state.last.is_some_and(|last| last >= id) || state.conns.len() >= PASSAGES {
+        if state.last.is_some_and(|last| last >= id) || state.conns.len() >= MAX_TUNNEL_CONNS {
             return Err(ProtocolViolation);
         }
         state.last = Some(id);
@@ -126,13 +126,13 @@ impl Tunnel {
     }
 
     /// The next message to send, if any: one of each connection in turn.
-    pub(super) fn next_message(&self) -> Option<Request> {
+    pub(super) fn next_message(&self) -> Option<AgentRequest> {
         let mut state = self.lock();
         let after = state.last_served.map_or(Unbounded, Excluded);
         let all = state.conns.range((after, Unbounded)).chain(&state.conns);
         let (conn, word) = all.take(state.conns.len()).find_map(|(id, conn)| Some((*id, conn.next_message()?)))?;
         state.last_served = Some(conn);
-        Some(Request::Passage { passage: conn, word })
+        Some(AgentRequest::Tunnel { conn, message: word })
     }
 
     /// The most bytes that any connection buffers in one direction.

@@ -17,7 +17,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use hearth_agent::{Blob, Inward, PASSAGE_WINDOW};
+use hearth_sandbox_agent::{Blob, TUNNEL_WINDOW, ToGuest};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::AgentConnection;
@@ -27,7 +27,7 @@ use super::calls::ProtocolViolation;
 const MAX_DATA: usize = 16 << 10;
 /// Bytes that were read are acknowledged when they are at least so many; the program has room
 /// enough meanwhile.
-const ACK_THRESHOLD: usize = PASSAGE_WINDOW / 4;
+const ACK_THRESHOLD: usize = TUNNEL_WINDOW / 4;
 
 pub(super) struct TunnelConn {
     state: Mutex<State>,
@@ -80,11 +80,11 @@ impl TunnelConn {
         Self {
             state: Mutex::new(State {
                 guest: GuestSide::Sending,
-                allowance: PASSAGE_WINDOW,
+                allowance: TUNNEL_WINDOW,
                 unread: VecDeque::new(),
                 unacknowledged: 0,
                 host: HostSide::Open,
-                window: PASSAGE_WINDOW,
+                window: TUNNEL_WINDOW,
                 unsent: VecDeque::new(),
                 reader: None,
                 writer: None,
@@ -125,7 +125,7 @@ impl TunnelConn {
     /// The program has received so many bytes.
     pub(super) fn acknowledged(&self, bytes: u32) -> Result<(), ProtocolViolation> {
         let mut state = self.lock();
-        let under_way = PASSAGE_WINDOW - state.window - state.unsent.len();
+        let under_way = TUNNEL_WINDOW - state.window - state.unsent.len();
         if bytes as usize > under_way {
             return Err(ProtocolViolation);
         }
@@ -147,26 +147,26 @@ impl TunnelConn {
     }
 
     /// The next message to send, if any.
-    pub(super) fn next_message(&self) -> Option<Inward> {
+    pub(super) fn next_message(&self) -> Option<ToGuest> {
         let mut state = self.lock();
         if state.unacknowledged >= ACK_THRESHOLD && state.guest == GuestSide::Sending && state.host < HostSide::Closing
         {
             let bytes = std::mem::take(&mut state.unacknowledged);
             state.allowance += bytes;
-            return Some(Inward::Taken { bytes: bytes as u32 });
+            return Some(ToGuest::Taken { bytes: bytes as u32 });
         }
         if !state.unsent.is_empty() {
             let count = state.unsent.len().min(MAX_DATA);
-            return Some(Inward::Data { bytes: Blob(state.unsent.drain(..count).collect()) });
+            return Some(ToGuest::Data { bytes: Blob(state.unsent.drain(..count).collect()) });
         }
         match state.host {
             HostSide::Ending => {
                 state.host = HostSide::Ended;
-                Some(Inward::End {})
+                Some(ToGuest::End {})
             }
             HostSide::Closing => {
                 state.host = HostSide::Closed;
-                Some(Inward::Close {})
+                Some(ToGuest::Close {})
             }
             HostSide::Open | HostSide::Ended | HostSide::Closed => None,
         }

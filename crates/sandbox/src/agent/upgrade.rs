@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hearth_agent::{CallId, Decoder, NoSuchLanguage, Request, VERSION};
+use hearth_sandbox_agent::{AgentCallId, AgentRequest, FrameDecoder, NoSuchLanguage, VERSION};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -30,9 +30,9 @@ pub(crate) enum ImportError {
 impl Agent {
     /// Cancels all calls except `kept`, and stops reading and writing. `None` if the agent is gone,
     /// or takes nothing.
-    pub(crate) async fn export(&self, kept: &[CallId]) -> Option<SavedAgent> {
+    pub(crate) async fn export(&self, kept: &[AgentCallId]) -> Option<SavedAgent> {
         for id in self.connection.calls.others(kept) {
-            self.connection.write_queue.send_now(&Request::Cancel { id });
+            self.connection.write_queue.send_now(&AgentRequest::Cancel { id });
         }
         let (stopped, unread) = oneshot::channel();
         self.connection.write_queue.hand_over(stopped);
@@ -49,13 +49,13 @@ impl Agent {
     pub(crate) fn import(
         stream: Box<dyn BidiStream>,
         saved: SavedAgent,
-        calls: Vec<(CallId, Box<dyn Receive>)>,
+        calls: Vec<(AgentCallId, Box<dyn Receive>)>,
     ) -> Result<Self, ImportError> {
         if saved.version != VERSION {
             return Err(ImportError::Version(saved.version));
         }
         let languages = saved.languages.iter().map(|name| name.parse()).collect::<Result<_, NoSuchLanguage>>()?;
-        let mut decoder = Decoder::new();
+        let mut decoder = FrameDecoder::new();
         decoder.push(&saved.unread.0);
         let (reader, writer) = tokio::io::split(stream);
         let connection = Arc::new(AgentConnection::new(Calls::import(saved.next, calls), writer, languages));

@@ -5,7 +5,9 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use hearth_agent::{Answer, Blob, CallId, Decoder, Language, Malformed, Request, VERSION, encode};
+use hearth_sandbox_agent::{
+    AgentCallId, AgentReply, AgentRequest, Blob, FrameDecoder, Language, Malformed, VERSION, encode,
+};
 
 /// Read and write timeout: a guest without KVM takes seconds to start.
 const AGENT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -24,7 +26,7 @@ pub(super) enum HandshakeError {
 
 pub(super) struct AgentHandshake<'a> {
     stream: &'a UnixStream,
-    decoder: Decoder,
+    decoder: FrameDecoder,
     calls: u64,
 }
 
@@ -33,13 +35,17 @@ impl<'a> AgentHandshake<'a> {
     pub(super) fn begin(stream: &'a UnixStream) -> Result<(Self, Vec<Language>), HandshakeError> {
         stream.set_read_timeout(Some(AGENT_TIMEOUT))?;
         stream.set_write_timeout(Some(AGENT_TIMEOUT))?;
-        let mut handshake = Self { stream, decoder: Decoder::new(), calls: 0 };
+        let mut handshake = Self { stream, decoder: FrameDecoder::new(), calls: 0 };
         let nonce = u64::from_ne_bytes(random()?);
-        handshake.send(&Request::Hello { version: VERSION, nonce })?;
+        handshake.send(&AgentRequest::Hello { version: VERSION, nonce })?;
         loop {
             match handshake.next()? {
-                Answer::Hello { version, .. } if version != VERSION => return Err(HandshakeError::Version(version)),
-                Answer::Hello { nonce: theirs, languages, .. } if theirs == nonce => return Ok((handshake, languages)),
+                AgentReply::Hello { version, .. } if version != VERSION => {
+                    return Err(HandshakeError::Version(version));
+                }
+                AgentReply::Hello { nonce: theirs, languages, .. } if theirs == nonce => {
+                    return Ok((handshake, languages));
+                }
                 // An answer to an earlier client.
                 _ => {}
             }
@@ -48,48 +54,50 @@ impl<'a> AgentHandshake<'a> {
 
     /// Starts spare interpreters.
     pub(super) fn warm(&mut self, languages: Vec<Language>) -> Result<(), HandshakeError> {
-        self.call(|id| Request::Warm { id, languages })
+        self.call(|id| AgentRequest::Warm { id, languages })
     }
 
     /// Gives a copy of a snapshot its own random seed, and the current time.
     pub(super) fn wake(&mut self) -> Result<(), HandshakeError> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        self.call(|id| Request::SetClock { id, now })?;
+        self.call(|id| AgentRequest::SetClock { id, now })?;
         let seed = random::<64>()?;
-        self.call(|id| Request::Reseed { id, seed: Blob(seed.to_vec()) })
+        self.call(|id| AgentRequest::Reseed { id, seed: Blob(seed.to_vec()) })
     }
 
     /// For copies that have the machine's own time and random numbers: interpreters that were
     /// started before the snapshot are replaced.
     pub(super) fn renew(&mut self) -> Result<(), HandshakeError> {
         let seed = random::<64>()?;
-        match self.call(|id| Request::Reseed { id, seed: Blob(seed.to_vec()) }) {
+        match self.call(|id| AgentRequest::Reseed { id, seed: Blob(seed.to_vec()) }) {
             // Refused where the agent may not reseed, which is not needed there.
             Err(HandshakeError::Refused(_)) => Ok(()),
             done => done,
         }
     }
 
-    fn call(&mut self, request: impl FnOnce(CallId) -> Request) -> Result<(), HandshakeError> {
+    fn call(&mut self, request: impl FnOnce(AgentCallId) -> AgentRequest) -> Result<(), HandshakeError> {
         self.calls += 1;
-        let call = CallId(self.calls);
+        let call = AgentCallId(self.calls);
         self.send(&request(call))?;
         loop {
             match self.next()? {
-                Answer::Done { id } if id == call => return Ok(()),
-                Answer::Failed { id, failure } if id == call => return Err(HandshakeError::Refused(failure.message)),
+                AgentReply::Done { id } if id == call => return Ok(()),
+                AgentReply::Failed { id, failure } if id == call => {
+                    return Err(HandshakeError::Refused(failure.message));
+                }
                 _ => {}
             }
         }
     }
 
-    fn send(&mut self, request: &Request) -> Result<(), HandshakeError> {
+    fn send(&mut self, request: &AgentRequest) -> Result<(), HandshakeError> {
         let mut bytes = Vec::new();
         encode(request, &mut bytes)?;
         Ok(self.stream.write_all(&bytes)?)
     }
 
-    fn next(&mut self) -> Result<Answer, HandshakeError> {
+    fn next(&mut self) -> Result<AgentReply, HandshakeError> {
         loop {
             if let Some(answer) = self.decoder.message()? {
                 return Ok(answer);

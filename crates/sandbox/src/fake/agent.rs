@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hearth_agent::{Answer, CallId, Decoder, Failure, FailureKind, Language, Request, VERSION, encode};
+use hearth_sandbox_agent::{
+    AgentCallId, AgentReply, AgentRequest, CallFailure, FailureKind, FrameDecoder, Language, VERSION, encode,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -15,13 +17,13 @@ use super::running::{self, CommandContext};
 /// Sends answers. Clones share the stream.
 #[derive(Clone)]
 pub(super) struct FakeWriter {
-    answers: mpsc::UnboundedSender<Answer>,
+    answers: mpsc::UnboundedSender<AgentReply>,
 }
 
 struct FakeAgent {
     writer: FakeWriter,
     files: Files,
-    commands: HashMap<CallId, Command>,
+    commands: HashMap<AgentCallId, Command>,
     sessions: Arc<Mutex<HashMap<(Language, String), usize>>>,
 }
 
@@ -32,7 +34,7 @@ struct Command {
 
 pub(super) async fn run(stream: DuplexStream, behavior: watch::Receiver<FakeBehavior>) {
     let (mut reader, mut writer) = tokio::io::split(stream);
-    let (answers, mut queue) = mpsc::unbounded_channel::<Answer>();
+    let (answers, mut queue) = mpsc::unbounded_channel::<AgentReply>();
     let mut quiet = behavior.clone();
     let speak = async move {
         while let Some(answer) = queue.recv().await {
@@ -52,10 +54,10 @@ pub(super) async fn run(stream: DuplexStream, behavior: watch::Receiver<FakeBeha
             commands: HashMap::new(),
             sessions: Arc::default(),
         };
-        let (mut decoder, mut buffer) = (Decoder::new(), vec![0; 64 << 10]);
+        let (mut decoder, mut buffer) = (FrameDecoder::new(), vec![0; 64 << 10]);
         while let Ok(count @ 1..) = reader.read(&mut buffer).await {
             decoder.push(&buffer[..count]);
-            while let Ok(Some(request)) = decoder.message::<Request>() {
+            while let Ok(Some(request)) = decoder.message::<AgentRequest>() {
                 fake.answer(request);
             }
         }
@@ -68,28 +70,28 @@ pub(super) async fn run(stream: DuplexStream, behavior: watch::Receiver<FakeBeha
 }
 
 impl FakeWriter {
-    pub(super) fn send(&self, answer: Answer) {
+    pub(super) fn send(&self, answer: AgentReply) {
         // Fails only when the sandbox is gone.
         let _gone = self.answers.send(answer);
     }
 
-    pub(super) fn fail(&self, id: CallId, kind: FailureKind, message: &str) {
-        self.send(Answer::Failed { id, failure: Failure { kind, message: message.to_owned() } });
+    pub(super) fn fail(&self, id: AgentCallId, kind: FailureKind, message: &str) {
+        self.send(AgentReply::Failed { id, failure: CallFailure { kind, message: message.to_owned() } });
     }
 }
 
 impl FakeAgent {
-    fn answer(&mut self, request: Request) {
+    fn answer(&mut self, request: AgentRequest) {
         match request {
-            Request::Hello { nonce, .. } => {
+            AgentRequest::Hello { nonce, .. } => {
                 let languages = vec![Language::Python, Language::JavaScript, Language::Bash, Language::Sh];
-                self.writer.send(Answer::Hello { version: VERSION, nonce, languages });
+                self.writer.send(AgentReply::Hello { version: VERSION, nonce, languages });
             }
-            Request::Ping { id } => self.writer.send(Answer::Pong { id }),
-            Request::Warm { id, .. } | Request::Reseed { id, .. } | Request::SetClock { id, .. } => {
-                self.writer.send(Answer::Done { id });
+            AgentRequest::Ping { id } => self.writer.send(AgentReply::Pong { id }),
+            AgentRequest::Warm { id, .. } | AgentRequest::Reseed { id, .. } | AgentRequest::SetClock { id, .. } => {
+                self.writer.send(AgentReply::Done { id });
             }
-            Request::Exec { id, exec } => {
+            AgentRequest::Exec { id, exec } => {
                 let signals = watch::Sender::new(None);
                 let context = CommandContext {
                     id,
@@ -100,24 +102,24 @@ impl FakeAgent {
                 let task = tokio::spawn(running::play(context, exec));
                 self.commands.insert(id, Command { task, signals });
             }
-            Request::Signal { id, signal } => {
+            AgentRequest::Signal { id, signal } => {
                 if let Some(command) = self.commands.get(&id) {
                     command.signals.send_replace(Some(signal.0));
                 }
             }
-            Request::Cancel { id } => {
+            AgentRequest::Cancel { id } => {
                 if let Some(command) = self.commands.get(&id) {
                     command.signals.send_replace(Some(9));
                 }
                 self.files.cancel(id);
             }
-            Request::EndSession { id, language, session } => {
+            AgentRequest::EndSession { id, language, session } => {
                 self.sessions.lock().unwrap_or_else(PoisonError::into_inner).remove(&(language, session));
-                self.writer.send(Answer::Done { id });
+                self.writer.send(AgentReply::Done { id });
             }
-            Request::Listen { id, port } => self.writer.send(Answer::Listening { id, port }),
+            AgentRequest::Listen { id, port } => self.writer.send(AgentReply::Listening { id, port }),
             // No fake program reads as it goes, or connects to anything.
-            Request::Stdin { .. } | Request::CloseStdin { .. } | Request::Passage { .. } => {}
+            AgentRequest::Stdin { .. } | AgentRequest::CloseStdin { .. } | AgentRequest::Tunnel { .. } => {}
             about_files => {
                 if let Some(answer) = self.files.answer(about_files) {
                     self.writer.send(answer);

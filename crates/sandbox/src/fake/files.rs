@@ -4,13 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
-use hearth_agent::{Answer, Blob, CHUNK, CallId, Entry, EntryKind, Failure, FailureKind, Removal, Request};
+use hearth_sandbox_agent::{
+    AgentCallId, AgentReply, AgentRequest, Blob, CHUNK, CallFailure, EntryKind, FailureKind, FileEntry, Removal,
+};
 
 pub(super) struct Files {
     files: BTreeMap<String, File>,
     folders: BTreeSet<String>,
     /// Files that are being written.
-    writing: HashMap<CallId, (String, File)>,
+    writing: HashMap<AgentCallId, (String, File)>,
 }
 
 #[derive(Clone)]
@@ -25,55 +27,57 @@ impl Files {
         Self { files: BTreeMap::new(), folders, writing: HashMap::new() }
     }
 
-    pub(super) fn cancel(&mut self, id: CallId) {
+    pub(super) fn cancel(&mut self, id: AgentCallId) {
         self.writing.remove(&id);
     }
 
     /// `None` where there is no answer yet.
-    pub(super) fn answer(&mut self, request: Request) -> Option<Answer> {
+    pub(super) fn answer(&mut self, request: AgentRequest) -> Option<AgentReply> {
         match request {
-            Request::Read { id, path, offset, limit } => Some(self.read(id, &whole(&path), offset, limit as usize)),
-            Request::Write { id, path, mode, .. } => {
+            AgentRequest::Read { id, path, offset, limit } => {
+                Some(self.read(id, &whole(&path), offset, limit as usize))
+            }
+            AgentRequest::Write { id, path, mode, .. } => {
                 let file = File { content: Vec::new(), mode: mode.unwrap_or(0o644) };
                 self.writing.insert(id, (whole(&path), file));
                 None
             }
-            Request::Chunk { id, bytes } => {
+            AgentRequest::Chunk { id, bytes } => {
                 if let Some((_, file)) = self.writing.get_mut(&id) {
                     file.content.extend_from_slice(&bytes.0);
                 }
                 None
             }
-            Request::Finish { id } => {
+            AgentRequest::Finish { id } => {
                 let (path, file) = self.writing.remove(&id)?;
                 if path.starts_with("/full/") {
                     return Some(fail(id, FailureKind::Full, "no space left"));
                 }
                 self.make_folders(parent(&path));
                 self.files.insert(path, file);
-                Some(Answer::Done { id })
+                Some(AgentReply::Done { id })
             }
-            Request::List { id, path, after, limit } => Some(self.list(id, &whole(&path), after, limit as usize)),
-            Request::Stat { id, path } => {
+            AgentRequest::List { id, path, after, limit } => Some(self.list(id, &whole(&path), after, limit as usize)),
+            AgentRequest::Stat { id, path } => {
                 let path = whole(&path);
                 let entry = self.entry(&path, name(&path));
-                Some(entry.map_or_else(|| missing(id), |entry| Answer::Found { id, entry }))
+                Some(entry.map_or_else(|| missing(id), |entry| AgentReply::Found { id, entry }))
             }
-            Request::Remove { id, path, removal } => Some(self.remove(id, &whole(&path), removal)),
-            Request::Mkdir { id, path, .. } => {
+            AgentRequest::Remove { id, path, removal } => Some(self.remove(id, &whole(&path), removal)),
+            AgentRequest::Mkdir { id, path, .. } => {
                 self.make_folders(&whole(&path));
-                Some(Answer::Done { id })
+                Some(AgentReply::Done { id })
             }
-            Request::Rename { id, from, to } => {
+            AgentRequest::Rename { id, from, to } => {
                 let Some(file) = self.files.remove(&whole(&from)) else { return Some(missing(id)) };
                 self.files.insert(whole(&to), file);
-                Some(Answer::Done { id })
+                Some(AgentReply::Done { id })
             }
             _ => None,
         }
     }
 
-    fn read(&self, id: CallId, path: &str, offset: u64, limit: usize) -> Answer {
+    fn read(&self, id: AgentCallId, path: &str, offset: u64, limit: usize) -> AgentReply {
         let Some(file) = self.files.get(path) else {
             return match self.folders.contains(path) {
                 true => fail(id, FailureKind::Invalid, "it is a folder"),
@@ -84,10 +88,10 @@ impl Files {
         let rest = &file.content[from..];
         let piece = &rest[..rest.len().min(limit).min(CHUNK)];
         let end = piece.len() == rest.len();
-        Answer::Data { id, bytes: Blob(piece.to_vec()), end, size: file.content.len() as u64 }
+        AgentReply::Data { id, bytes: Blob(piece.to_vec()), end, size: file.content.len() as u64 }
     }
 
-    fn list(&self, id: CallId, path: &str, after: Option<String>, limit: usize) -> Answer {
+    fn list(&self, id: AgentCallId, path: &str, after: Option<String>, limit: usize) -> AgentReply {
         if self.files.contains_key(path) {
             return fail(id, FailureKind::Invalid, "it is no folder");
         }
@@ -101,11 +105,11 @@ impl Files {
         let prefix = if path == "/" { "" } else { path };
         let entries =
             rest.iter().take(limit).filter_map(|name| self.entry(&format!("{prefix}/{name}"), name)).collect();
-        Answer::Entries { id, entries, more: rest.len() > limit }
+        AgentReply::Entries { id, entries, more: rest.len() > limit }
     }
 
-    fn entry(&self, path: &str, name: &str) -> Option<Entry> {
-        let entry = |kind, size, mode| Entry {
+    fn entry(&self, path: &str, name: &str) -> Option<FileEntry> {
+        let entry = |kind, size, mode| FileEntry {
             name: name.to_owned(),
             kind,
             size,
@@ -119,7 +123,7 @@ impl Files {
         }
     }
 
-    fn remove(&mut self, id: CallId, path: &str, removal: Removal) -> Answer {
+    fn remove(&mut self, id: AgentCallId, path: &str, removal: Removal) -> AgentReply {
         let inside = |other: &String| other.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
         let is_folder = self.folders.contains(path);
         if !is_folder && !self.files.contains_key(path) {
@@ -131,7 +135,7 @@ impl Files {
         }
         self.files.retain(|other, _| other != path && !inside(other));
         self.folders.retain(|other| other != path && !inside(other));
-        Answer::Done { id }
+        AgentReply::Done { id }
     }
 
     fn make_folders(&mut self, path: &str) {
@@ -162,10 +166,10 @@ fn name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
-fn missing(id: CallId) -> Answer {
+fn missing(id: AgentCallId) -> AgentReply {
     fail(id, FailureKind::NotFound, "there is nothing of that name")
 }
 
-fn fail(id: CallId, kind: FailureKind, message: &str) -> Answer {
-    Answer::Failed { id, failure: Failure { kind, message: message.to_owned() } }
+fn fail(id: AgentCallId, kind: FailureKind, message: &str) -> AgentReply {
+    AgentReply::Failed { id, failure: CallFailure { kind, message: message.to_owned() } }
 }

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use hearth_agent::{Answer, Blob, CallId, Command, End, Exec, FailureKind, Language, Signal, Stdin, Stream};
+use hearth_sandbox_agent::{
+    AgentCallId, AgentReply, Blob, End, Exec, FailureKind, GuestCommand, Language, OutputStream, Signal, Stdin,
+};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
@@ -12,7 +14,7 @@ use super::agent::FakeWriter;
 
 /// What a command needs.
 pub(super) struct CommandContext {
-    pub(super) id: CallId,
+    pub(super) id: AgentCallId,
     pub(super) writer: FakeWriter,
     pub(super) signals: watch::Receiver<Option<u8>>,
     pub(super) sessions: Arc<Mutex<HashMap<(Language, String), usize>>>,
@@ -42,7 +44,7 @@ pub(super) async fn play(mut context: CommandContext, exec: Exec) {
         () = sleep(limit) => (Some(killed(9)), true),
     };
     if let Some(Ending { end, truncated }) = ending {
-        writer.send(Answer::Exit { id, end, timed_out, truncated, duration: began.elapsed() });
+        writer.send(AgentReply::Exit { id, end, timed_out, truncated, duration: began.elapsed() });
     }
 }
 
@@ -50,9 +52,9 @@ impl CommandContext {
     /// `None` when it could not be started, which was already answered.
     async fn act(&mut self, exec: Exec) -> Option<Ending> {
         let line = match exec.command {
-            Command::Argv { ref argv } => argv.join(" "),
-            Command::Shell { ref line } => line.clone(),
-            Command::Code { language, ref source, ref session } => {
+            GuestCommand::Argv { ref argv } => argv.join(" "),
+            GuestCommand::Shell { ref line } => line.clone(),
+            GuestCommand::Code { language, ref source, ref session } => {
                 self.code(language, &source.0, session.as_deref());
                 return Some(exit(0));
             }
@@ -60,10 +62,10 @@ impl CommandContext {
         let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
         let number = || rest.trim().parse::<f64>().unwrap_or_default();
         match word {
-            "echo" => self.write(Stream::Stdout, format!("{rest}\n").into_bytes()),
-            "warn" => self.write(Stream::Stderr, format!("{rest}\n").into_bytes()),
+            "echo" => self.write(OutputStream::Stdout, format!("{rest}\n").into_bytes()),
+            "warn" => self.write(OutputStream::Stderr, format!("{rest}\n").into_bytes()),
             "fail" => {
-                self.write(Stream::Stderr, format!("{rest}\n").into_bytes());
+                self.write(OutputStream::Stderr, format!("{rest}\n").into_bytes());
                 return Some(exit(1));
             }
             "exit" => return Some(exit(number() as u8)),
@@ -71,19 +73,21 @@ impl CommandContext {
             "sleep" => sleep(Duration::from_secs_f64(number())).await,
             "cat" => {
                 if let Stdin::Bytes { bytes } = exec.stdin {
-                    self.write(Stream::Stdout, bytes.0);
+                    self.write(OutputStream::Stdout, bytes.0);
                 }
             }
             "env" => {
                 let value = exec.env.iter().find(|(name, _)| name == rest).map(|(_, value)| value.as_str());
-                self.write(Stream::Stdout, format!("{}\n", value.unwrap_or_default()).into_bytes());
+                self.write(OutputStream::Stdout, format!("{}\n", value.unwrap_or_default()).into_bytes());
             }
-            "pwd" => self.write(Stream::Stdout, format!("{}\n", exec.cwd.as_deref().unwrap_or("/work")).into_bytes()),
+            "pwd" => {
+                self.write(OutputStream::Stdout, format!("{}\n", exec.cwd.as_deref().unwrap_or("/work")).into_bytes())
+            }
             "flood" => {
                 let half = usize::try_from(exec.output_limit.min(64 << 20) / 2).unwrap_or(0);
-                self.write(Stream::Stdout, vec![b'y'; half]);
-                self.writer.send(Answer::Omitted { id: self.id, stream: Stream::Stdout, bytes: 1000 });
-                self.write(Stream::Stdout, vec![b'y'; half]);
+                self.write(OutputStream::Stdout, vec![b'y'; half]);
+                self.writer.send(AgentReply::Omitted { id: self.id, stream: OutputStream::Stdout, bytes: 1000 });
+                self.write(OutputStream::Stdout, vec![b'y'; half]);
                 return Some(Ending { end: End::Code { code: 0 }, truncated: true });
             }
             unknown => {
@@ -104,12 +108,12 @@ impl CommandContext {
         }
         out.extend_from_slice(format!("{language} ").as_bytes());
         out.extend_from_slice(source);
-        self.write(Stream::Stdout, out);
+        self.write(OutputStream::Stdout, out);
     }
 
-    fn write(&self, stream: Stream, bytes: Vec<u8>) {
-        for piece in bytes.chunks(hearth_agent::CHUNK) {
-            self.writer.send(Answer::Output { id: self.id, stream, bytes: Blob(piece.to_vec()) });
+    fn write(&self, stream: OutputStream, bytes: Vec<u8>) {
+        for piece in bytes.chunks(hearth_sandbox_agent::CHUNK) {
+            self.writer.send(AgentReply::Output { id: self.id, stream, bytes: Blob(piece.to_vec()) });
         }
     }
 }

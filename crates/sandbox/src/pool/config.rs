@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hearth_agent::Language;
 use hearth_egress::{EgressPolicy, Resolve, SystemDns};
 use hearth_pool::{BackoffConfig, SparePoolConfig};
+use hearth_sandbox_agent::Language;
 
 use crate::config::{ImageName, SandboxConfig};
 use crate::driver::Drivers;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use hearth_agent::{Blob, Command as AgentCommand, Exec, Stdin};
 use hearth_core::ByteSize;
+use hearth_sandbox_agent::{Blob, Exec, GuestCommand, Stdin};
 
 use super::Sandbox;
 use crate::config::check_env;
@@ -50,14 +50,14 @@ impl Sandbox {
     }
 }
 
-fn checked(command: ExecCommand) -> Result<AgentCommand, SandboxError> {
+fn checked(command: ExecCommand) -> Result<GuestCommand, SandboxError> {
     let wrong = |reason: &str| Err(SandboxError::invalid("command", reason));
     match command {
         ExecCommand::Argv(argv) if argv.first().is_none_or(String::is_empty) => wrong("names no program"),
         ExecCommand::Argv(argv) if argv.iter().any(|word| word.contains('\0')) => wrong("has a NUL in it"),
-        ExecCommand::Argv(argv) => Ok(AgentCommand::Argv { argv }),
+        ExecCommand::Argv(argv) => Ok(GuestCommand::Argv { argv }),
         ExecCommand::Shell(line) if line.contains('\0') => wrong("has a NUL in it"),
-        ExecCommand::Shell(line) => Ok(AgentCommand::Shell { line }),
+        ExecCommand::Shell(line) => Ok(GuestCommand::Shell { line }),
         ExecCommand::Code(code) => {
             let plain = |name: &str| {
                 let known = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
@@ -70,7 +70,7 @@ fn checked(command: ExecCommand) -> Result<AgentCommand, SandboxError> {
                 }
                 session => {
                     let source = Blob(code.source.into());
-                    Ok(AgentCommand::Code { language: code.language, source, session })
+                    Ok(GuestCommand::Code { language: code.language, source, session })
                 }
             }
         }

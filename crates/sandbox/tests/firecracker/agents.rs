@@ -19,7 +19,7 @@ impl Agents {
     pub fn listen(at: &Path) -> Self {
         let program = at.with_extension("agent");
         let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o755).open(&program).unwrap();
-        file.write_all(hearth_agent_image::AGENT).unwrap();
+        file.write_all(hearth_sandbox_guest_binaries::AGENT).unwrap();
         drop(file);
         let listener = UnixListener::bind(at).unwrap();
         // The connecting user exists only in the user namespace.

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hearth_agent::{Answer, Decoder, Request, encode};
+use hearth_sandbox_agent::{AgentReply, AgentRequest, FrameDecoder, encode};
 use serde_json::{Value, json};
 
 use crate::http::{only, read, refusal, text};
@@ -264,7 +264,7 @@ fn carry(client: UnixStream, agents: &Path) {
         let _ = answers.shutdown(std::net::Shutdown::Both);
     });
     std::thread::spawn(move || {
-        let mut decoder = Decoder::new();
+        let mut decoder = FrameDecoder::new();
         let mut buffer = vec![0; 64 << 10];
         loop {
             let count = (&client).read(&mut buffer).unwrap_or(0);
@@ -272,11 +272,11 @@ fn carry(client: UnixStream, agents: &Path) {
                 break;
             }
             decoder.push(&buffer[..count]);
-            while let Some(request) = decoder.message::<Request>().unwrap() {
+            while let Some(request) = decoder.message::<AgentRequest>().unwrap() {
                 let mut bytes = Vec::new();
                 let sent = match &request {
-                    Request::SetClock { id, .. } | Request::Reseed { id, .. } => {
-                        encode(&Answer::Done { id: *id }, &mut bytes).unwrap();
+                    AgentRequest::SetClock { id, .. } | AgentRequest::Reseed { id, .. } => {
+                        encode(&AgentReply::Done { id: *id }, &mut bytes).unwrap();
                         (&client).write_all(&bytes)
                     }
                     request => {

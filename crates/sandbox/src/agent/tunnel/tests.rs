@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use hearth_agent::{Blob, Inward, PASSAGE_WINDOW};
+use hearth_sandbox_agent::{Blob, TUNNEL_WINDOW, ToGuest};
 use proptest::prelude::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -19,30 +19,30 @@ async fn opened() -> (Agent, Peer, Uplink) {
     let (agent, mut peer) = connected().await;
     let asking = agent.clone();
     let asked = tokio::spawn(async move { asking.open_tunnel().await });
-    let Request::Listen { id, port } = peer.hear().await else { panic!("it is asked to listen") };
-    peer.say(Answer::Listening { id, port }).await;
+    let AgentRequest::Listen { id, port } = peer.hear().await else { panic!("it is asked to listen") };
+    peer.say(AgentReply::Listening { id, port }).await;
     let uplink = asked.await.unwrap().unwrap();
     assert_eq!(uplink.inside, PROXY_ADDR);
     (agent, peer, uplink)
 }
 
-async fn send(peer: &mut Peer, id: u32, word: Outward) {
-    peer.say(Answer::Passage { passage: PassageId(id), word }).await;
+async fn send(peer: &mut Peer, id: u32, word: FromGuest) {
+    peer.say(AgentReply::Tunnel { conn: TunnelConnId(id), message: word }).await;
 }
 
 async fn dial(peer: &mut Peer, uplink: &mut Uplink, id: u32) -> Connection {
-    send(peer, id, Outward::Opened {}).await;
+    send(peer, id, FromGuest::Opened {}).await;
     uplink.connections.recv().await.unwrap()
 }
 
-fn data(bytes: &[u8]) -> Outward {
-    Outward::Data { bytes: Blob(bytes.to_vec()) }
+fn data(bytes: &[u8]) -> FromGuest {
+    FromGuest::Data { bytes: Blob(bytes.to_vec()) }
 }
 
 /// The next message to a connection.
-async fn next_message(peer: &mut Peer) -> (u32, Inward) {
+async fn next_message(peer: &mut Peer) -> (u32, ToGuest) {
     match peer.hear().await {
-        Request::Passage { passage, word } => (passage.0, word),
+        AgentRequest::Tunnel { conn: passage, message: word } => (passage.0, word),
         other => panic!("{other:?}"),
     }
 }
@@ -57,23 +57,23 @@ async fn a_connection_is_a_stream_in_both_directions() {
     let mut connection = dial(&mut peer, &mut uplink, 1).await;
     send(&mut peer, 1, data(b"ques")).await;
     send(&mut peer, 1, data(b"tion")).await;
-    send(&mut peer, 1, Outward::End {}).await;
+    send(&mut peer, 1, FromGuest::End {}).await;
     let mut heard = String::new();
     connection.read_to_string(&mut heard).await.unwrap();
     assert_eq!(heard, "question");
     connection.write_all(b"answer").await.unwrap();
     connection.shutdown().await.unwrap();
-    assert_eq!(next_message(&mut peer).await, (1, Inward::Data { bytes: Blob(b"answer".to_vec()) }));
-    assert_eq!(next_message(&mut peer).await, (1, Inward::End {}));
-    send(&mut peer, 1, Outward::Gone {}).await;
+    assert_eq!(next_message(&mut peer).await, (1, ToGuest::Data { bytes: Blob(b"answer".to_vec()) }));
+    assert_eq!(next_message(&mut peer).await, (1, ToGuest::End {}));
+    send(&mut peer, 1, FromGuest::Gone {}).await;
     // When the next one is there, the first is known to be gone. It is not closed twice.
     let second = dial(&mut peer, &mut uplink, 2).await;
     drop(connection);
     drop(second);
-    assert_eq!(next_message(&mut peer).await, (2, Inward::Close {}));
+    assert_eq!(next_message(&mut peer).await, (2, ToGuest::Close {}));
     // It was under way when that was sent.
     send(&mut peer, 2, data(b"late")).await;
-    send(&mut peer, 2, Outward::Gone {}).await;
+    send(&mut peer, 2, FromGuest::Gone {}).await;
     dial(&mut peer, &mut uplink, 3).await;
 }
 
@@ -82,7 +82,7 @@ async fn what_breaks_inside_breaks_outside() {
     let (agent, mut peer, mut uplink) = opened().await;
     let mut connection = dial(&mut peer, &mut uplink, 1).await;
     send(&mut peer, 1, data(b"half")).await;
-    send(&mut peer, 1, Outward::Gone {}).await;
+    send(&mut peer, 1, FromGuest::Gone {}).await;
     let mut heard = Vec::new();
     let error = connection.read_to_end(&mut heard).await.unwrap_err();
     assert_eq!((heard.as_slice(), error.kind()), (&b"half"[..], ErrorKind::ConnectionReset));
@@ -98,34 +98,34 @@ async fn what_breaks_inside_breaks_outside() {
 async fn no_more_is_sent_than_the_program_takes_and_calls_come_first() {
     let (agent, mut peer, mut uplink) = opened().await;
     let mut connection = dial(&mut peer, &mut uplink, 1).await;
-    let sent: Vec<u8> = (0..3 * PASSAGE_WINDOW).map(|n| (n * 7 + n / 300) as u8).collect();
+    let sent: Vec<u8> = (0..3 * TUNNEL_WINDOW).map(|n| (n * 7 + n / 300) as u8).collect();
     let all = sent.clone();
     let writing = tokio::spawn(async move { connection.write_all(&all).await.map(|()| connection) });
     // Once as much as possible is buffered, a call is sent: it does not wait for all that.
-    while agent.connection.tunnel.max_buffered() < PASSAGE_WINDOW / 4 {
+    while agent.connection.tunnel.max_buffered() < TUNNEL_WINDOW / 4 {
         tokio::task::yield_now().await;
     }
     assert_eq!(agent.liveness(Duration::from_secs(60)), Liveness::Alive);
     let mut heard = Vec::new();
     loop {
         match peer.hear().await {
-            Request::Passage { word: Inward::Data { bytes }, .. } => heard.extend(bytes.0),
-            Request::Ping { .. } => break,
+            AgentRequest::Tunnel { message: ToGuest::Data { bytes }, .. } => heard.extend(bytes.0),
+            AgentRequest::Ping { .. } => break,
             other => panic!("{other:?}"),
         }
     }
-    assert!(heard.len() < PASSAGE_WINDOW, "{} bytes came before it", heard.len());
+    assert!(heard.len() < TUNNEL_WINDOW, "{} bytes came before it", heard.len());
     while heard.len() < sent.len() {
-        let (_, Inward::Data { bytes }) = next_message(&mut peer).await else { panic!("there is more") };
+        let (_, ToGuest::Data { bytes }) = next_message(&mut peer).await else { panic!("there is more") };
         heard.extend(bytes.0);
-        assert!(agent.connection.tunnel.max_buffered() <= PASSAGE_WINDOW);
-        if heard.len() % PASSAGE_WINDOW == 0 {
-            send(&mut peer, 1, Outward::Taken { bytes: PASSAGE_WINDOW as u32 }).await;
+        assert!(agent.connection.tunnel.max_buffered() <= TUNNEL_WINDOW);
+        if heard.len() % TUNNEL_WINDOW == 0 {
+            send(&mut peer, 1, FromGuest::Taken { bytes: TUNNEL_WINDOW as u32 }).await;
         }
     }
     assert!(heard == sent, "nothing is lost or changes its place");
     drop(writing.await.unwrap().unwrap());
-    assert_eq!(next_message(&mut peer).await, (1, Inward::Close {}));
+    assert_eq!(next_message(&mut peer).await, (1, ToGuest::Close {}));
 }
 
 #[tokio::test]
@@ -133,13 +133,13 @@ async fn reads_are_acknowledged_and_each_connection_has_its_turn() {
     let (_agent, mut peer, mut uplink) = opened().await;
     let mut connection = dial(&mut peer, &mut uplink, 1).await;
     let (mut sent, mut told) = (0, 0);
-    let mut heard = vec![0; PASSAGE_WINDOW / 2];
-    while sent < 8 * PASSAGE_WINDOW {
-        send(&mut peer, 1, data(&vec![b'x'; PASSAGE_WINDOW / 2])).await;
-        sent += PASSAGE_WINDOW / 2;
+    let mut heard = vec![0; TUNNEL_WINDOW / 2];
+    while sent < 8 * TUNNEL_WINDOW {
+        send(&mut peer, 1, data(&vec![b'x'; TUNNEL_WINDOW / 2])).await;
+        sent += TUNNEL_WINDOW / 2;
         connection.read_exact(&mut heard).await.unwrap();
-        while sent - told > PASSAGE_WINDOW / 2 {
-            let (1, Inward::Taken { bytes }) = next_message(&mut peer).await else { panic!("it is told") };
+        while sent - told > TUNNEL_WINDOW / 2 {
+            let (1, ToGuest::Taken { bytes }) = next_message(&mut peer).await else { panic!("it is told") };
             told += bytes as usize;
         }
     }
@@ -148,29 +148,29 @@ async fn reads_are_acknowledged_and_each_connection_has_its_turn() {
         others.push(dial(&mut peer, &mut uplink, id).await);
     }
     // One connection has much to send, and the others get their turn.
-    connection.write_all(&vec![b'x'; PASSAGE_WINDOW]).await.unwrap();
+    connection.write_all(&vec![b'x'; TUNNEL_WINDOW]).await.unwrap();
     for other in &mut others {
         other.write_all(b"small").await.unwrap();
     }
     let (mut large, mut small) = (0, 0);
     while small < 3 {
         match next_message(&mut peer).await {
-            (1, Inward::Data { bytes }) => large += bytes.0.len(),
-            (_, Inward::Data { .. }) => small += 1,
+            (1, ToGuest::Data { bytes }) => large += bytes.0.len(),
+            (_, ToGuest::Data { .. }) => small += 1,
             // For what was read last.
-            (1, Inward::Taken { .. }) => {}
+            (1, ToGuest::Taken { .. }) => {}
             other => panic!("{other:?}"),
         }
     }
-    assert!(large < PASSAGE_WINDOW, "they did not wait for all of it");
+    assert!(large < TUNNEL_WINDOW, "they did not wait for all of it");
 }
 
 #[tokio::test]
 async fn an_agent_that_breaks_the_protocol_is_cut_off() {
-    let open = Outward::Opened {};
-    let (end, gone) = (Outward::End {}, Outward::Gone {});
-    let much = data(&vec![0; PASSAGE_WINDOW + 1]);
-    let scenes: [&[(u32, Outward)]; 12] = [
+    let open = FromGuest::Opened {};
+    let (end, gone) = (FromGuest::End {}, FromGuest::Gone {});
+    let much = data(&vec![0; TUNNEL_WINDOW + 1]);
+    let scenes: [&[(u32, FromGuest)]; 12] = [
         &[(1, data(b"x"))],
         &[(1, gone.clone())],
         &[(1, open.clone()), (1, open.clone())],
@@ -181,8 +181,8 @@ async fn an_agent_that_breaks_the_protocol_is_cut_off() {
         &[(1, open.clone()), (1, data(b""))],
         &[(1, open.clone()), (1, end.clone()), (1, data(b"x"))],
         &[(1, open.clone()), (1, end.clone()), (1, end.clone())],
-        &[(1, open.clone()), (1, Outward::Taken { bytes: 1 })],
-        &[(1, open.clone()), (1, Outward::Taken { bytes: u32::MAX })],
+        &[(1, open.clone()), (1, FromGuest::Taken { bytes: 1 })],
+        &[(1, open.clone()), (1, FromGuest::Taken { bytes: u32::MAX })],
     ];
     for scene in scenes {
         let (agent, mut peer, _uplink) = opened().await;
@@ -192,7 +192,7 @@ async fn an_agent_that_breaks_the_protocol_is_cut_off() {
         assert_eq!(end_of(&agent).await, "the sandbox's agent is gone: it said more than it may", "{scene:?}");
     }
     let (agent, mut peer, _uplink) = opened().await;
-    for id in 0..=PASSAGES as u32 {
+    for id in 0..=MAX_TUNNEL_CONNS as u32 {
         assert!(agent.is_open());
         send(&mut peer, id, open.clone()).await;
     }
@@ -208,9 +208,12 @@ async fn where_it_cannot_listen_there_is_no_sandbox() {
     let (agent, mut peer) = connected().await;
     let asking = agent.clone();
     let asked = tokio::spawn(async move { asking.open_tunnel().await.err() });
-    let Request::Listen { id, .. } = peer.hear().await else { panic!("it is asked to listen") };
-    let failure = hearth_agent::Failure { kind: hearth_agent::FailureKind::Other, message: "taken".to_owned() };
-    peer.say(Answer::Failed { id, failure }).await;
+    let AgentRequest::Listen { id, .. } = peer.hear().await else { panic!("it is asked to listen") };
+    let failure = hearth_sandbox_agent::CallFailure {
+        kind: hearth_sandbox_agent::FailureKind::Other,
+        message: "taken".to_owned(),
+    };
+    peer.say(AgentReply::Failed { id, failure }).await;
     let error = asked.await.unwrap().unwrap();
     assert_eq!(error.to_string(), "no sandbox can be started: there is no way to the proxy: taken");
     assert!(agent.is_open());
@@ -224,37 +227,37 @@ struct Law {
 }
 
 impl Law {
-    fn allows(&mut self, id: u32, word: &Outward) -> bool {
-        let is_new = self.last.is_none_or(|last| last < id) && self.passages.len() < PASSAGES;
+    fn allows(&mut self, id: u32, word: &FromGuest) -> bool {
+        let is_new = self.last.is_none_or(|last| last < id) && self.passages.len() < MAX_TUNNEL_CONNS;
         match (word, self.passages.get_mut(&id)) {
-            (Outward::Opened {}, _) if is_new => {
+            (FromGuest::Opened {}, _) if is_new => {
                 self.last = Some(id);
-                self.passages.insert(id, (PASSAGE_WINDOW, false)).is_none()
+                self.passages.insert(id, (TUNNEL_WINDOW, false)).is_none()
             }
-            (Outward::Data { bytes }, Some((room, false))) if (1..=*room).contains(&bytes.0.len()) => {
+            (FromGuest::Data { bytes }, Some((room, false))) if (1..=*room).contains(&bytes.0.len()) => {
                 *room -= bytes.0.len();
                 true
             }
-            (Outward::End {}, Some((_, ended @ false))) => {
+            (FromGuest::End {}, Some((_, ended @ false))) => {
                 *ended = true;
                 true
             }
             // Nothing was sent to any of them.
-            (Outward::Taken { bytes: 0 }, Some(_)) => true,
-            (Outward::Gone {}, Some(_)) => self.passages.remove(&id).is_some(),
+            (FromGuest::Taken { bytes: 0 }, Some(_)) => true,
+            (FromGuest::Gone {}, Some(_)) => self.passages.remove(&id).is_some(),
             _ => false,
         }
     }
 }
 
-fn words() -> impl Strategy<Value = Outward> {
+fn words() -> impl Strategy<Value = FromGuest> {
     let sizes = prop_oneof![4 => 1..2_000usize, 1 => Just(0), 2 => 30_000..70_000usize];
     prop_oneof![
-        4 => Just(Outward::Opened {}),
+        4 => Just(FromGuest::Opened {}),
         8 => sizes.prop_map(|size| data(&vec![7; size])),
-        2 => Just(Outward::End {}),
-        1 => (0..3u32).prop_map(|bytes| Outward::Taken { bytes }),
-        3 => Just(Outward::Gone {}),
+        2 => Just(FromGuest::End {}),
+        1 => (0..3u32).prop_map(|bytes| FromGuest::Taken { bytes }),
+        3 => Just(FromGuest::Gone {}),
     ]
 }
 
@@ -264,19 +267,19 @@ proptest! {
         let (ours, _theirs) = tokio::io::duplex(1 << 10);
         let (_, writer) = tokio::io::split(Box::new(ours) as Box<dyn BidiStream>);
         let connection = Arc::new(AgentConnection::new(Calls::new(), writer, Vec::new()));
-        let (sender, mut connections) = mpsc::channel(PASSAGES);
+        let (sender, mut connections) = mpsc::channel(MAX_TUNNEL_CONNS);
         connection.tunnel.open(sender);
         let (mut law, mut kept) = (Law::default(), VecDeque::new());
         for (at, (id, word, fate)) in said.into_iter().enumerate() {
             // Mostly ids that make sense.
             let id = match word {
-                Outward::Opened {} if id > 5 => at as u32 + 100,
+                FromGuest::Opened {} if id > 5 => at as u32 + 100,
                 _ => law.last.unwrap_or(0).saturating_sub(id / 30),
             };
             let allowed = law.allows(id, &word);
-            let heard = connection.tunnel.receive(&connection, PassageId(id), word);
+            let heard = connection.tunnel.receive(&connection, TunnelConnId(id), word);
             prop_assert_eq!(heard.is_ok(), allowed);
-            prop_assert!(connection.tunnel.max_buffered() <= PASSAGE_WINDOW);
+            prop_assert!(connection.tunnel.max_buffered() <= TUNNEL_WINDOW);
             if !allowed {
                 break;
             }

@@ -59,7 +59,9 @@ fn shared_root(own: &Path) -> io::Result<PathBuf> {
 /// The agent and the TypeScript compiler, as files in a folder of their own.
 fn install(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
-    for (name, bytes) in [("agent", hearth_agent_image::AGENT), ("typescript", hearth_agent_image::TYPESCRIPT)] {
+    for (name, bytes) in
+        [("agent", hearth_sandbox_guest_binaries::AGENT), ("typescript", hearth_sandbox_guest_binaries::TYPESCRIPT)]
+    {
         let program = folder.join(name);
         if program.exists() {
             continue;

@@ -44,7 +44,10 @@ impl Template {
         cid: u32,
     ) -> Result<Self, TemplateError> {
         let initramfs = create("initramfs")?;
-        let programs = Programs { agent: hearth_agent_image::AGENT, typescript: hearth_agent_image::TYPESCRIPT };
+        let programs = Programs {
+            agent: hearth_sandbox_guest_binaries::AGENT,
+            typescript: hearth_sandbox_guest_binaries::TYPESCRIPT,
+        };
         initramfs::write(&initramfs, root, AgentAccess { port: vmm.port(), modules: &parts.modules }, programs)?;
         seal(&initramfs)?;
         let guest = Guest { kernel: memfd::copy(&parts.kernel, "kernel")?, initramfs, cid };

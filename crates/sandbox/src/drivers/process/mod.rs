@@ -67,7 +67,8 @@ pub struct Process {
 
 /// Runs the spawner: serves the driver at the other end of standard input until that is closed.
 pub fn serve_spawner() -> io::Result<()> {
-    let programs = Programs { agent: hearth_agent_image::AGENT, typescript: hearth_agent_image::TYPESCRIPT };
+    let programs =
+        Programs { agent: hearth_sandbox_guest_binaries::AGENT, typescript: hearth_sandbox_guest_binaries::TYPESCRIPT };
     hearth_jail::sandbox::serve(io::stdin().as_fd(), programs)
 }
 
