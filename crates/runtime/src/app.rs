@@ -1,4 +1,5 @@
-//! An app as the runtime knows it: a name and a version, modules, limits, an environment, and where it may connect to.
+//! An app as the runtime knows it: name and version, modules, limits, environment, and egress
+//! policy.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -18,28 +19,28 @@ pub struct App {
     /// Its modules, and the files that it may read.
     pub loader: Arc<dyn ModuleLoader>,
     pub limits: Limits,
-    /// What the app sees as `env`; frozen, and nothing of Hearth's own environment is in it.
+    /// What the app sees as `env`; frozen, and without Hearth's own environment.
     pub env: Vec<(String, String)>,
     /// Makes the app's outgoing requests, under its policy.
     pub egress: Arc<hearth_egress::Client>,
     pub code_cache: Arc<CodeCache>,
-    /// What an embedding program puts in the place of Hearth's own.
+    /// Replaces Hearth's own operations in an embedding program.
     pub operations: Option<Arc<dyn Operations>>,
     pub latency: LatencyProfile,
-    /// Counted for all its workers together.
+    /// Shared by all its workers.
     pub meters: Arc<Meters>,
 }
 
-/// Log lines of an app that may come at once, and how many a second come back.
+/// Log lines of an app that may come at once, and how many per second are allowed after that.
 const LOG_BURST: u32 = 500;
 const LOG_LINES_PER_SECOND: u32 = 200;
 
-/// What a version of an app may cause outside of its isolates: whichever of its workers does it, in whatever way they run and
-/// however often they are made anew.
+/// What a version of an app may use outside of its isolates, by all its workers together, in
+/// whatever mode they run and however often they are replaced.
 #[derive(Debug)]
 pub struct Meters {
     log: Mutex<RateLimit>,
-    /// Bodies and messages on their way.
+    /// Bodies and messages in transit.
     pub memory: Arc<MemoryAccount>,
 }
 
@@ -49,7 +50,7 @@ impl Meters {
         Arc::new(Self { log, memory: MemoryAccount::new(limits.heap) })
     }
 
-    /// Asked before anything is done for a line of the log.
+    /// Called before anything is done for a line of the log.
     pub(crate) fn admit_line(&self) -> Admitted {
         // No code that can panic runs under this lock.
         self.log.lock().unwrap_or_else(PoisonError::into_inner).admit(Instant::now())
@@ -57,7 +58,8 @@ impl Meters {
 }
 
 impl App {
-    /// The same app with a pace of its own: what is done for it that is not its doing makes it neither quick nor slow.
+    /// The same app with a latency profile of its own: work that is done on its behalf does not
+    /// change its class.
     pub(crate) fn with_own_latency(&self) -> Self {
         Self {
             name: self.name.clone(),

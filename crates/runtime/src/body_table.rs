@@ -1,5 +1,6 @@
-//! Native byte streams that JavaScript knows by an id: request bodies, fetched bodies, and pipes that JavaScript writes to.
-//! And what is remembered of those that were JSON.
+//! Native byte streams that JavaScript knows by an id: request bodies, fetched bodies, and pipes
+//! that JavaScript writes to. Also the JSON reader, with what it has learned of the worker's
+//! bodies.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ pub(crate) type BodyId = u64;
 #[derive(Default)]
 pub(crate) struct BodyTable {
     table: HashMap<BodyId, Entry, ById>,
-    /// Made when the worker has read many.
+    /// Created at the first JSON body.
     json: Option<Box<hearth_json::Reader>>,
 }
 
@@ -28,9 +29,9 @@ struct Entry {
 
 enum Readable {
     Idle(Body),
-    /// A task has it, and brings it back.
+    /// A task has the body and puts it back.
     Busy,
-    /// Handed on, or cancelled.
+    /// Passed on, or cancelled.
     Gone,
 }
 
@@ -48,7 +49,7 @@ impl BodyTable {
         self.table.get(&id).map_or(RequestId::OUTSIDE, |entry| entry.owner)
     }
 
-    /// A body that is all there: it is over then. None for every other.
+    /// Takes out a body that has arrived as a whole. None for every other.
     pub(crate) fn take_whole(&mut self, id: BodyId) -> Option<(RequestId, Bytes)> {
         let Readable::Idle(Body::Full(_)) = self.table.get(&id)?.readable else { return None };
         let Entry { owner, readable: Readable::Idle(Body::Full(bytes)), .. } = self.table.remove(&id)? else {
@@ -70,7 +71,7 @@ impl BodyTable {
         }
     }
 
-    /// Takes the body away for good, to hand it on.
+    /// Takes the body away for good, to pass it on.
     pub(crate) fn take(&mut self, id: BodyId) -> Option<Body> {
         let readable = &mut self.table.get_mut(&id)?.readable;
         let taken = readable.take(Readable::Gone);
@@ -89,12 +90,12 @@ impl BodyTable {
         self.table.get(&id)?.writer.clone()
     }
 
-    /// The writing side is finished; the reading side goes on.
+    /// The writing side has ended; the reading side goes on.
     pub(crate) fn finish_writer(&mut self, id: BodyId) -> Option<Arc<PipeWriter>> {
         self.table.get_mut(&id)?.writer.take()
     }
 
-    /// What reads JSON, until it is put back.
+    /// The JSON reader, until it is put back.
     pub(crate) fn take_json_reader(&mut self) -> Box<hearth_json::Reader> {
         self.json.take().unwrap_or_default()
     }
@@ -103,7 +104,7 @@ impl BodyTable {
         self.json = Some(reader);
     }
 
-    /// Both sides are over.
+    /// Both sides have ended.
     pub(crate) fn remove(&mut self, id: BodyId) {
         self.table.remove(&id);
     }
@@ -112,7 +113,7 @@ impl BodyTable {
 // === impl Readable ===
 
 impl Readable {
-    /// The body, if it is there; then it is `instead`.
+    /// Takes the body, if it is there, and leaves `instead`.
     fn take(&mut self, instead: Self) -> Option<Body> {
         match std::mem::replace(self, instead) {
             Self::Idle(body) => Some(body),

@@ -1,5 +1,6 @@
-//! The one list of built-in JavaScript, and how a context gets it. The snapshot is made from it, and every context of
-//! every execution mode comes from the snapshot, so none can have another set of APIs than the rest.
+//! The list of built-in JavaScript files, and how a context gets them. The snapshot is made from
+//! this list, and every context of every execution mode comes from the snapshot, so all have the
+//! same APIs.
 
 use std::borrow::Cow;
 
@@ -12,8 +13,9 @@ use crate::op_injection;
 use crate::ops::natives;
 use crate::snapshot::ENTRY;
 
-/// A built-in file: the name that `require` knows, and its text, which must be ASCII. V8 needs the texts for functions that it
-/// has not compiled yet; they lie outside of its heaps, in this program, so that no isolate has a copy of them.
+/// A built-in file: the name that `require` knows, and its text, which must be ASCII. V8 needs the
+/// texts for functions that it has not compiled yet; they lie outside of its heaps, in this
+/// program, so that no isolate has a copy of them.
 struct File {
     name: &'static str,
     when: When,
@@ -22,12 +24,14 @@ struct File {
 
 /// When a file runs.
 enum When {
-    /// When the snapshot is made: every context has what it made.
+    /// When the snapshot is made: every context has its exports.
     Now,
-    /// When a context first uses it, with the code that the snapshot has. What a plain request does not need had better be: each
-    /// function, class and object of a file that has run is read anew for each context.
+    /// When a context first uses it, with the code of the snapshot. For what a plain request does
+    /// not need: each function, class and object of a file that has run is read anew for each
+    /// context.
     Lazy,
-    /// The same, but the snapshot does not even have the code (`rare.rs`), which each isolate would read anew.
+    /// The same, but the snapshot's heap does not have the code either (`lazy_code.rs`): each
+    /// isolate would read it anew.
     Rare,
 }
 
@@ -45,7 +49,7 @@ macro_rules! files {
     };
 }
 
-/// In order: a file can require those before it and no other.
+/// In order: a file can require the files before it only.
 static FILES: &[File] = files![
     Now "primordials",
     Now "webidl",
@@ -146,7 +150,7 @@ pub enum BootstrapError {
     NoBlob,
 }
 
-/// The addresses of natives and texts, which the snapshot names by their place in this list.
+/// The addresses of natives and texts, which the snapshot names by their index in this list.
 pub(crate) fn external_references() -> Cow<'static, [v8::ExternalReference]> {
     let natives = natives().iter().map(|native| v8::ExternalReference { function: native.callback });
     let text = |file: &File| v8::ExternalReference { pointer: std::ptr::from_ref(file.text).cast_mut().cast() };
@@ -196,7 +200,7 @@ pub(crate) fn run<'s>(
     Ok(JsEntryPoints::list(scope, main))
 }
 
-/// Makes all files run that have not yet.
+/// Runs all files that have not run yet.
 pub(crate) fn use_all(scope: &mut v8::PinScope<'_, '_>) -> Result<(), BootstrapError> {
     v8::tc_scope!(let scope, scope);
     let extras = scope.get_current_context().get_extras_binding_object(scope);
@@ -227,7 +231,7 @@ pub(crate) fn body<'s>(
     compiled(scope, file.name, text, &["require", "module", "lazy"], code)
 }
 
-/// Has the context that the snapshot will be of serve a request to nobody (`js/main.js`).
+/// Makes the context of the future snapshot handle a request without a client (`js/main.js`).
 pub(crate) fn rehearse<'s>(
     scope: &mut v8::PinScope<'s, '_>,
     list: v8::Local<'s, v8::Array>,
@@ -238,7 +242,8 @@ pub(crate) fn rehearse<'s>(
     if rehearse.call(scope, undefined, &[]).is_none() { Err(thrown(scope, "main")) } else { Ok(()) }
 }
 
-/// Calls what a first request calls, in a context made from a snapshot, which is of no use afterwards.
+/// Calls what a first request calls, in a context made from a snapshot, which is of no use
+/// afterwards.
 pub(crate) fn warm_up(scope: &mut v8::PinScope<'_, '_>) -> Result<(), BootstrapError> {
     v8::tc_scope!(let scope, scope);
     let list = entry(scope);
@@ -269,7 +274,7 @@ pub(crate) fn text<'s>(scope: &mut v8::PinScope<'s, '_, ()>, text: &str) -> v8::
     v8::String::new(scope, text).expect("built-in names and texts are short")
 }
 
-/// None where it must end: when its time is up, or its stack.
+/// None at a time limit or at the end of the stack.
 pub(crate) fn native_function<'s>(
     scope: &mut v8::PinScope<'s, '_>,
     callback: v8::FunctionCallback,
@@ -290,7 +295,7 @@ fn function<'s>(
     compiled(scope, name, code, parameters, None)
 }
 
-/// `cached` is what V8 made of the same text before.
+/// `cached` is V8's code of the same text.
 fn compiled<'s>(
     scope: &mut v8::PinScope<'s, '_>,
     name: &str,

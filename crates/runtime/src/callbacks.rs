@@ -1,6 +1,7 @@
-//! What V8 asks of its embedder: rejections, dynamic imports, `import.meta`, stack traces.
+//! V8's callbacks to its embedder: rejections, dynamic imports, `import.meta`, stack traces.
 //!
-//! V8's frames are below each of these, and no panic may pass them: one condemns the worker (`guarded`), as in natives.
+//! V8's frames are below each of these, and no panic may pass them: a panic condemns the worker
+//! (`guarded`), as in natives.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -14,8 +15,8 @@ pub(crate) fn install(isolate: &mut v8::Isolate) {
     isolate.set_prepare_stack_trace_callback(prepare_stack_trace);
 }
 
-/// Runs `answer`, an answer to V8 for the worker. One that panics leaves something half-done: the worker is condemned, and V8 gets
-/// the default.
+/// Runs `answer`, which answers V8 for the worker. A panic leaves something half-done: the worker
+/// is condemned, and V8 gets the default.
 pub(crate) fn guarded<R: Default>(state: &ContextState, answer: impl FnOnce() -> R) -> R {
     catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|_| {
         state.poison();
@@ -38,7 +39,7 @@ fn record_rejection(scope: &mut v8::PinScope<'_, '_>, state: &ContextState, mess
             state.rejections.borrow_mut().add(promise, reason);
         }
         v8::PromiseRejectEvent::PromiseHandlerAddedAfterReject => state.rejections.borrow_mut().remove(&promise),
-        // Settling a promise twice is no error.
+        // Settling a promise twice is not an error.
         v8::PromiseRejectEvent::PromiseRejectAfterResolved | v8::PromiseRejectEvent::PromiseResolveAfterResolved => {}
     }
 }
@@ -49,7 +50,7 @@ fn prepare_stack_trace<'s>(
     sites: v8::Local<'s, v8::Array>,
 ) -> v8::Local<'s, v8::Value> {
     let fallback = v8::undefined(scope).into();
-    // While the snapshot is made there is no state, and nobody to read the trace.
+    // While the snapshot is made there is no state, and no trace is read.
     let Some(state) = ContextState::try_current(scope) else { return fallback };
     let prepare = v8::Local::new(scope, &state.entry_points().prepare_stack_trace);
     let undefined = v8::undefined(scope).into();

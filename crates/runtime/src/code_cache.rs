@@ -1,10 +1,12 @@
-//! Compiled code, kept so that the next cold start of the same source does not compile it again: when the source is first known
-//! ([`Worker::compile`](crate::Worker::compile)), and once more when it has served a request, with all that the request used.
+//! Compiled code, so that the next cold start of the same source does not compile it again. It is
+//! stored when the source is first known ([`Worker::compile`](crate::Worker::compile)), and once
+//! more after its first request, with all functions that the request used.
 //!
-//! An entry is named by the SHA-256 of its source: V8 itself compares only the source's length, and entries are shared by
-//! all apps of the process, so a name that could be forged would let one app's code run in another. Entries are packed
-//! with a header that is checked when they are taken out; V8 checks its version and flags again, and what it rejects is
-//! removed. The whole is bounded by bytes, the least recently used go first.
+//! An entry is named by the SHA-256 of its source: V8 itself compares only the source's length, and
+//! all apps of the process share the entries, so a name that could be forged would let one app's
+//! code run in another. Entries have a header that is checked when they are used; V8 checks its
+//! version and flags again, and what it rejects is removed. The total size is bounded; the least
+//! recently used entries are evicted first.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +17,7 @@ use sha2::{Digest, Sha256};
 const MAGIC: &[u8; 8] = b"HRTHCC01";
 const HEADER: usize = 8 + 4 + 8;
 
-/// A source's name in the cache, for one way of compiling it.
+/// The name of a source in the cache, for one way of compiling it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct CacheKey([u8; 32]);
 
@@ -46,14 +48,15 @@ struct Entry {
     used: u64,
 }
 
-/// Code as it is kept.
+/// An entry's code.
 #[derive(Clone)]
 pub(crate) struct CachedCode {
     packed: Arc<[u8]>,
     pub(crate) exercised: Exercised,
 }
 
-/// Whether kept code has served a request. V8 compiles most functions when they are first called, so what has not lacks some.
+/// Whether the code has served a request. V8 compiles most functions when they are first called, so
+/// code that has not lacks some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exercised {
     No,
@@ -70,7 +73,7 @@ pub struct CodeCacheStatistics {
     pub evicted: u64,
 }
 
-/// Why packed code was not taken.
+/// Why packed code was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnpackError {
     #[error("too short")]
@@ -129,7 +132,7 @@ impl CodeCache {
         entries.insert(key, CachedCode { packed, exercised });
     }
 
-    /// V8 would not have it.
+    /// Removes code that V8 rejected.
     pub(crate) fn reject(&self, key: CacheKey) {
         let mut entries = self.lock();
         entries.remove(key);
@@ -177,7 +180,7 @@ impl Entries {
 // === impl Kept ===
 
 impl CachedCode {
-    /// What V8 is given, unless it was damaged.
+    /// The code for V8, unless it was damaged.
     pub(crate) fn code(&self) -> Option<&[u8]> {
         unpack(&self.packed).ok()
     }
@@ -207,7 +210,7 @@ pub fn unpack(packed: &[u8]) -> Result<&[u8], UnpackError> {
     Ok(code)
 }
 
-/// Against damage, not against malice: entries never leave the process.
+/// Against damage, not against forgery: entries never leave the process.
 fn checksum(code: &[u8]) -> u64 {
     let mut words = code.chunks_exact(8);
     let mut sum = code.len() as u64;

@@ -1,5 +1,5 @@
-//! Where an app's console goes: the log, at a rate that is bounded for each version of an app. An app can write as fast as it runs; the log, and whoever
-//! reads it, must not suffer for that.
+//! The console of an app: the log, at a rate that is bounded for each version of an app. An app can
+//! write as fast as it runs; the log and its readers must not suffer for that.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(crate) enum Level {
 /// A line that the rate admits.
 pub(crate) struct Line<'a> {
     pub(crate) request: RequestId,
-    /// The request's `x-request-id`: what clients and the access log know it by.
+    /// The request's `x-request-id`, by which clients and the access log know it.
     pub(crate) id: Option<&'a str>,
     pub(crate) level: Level,
     pub(crate) message: &'a str,
@@ -38,7 +38,7 @@ impl Console {
         Self { app }
     }
 
-    /// Asked before anything is done for a line.
+    /// Called before anything is done for a line.
     pub(crate) fn admit(&self) -> Admitted {
         let admitted = self.app.meters.admit_line();
         if let Admitted::Yes { held_back: held_back @ 1.. } = admitted {

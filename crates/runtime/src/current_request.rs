@@ -1,5 +1,5 @@
-//! Which request this thread runs, as its client knows it: asked for by the last act of a process that crashes, so that
-//! nobody has to write it down for all the turns that go well.
+//! The request that this thread runs, as its client knows it. A crash handler reads it, so that
+//! turns that end well need not write it down.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -7,7 +7,7 @@ use std::rc::Rc;
 use crate::context_state::ContextState;
 
 thread_local! {
-    /// Whose turn it is. Null between turns.
+    /// The state of the running turn. Null between turns.
     static RUNNING: Cell<*const ContextState> = const { Cell::new(std::ptr::null()) };
 }
 
@@ -27,14 +27,15 @@ impl Drop for CurrentRequestGuard {
     }
 }
 
-/// Writes the `x-request-id` of the request that this thread runs into `text`, as much of it as there is room for, and says
-/// how long it is. Allocates nothing and waits for nobody: it may be called in a signal handler, on the thread that crashed.
+/// Writes the `x-request-id` of the request that this thread runs into `text`, cut to its length,
+/// and returns the length. Allocates nothing and does not wait: it may be called in a signal
+/// handler, on the thread that crashed.
 pub fn running_request(text: &mut [u8]) -> usize {
     let state = RUNNING.get();
-    // SAFETY: demands null or a live state: the mark goes before the turn's own reference to the state does, and this is the
-    // turn's thread, which does nothing else meanwhile.
+    // SAFETY: demands null or a live state: the guard is dropped before the turn's own reference to
+    // the state, and this is the turn's thread, which does nothing else meanwhile.
     let Some(state) = (unsafe { state.as_ref() }) else { return 0 };
-    // Whoever changes the table at this moment is the thread itself: then nothing is known.
+    // The crash may have interrupted a change of the table: then the request is unknown.
     let Ok(requests) = state.requests.try_borrow() else { return 0 };
     let Some(id) = requests.text_id(state.running()) else { return 0 };
     let length = id.len().min(text.len());

@@ -1,5 +1,5 @@
-//! A file of the app on its way out, or to the app: read in pieces on the runtime's blocking threads, one piece at a time
-//! and only when somebody wants it, so that neither a slow disk nor a slow client holds up a thread that serves.
+//! A file of the app as a body: read in pieces on the runtime's blocking threads, one piece at a
+//! time and on demand, so that neither a slow disk nor a slow client blocks a thread that serves.
 
 use std::fs::File;
 use std::future::Future;
@@ -15,19 +15,19 @@ use hearth_core::{Body, BodyError, ByteStream, Divisible};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-/// As much as a client takes at once; little enough to hold for each that reads slowly.
+/// About as much as a client takes at once; small enough to hold for each slow reader.
 const CHUNK_BYTES: u64 = 64 << 10;
 
 struct FileBody {
     file: Arc<File>,
-    /// Where the next piece begins.
+    /// The offset of the next piece.
     at: u64,
     left: u64,
     reading: Option<JoinHandle<io::Result<Bytes>>>,
     runtime: Handle,
 }
 
-/// The bytes of `opened` from `start` up to `end`, as far as it has them.
+/// The bytes of `opened` from `start` to `end`, as far as it has them.
 pub(crate) fn file_body(opened: OpenedFile, start: u64, end: u64, runtime: Handle) -> Body {
     let left = end.min(opened.len).saturating_sub(start);
     if left == 0 {
@@ -97,7 +97,7 @@ mod tests {
 
     use super::*;
 
-    /// A file with this in it, which nobody else can find.
+    /// An unlinked file with this content.
     fn opened(content: &[u8]) -> OpenedFile {
         static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);

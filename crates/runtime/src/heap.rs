@@ -1,9 +1,10 @@
 //! The memory limit of an isolate.
 //!
-//! V8's own limit is no use for this: it aborts the process when a large piece is asked for near it. So V8 gets a hard
-//! limit far above the app's, and the app's is checked after every garbage collection, array buffers counted. The
-//! near-heap-limit callback is the last line: it terminates, and grants room for the termination to happen in, so often and no more.
-//! The same checks keep the process's ledger (`ledger.rs`), which has a limit of its own.
+//! V8's own limit does not serve: V8 aborts the process when a large allocation is made near it. So
+//! V8 gets a hard limit far above the app's, and the app's is checked after every garbage
+//! collection, array buffers included. The near-heap-limit callback is the last line: it terminates
+//! the turn and grants room for the termination, a bounded number of times. The same checks update
+//! the process's memory accounting (`memory_accounting.rs`), which has a budget of its own.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -19,46 +20,50 @@ use crate::oom_attribution;
 const HARD_FACTOR: u64 = 4;
 const HARD_MIN: u64 = 512 << 20;
 const HARD_MAX: u64 = 1 << 30;
-/// What the near-heap-limit callback grants so that termination can be seen.
+/// Room that the near-heap-limit callback grants for a termination.
 const TERMINATION_GRANT: usize = 64 << 20;
-/// How often. A built-in that does not heed termination but ends by itself needs several (`join` of 2^26 parts does), and where it is
-/// given none V8 ends the process, with the requests of all its apps. With these a heap has half a gigabyte more at most.
+/// The number of grants. A built-in that ignores termination but ends by itself needs several
+/// (`join` of 2^26 parts does), and without a grant V8 ends the process, with the requests of all
+/// its apps. With these a heap grows by half a gigabyte at most.
 const MAX_GRANTS: u32 = 8;
 
-/// What V8 allocates for a module of WebAssembly, or an instance of one, beside what it counts itself. There is one of its global
-/// handles for each of them, so that their number is known. Intl objects have prices of their own (`natives.rs`).
+/// What V8 allocates for a WebAssembly module or instance beside what it counts itself. Each has
+/// one of V8's global handles, so that their number is known. Intl objects have sizes of their own
+/// (`natives.rs`).
 const WASM_OBJECT_SIZE: u64 = 24 << 10;
-/// Of one global handle.
+/// Bytes of one global handle.
 const HANDLE_SIZE: u64 = 32;
-/// Handles that are not looked at: V8 and we have some ourselves, and few objects are not worth a collection.
+/// Handles that are not counted: V8 and Hearth have some, and few objects are not worth a
+/// collection.
 const UNCOUNTED_HANDLES: u64 = 1024;
 
-/// Array buffers that are worth a look.
+/// Growth of array buffers that is worth a check.
 const MIN_BUFFER_GROWTH: u64 = 1 << 20;
 const NOT_CHECKED: u64 = u64::MAX;
 
-/// Watches one isolate's heap. Its address is V8's callback data: it is boxed, and lives as long as the isolate.
+/// Watches one isolate's heap. Its address is V8's callback data: it is boxed and lives as long as
+/// the isolate.
 pub(crate) struct HeapGuard {
     limit: AtomicU64,
-    /// Bytes in use when the limit was found exceeded; 0: it was not.
+    /// Bytes in use when the limit was exceeded; 0: it was not.
     exceeded: AtomicU64,
-    /// The same for the process's budget, and what that is.
+    /// The same for the process's budget, and that budget.
     over: AtomicU64,
     budget: AtomicU64,
-    /// How often room was granted.
+    /// Number of grants so far.
     grants: AtomicU32,
-    /// What buffers held when a start was last looked at; `NEVER`: none was.
+    /// Bytes of array buffers at the last check of a start; `NOT_CHECKED`: there was none.
     buffers: AtomicU64,
-    /// How full the heap may be, natives counted, before all garbage is collected to see what is left.
+    /// Heap fill, natives included, above which all garbage is collected to see what is left.
     collect_at: AtomicU64,
     wants_collection: AtomicBool,
-    /// Global handles of our own.
+    /// Global handles of Hearth's own.
     own_handles: AtomicU64,
     usage: Arc<IsolateUsage>,
     handle: v8::IsolateHandle,
 }
 
-/// V8's hard limit for an app's limit. An app's limit of 0 (off) still has V8's.
+/// V8's hard limit for an app's limit. An app with limit 0 (off) still has V8's.
 pub(crate) fn hard_limit(limit: ByteSize) -> usize {
     let hard = (limit.bytes().saturating_mul(HARD_FACTOR)).clamp(HARD_MIN, HARD_MAX.max(limit.bytes() * 2));
     usize::try_from(hard).unwrap_or(usize::MAX)
@@ -96,21 +101,23 @@ impl HeapGuard {
         ByteSize(self.limit.load(Ordering::Relaxed))
     }
 
-    /// Handles that the runtime has itself, which are no natives of the app.
+    /// Handles of the runtime itself, which are not natives of the app.
     pub(crate) fn set_own_handles(&self, count: usize) {
         self.own_handles.store(count as u64, Ordering::Relaxed);
     }
 
-    /// Whether it is time to collect all garbage, to see what is left.
+    /// Whether all garbage should be collected, to see what is left.
     pub(crate) fn wants_collection(&self) -> bool {
         self.wants_collection.load(Ordering::Relaxed)
     }
 
-    /// All garbage was collected: what is left, natives counted. The next time is when a quarter of the room is used up.
+    /// All garbage was collected: returns what is left, natives included. The next collection comes
+    /// when a quarter of the rest is used up.
     pub(crate) fn record_full_collection(&self, isolate: &mut v8::Isolate) -> ByteSize {
         let left = self.used_bytes(isolate);
         let limit = self.limit().bytes();
-        // Natives are judged here alone: garbage of theirs stays until V8 collects the objects, which are small.
+        // Natives are compared with the limit here alone: they stay until V8 collects their
+        // objects, which are small.
         if limit > 0 && left > limit && self.exceeded.load(Ordering::Relaxed) == 0 {
             self.exceeded.store(left, Ordering::Relaxed);
         }
@@ -135,7 +142,7 @@ impl HeapGuard {
         self.usage.clone()
     }
 
-    /// A limit was hit: how much was in use then.
+    /// The limit that was exceeded, and how much was in use then.
     pub(crate) fn exceeded(&self) -> Option<LimitExceeded> {
         let read = |value: &AtomicU64| ByteSize(value.load(Ordering::Relaxed));
         let (own, all) = (read(&self.exceeded), read(&self.over));
@@ -148,8 +155,9 @@ impl HeapGuard {
         }
     }
 
-    /// For the start of a context. V8 goes through all contexts that an isolate has had since the last collection when it is
-    /// asked for the whole: where it was asked before, array buffers are enough to look at.
+    /// For the start of a context. To measure the heap V8 visits all contexts that the isolate has
+    /// had since the last collection: after the first measurement the growth of array buffers
+    /// decides.
     pub(crate) fn check_start(&self, isolate: &mut v8::Isolate) {
         let buffers = u64::try_from(isolate.adjust_amount_of_external_allocated_memory(0)).unwrap_or(0);
         let before = self.buffers.load(Ordering::Relaxed);
@@ -159,7 +167,7 @@ impl HeapGuard {
         }
     }
 
-    /// For moments between collections: large array buffers can come without one.
+    /// For the time between collections: large array buffers can be allocated without one.
     pub(crate) fn check(&self, isolate: &mut v8::Isolate) {
         let statistics = isolate.get_heap_statistics();
         let buffers = statistics.external_memory() as u64;
@@ -173,7 +181,7 @@ impl HeapGuard {
             self.exceeded.store(used, Ordering::Relaxed);
             self.handle.terminate_execution();
         }
-        // What V8 has taken for the heap counts for the cage, used or not.
+        // What V8 has reserved for the heap counts for the cage, used or not.
         if let BudgetCheck::Over { used, budget } =
             self.usage.update(statistics.total_heap_size() as u64, buffers + natives)
         {
@@ -190,7 +198,8 @@ unsafe extern "C" fn after_collection(
     _flags: v8::GCCallbackFlags,
     data: *mut c_void,
 ) {
-    // SAFETY: `data` is the guard that `install` gave, which its owner keeps until the isolate is gone.
+    // SAFETY: `data` is the guard that `install` passed, which its owner keeps until the isolate is
+    // gone.
     let guard = unsafe { &*data.cast::<HeapGuard>() };
     // SAFETY: V8 passes the isolate that was collected, which this thread has entered.
     let mut isolate = unsafe { v8::Isolate::from_raw_isolate_ptr(isolate) };
@@ -212,8 +221,8 @@ unsafe extern "C" fn near_limit(data: *mut c_void, current: usize, _initial: usi
     limit_after_grant(&guard.grants, current)
 }
 
-/// V8's limit from now on. What goes on when it has been raised so often does not heed termination: it ends at the limit, and with it the
-/// process, before it takes the cage that all share.
+/// V8's next limit. Code that goes on after so many grants ignores termination: V8 ends the process
+/// at the limit, before the heap takes up the cage that all isolates share.
 fn limit_after_grant(grants: &AtomicU32, current: usize) -> usize {
     if grants.fetch_add(1, Ordering::Relaxed) < MAX_GRANTS { current + TERMINATION_GRANT } else { current }
 }

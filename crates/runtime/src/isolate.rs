@@ -1,34 +1,45 @@
 //! An isolate that any thread may enter, one at a time.
 //!
-//! The `v8` crate's `OwnedIsolate` is entered when it is made and must be dropped in reverse order of creation. An
-//! [`Isolate`] here is a thread's current one only while a [`LockedIsolate`] borrows it. So isolates move between threads
-//! freely and are dropped in any order, by any thread.
+//! The `v8` crate's `OwnedIsolate` is entered when it is created and must be dropped in reverse
+//! order of creation. An [`Isolate`] here is a thread's current one only while a [`LockedIsolate`]
+//! borrows it. So isolates move between threads freely and are dropped in any order, by any thread.
 //!
-//! How threads come in is an isolate's [`Locking`], chosen before a second thread enters it:
+//! An isolate's [`Locking`] says how threads enter it. It is chosen before a second thread enters:
 //!
-//! - `Locker`: V8's own lock is taken and the isolate entered, left and unlocked for each borrow, as V8's header asks of those who use
-//!   an isolate from several threads. By V8's public API alone.
-//! - `HeldLocker`: the same with one lock for good: the thread that has it keeps it until the isolate is handed over to be
-//!   destroyed. No other thread may borrow it meanwhile.
-//! - `NoLocker`: a borrow sets V8's thread-locals, and no more, while the isolate stays on the thread where it was last. When another
-//!   thread borrows it, it *moves*: it leaves the one and enters the other, and the stack limit is set. It saves 2,400 instructions
-//!   of a warm request: a Locker allocates and frees what belongs to a thread in the middle of something, and no thread is between two borrows.
+//! - `Locker`: for each borrow, V8's own lock is taken and released and the isolate entered and
+//!   exited, as V8's header demands of programs that use an isolate from several threads. Uses V8's
+//!   public API alone.
+//! - `HeldLocker`: the same with one lock for good: the thread that has it keeps it until the
+//!   isolate is to be destroyed. No other thread may borrow the isolate meanwhile.
+//! - `NoLocker`: while the isolate stays on the thread that entered it last, a borrow sets V8's
+//!   thread-locals and no more. When another thread borrows it, it *migrates*: it is exited on the
+//!   old thread's account and entered on the new one, and the stack limit is set. This saves 2,400
+//!   instructions of a warm request: a Locker allocates and frees the state of a thread that was
+//!   interrupted, and no thread is interrupted between two borrows.
 //!
-//! V8's header asks for a Locker in the last case, too. That it is not needed holds by V8's source, under conditions:
+//! V8's header demands a Locker in the last case, too. V8's source does not need it, under
+//! conditions:
 //!
 //! 1. V8 is one of the versions that were read for this: `platform.rs` refuses any other.
-//! 2. Between two borrows no scope, handle scope or try-catch is open and no JavaScript runs; an isolate that was terminated or
-//!    saw a panic is not entered for JavaScript again. `ThreadLocalTop`, which a Locker clears, is at rest then.
-//! 3. A move is `Exit`, `Enter` and the public `SetStackLimit`, all three: they set the thread's id, the start of the stack for
-//!    collections, V8's thread-locals, the limit for recursion and the bounds of the central stack. The old thread's presence is set
-//!    before `Exit`, so that it finds the isolate current.
-//! 4. Nothing allocates in the isolate's cppgc heap, which is bound to the thread that made it: neither Hearth nor these versions of V8.
-//! 5. There is no profiler, no inspector and no trap handler for WebAssembly: each remembers threads.
-//! 6. All threads that enter isolates descend from the one that started V8 (memory protection keys are inherited).
-//! 7. One thread at a time borrows it (`&mut self`), with a lock around that orders memory (`Mutex<Core>`, `SharedIsolate`).
+//! 2. Between two borrows no scope, handle scope or try-catch is open and no JavaScript runs; an
+//! isolate that was terminated or saw a panic is not entered for JavaScript again.
+//! `ThreadLocalTop`, which a Locker clears, is at rest then.
+//! 3. A migration is `Exit`, `Enter` and the public `SetStackLimit`, all three: they set the
+//! thread's id, the start of the stack for collections, V8's thread-locals, the limit for recursion
+//! and the bounds of the central stack. The isolate is made current before `Exit`, as `Exit`
+//! expects.
+//! 4. Nothing allocates in the isolate's cppgc heap, which is bound to the thread that created it:
+//! neither Hearth nor these versions of V8.
+//! 5. There is no profiler, no inspector and no trap handler for WebAssembly: each remembers
+//! threads.
+//! 6. All threads that enter isolates descend from the one that started V8 (memory protection keys
+//! are inherited).
+//! 7. One thread at a time borrows it (`&mut self`), under a lock that orders memory
+//! (`Mutex<WorkerInner>`, `SharedIsolate`).
 //! 8. It was never under a Locker: V8 would ask that one whether a thread has it.
 //!
-//! Invariant of `NoLocker`: there is one entry on V8's list of entered isolates, of the thread where it is, until its disposal.
+//! Invariant of `NoLocker`: V8's list of entered isolates has one entry for it, of the thread where
+//! it is, until its disposal.
 
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -51,7 +62,7 @@ use crate::stack_limit::set_stack_here;
 pub struct Isolate {
     inner: ManuallyDrop<v8::OwnedIsolate>,
     heap: Box<HeapGuard>,
-    /// The thread that was in it last.
+    /// The thread that entered it last.
     last_thread: ThreadNumber,
     access: Access,
 }
@@ -69,16 +80,16 @@ pub enum Locking {
 
 /// The state behind [`Locking`].
 enum Access {
-    /// Not chosen yet: the thread that made it is the only one to enter it.
+    /// Not chosen yet: only the thread that created it enters it.
     New,
     Locker,
     HeldLocker(HeldLock),
-    /// Entered for good on its thread, which comes and goes by its presence.
+    /// Entered permanently on its thread; a borrow sets and resets the thread's current isolate.
     NoLocker(CurrentIsolate),
 }
 
-/// A thread of this process; never 0, never given to another. The standard library's own cannot be kept in an atomic,
-/// and asking for it costs several times as much.
+/// A thread of this process; never 0, never reused. The standard library's id cannot be stored in
+/// an atomic, and reading it costs several times as much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ThreadNumber(pub(crate) u64);
 
@@ -93,7 +104,8 @@ pub(crate) fn this_thread() -> ThreadNumber {
     THIS_THREAD.with(|number| *number)
 }
 
-/// The first isolate of a process sets V8's allocator up, which aborts when two threads do it at once.
+/// The first isolate of a process sets up V8's allocator, which aborts when two threads do it at
+/// once.
 fn create_v8_isolate(params: v8::CreateParams) -> v8::OwnedIsolate {
     let _creating = CreatingIsolate::begin();
     static ALLOCATOR: Mutex<AllocatorState> = Mutex::new(AllocatorState::NotInitialized);
@@ -112,49 +124,51 @@ enum AllocatorState {
     Initialized,
 }
 
-/// The isolate as this thread's current one. Not `Send`: it is left where it was entered.
+/// The isolate as this thread's current one. Not `Send`: the thread that entered it exits it.
 pub struct LockedIsolate<'a> {
     isolate: &'a mut Isolate,
     exit: Exit,
     _not_send: PhantomData<*mut ()>,
 }
 
-/// How a thread leaves again, and where it was before.
+/// How a thread exits, and its current isolate before.
 #[derive(Clone, Copy)]
 enum Exit {
-    /// By V8's own way.
+    /// Entered by V8's own functions.
     Entered(CurrentIsolate),
-    /// By its presence alone.
+    /// Made current only.
     Present(CurrentIsolate),
 }
 
-// SAFETY: V8 demands that an isolate is used by one thread at a time, and that it learns of another: by a Locker, or as the
-// top of this file says. All use goes through `LockedIsolate` (exclusive borrow, which sees to that) and `Drop` (exclusive by ownership),
-// with no scope of V8's left open in between. A lock that is held stays with its thread (`Held`). The guard inside is only read by
-// V8's callbacks on the thread that has the isolate.
+// SAFETY: V8 demands that an isolate is used by one thread at a time, and that it is told of
+// another thread: by a Locker, or as the top of this file says. All use goes through
+// `LockedIsolate` (exclusive borrow, which does both) and `Drop` (exclusive by ownership), with no
+// V8 scope left open in between. A lock that is held stays with its thread (`HeldLock`). The guard
+// inside is only read by V8's callbacks on the thread that has the isolate.
 unsafe impl Send for Isolate {}
 
 impl Isolate {
-    /// A new isolate on the snapshot, with the app's memory limit (0: none but V8's).
+    /// A new isolate on the snapshot, with the app's memory limit (0: only V8's own).
     pub fn new(_platform: Platform, snapshot: &Snapshot, heap: ByteSize) -> Self {
         let params = v8::Isolate::create_params()
             .heap_limits(0, hard_limit(heap))
             .allow_atomics_wait(false)
             .external_references(crate::bootstrap::external_references())
             .snapshot_blob(snapshot.blob());
-        // Entered when it is made.
+        // `v8::Isolate::new` enters it.
         let mut inner = create_v8_isolate(params);
         inner.set_microtasks_policy(v8::MicrotasksPolicy::Explicit);
         inner.set_capture_stack_trace_for_uncaught_exceptions(true, 10);
         crate::callbacks::install(&mut inner);
         inner.set_slot(snapshot.clone());
         let heap = HeapGuard::install(&mut inner, heap);
-        // SAFETY: demands that it is this thread's current one, which `make` has made it. The thread is back where it was.
+        // SAFETY: `exit` demands that it is this thread's current isolate, which
+        // `create_v8_isolate` has made it. The thread's earlier isolate is current again.
         unsafe { inner.exit() };
         Self { inner: ManuallyDrop::new(inner), heap, last_thread: this_thread(), access: Access::New }
     }
 
-    /// Chooses how threads enter it, on the thread that will be the first to. The first choice holds.
+    /// Chooses how threads enter it. For the first thread that will. The first choice counts.
     pub fn set_locking(&mut self, locking: Locking) {
         let Access::New = self.access else { return };
         self.access = match locking {
@@ -165,7 +179,8 @@ impl Isolate {
         };
     }
 
-    /// Gives up a lock that this thread keeps. Other threads may borrow it from now on, under locks of their own.
+    /// Releases a lock that this thread keeps. Other threads may borrow it from now on, under their
+    /// own locks.
     pub(crate) fn release_locker(&mut self) {
         if let Access::HeldLocker(held) = &self.access {
             held.release();
@@ -174,12 +189,13 @@ impl Isolate {
 
     /// Runs `f` with the isolate as the thread's current one.
     pub fn with_lock<R>(&mut self, f: impl FnOnce(&mut LockedIsolate<'_>) -> R) -> R {
-        // Dropped, and so unlocked, after `locked` has left.
+        // Dropped, and so unlocked, after `locked` has exited.
         let locker = pin!(Locker::unlocked());
         let exit = match &self.access {
             Access::NoLocker(current) if self.last_thread == this_thread() => {
-                // SAFETY: demands that it was made on this thread, where the isolate is entered: it is at home here; and that no
-                // other thread is in the isolate: `&mut self`. `locked` is dropped, and so leaves, before the borrow ends.
+                // SAFETY: `set` demands that the value was made on this thread, where the isolate
+                // is entered: it was the last to enter it; and that no other thread is in the
+                // isolate: `&mut self`. `locked` is dropped, and so exits, before the borrow ends.
                 Exit::Present(unsafe { current.set() })
             }
             _ => self.enter_slow(locker),
@@ -188,20 +204,20 @@ impl Isolate {
         f(&mut locked)
     }
 
-    /// Enters it where that is more than to be present.
+    /// Enters it where that is more than making it current.
     #[cold]
     #[inline(never)]
     fn enter_slow(&mut self, locker: Pin<&mut Locker>) -> Exit {
         let here = this_thread();
         if let (Access::New, true) = (&self.access, self.last_thread != here) {
-            // A second thread, before anybody has chosen.
+            // A second thread, before a choice was made.
             self.set_locking(Locking::Locker);
         }
         let is_locked = match &self.access {
             Access::NoLocker(_) => {
                 self.migrate_to_this_thread();
                 let Access::NoLocker(current) = &self.access else { unreachable!("it stays what it is") };
-                // SAFETY: as in `with_lock`: it has just come to live here.
+                // SAFETY: as in `with_lock`: it has just migrated to this thread.
                 let before = unsafe { current.set() };
                 set_stack_here(&self.inner, V8_STACK);
                 return Exit::Present(before);
@@ -226,13 +242,13 @@ impl Isolate {
         unsafe { self.inner.enter() };
         self.last_thread = here;
         if !is_locked && self.heap.exceeded().is_some() {
-            // What was asked for between two locks is lost: it was to end, and does.
+            // A termination that was requested between two locks is lost: it is requested again.
             self.inner.terminate_execution();
         }
         Exit::Entered(CurrentIsolate::record_entered(&self.inner))
     }
 
-    /// Moves, if another thread had it last. Without a Locker.
+    /// Migrates it, without a Locker, if another thread entered it last.
     fn migrate_to_this_thread(&mut self) {
         let here = this_thread();
         let Access::NoLocker(current) = self.access else { return };
@@ -240,9 +256,10 @@ impl Isolate {
             return;
         }
         self.access = Access::NoLocker(with_none(|| {
-            // SAFETY: `begin` and `exit` demand that nobody is in the isolate (`&mut self`, and the thread before has left it),
-            // that it is the current one, and an entry to take off its list: the one of where it was. What `exit` restores is what was
-            // when that entry was made: nothing, since it was made outside, too.
+            // SAFETY: `set` and `exit` demand that no thread is in the isolate (`&mut self`, and
+            // the last thread has exited its borrow), that it is the current one, and an entry to
+            // take off V8's list: the one of its last thread. `exit` restores what was current when
+            // that entry was made: nothing, since it was made with no isolate, too.
             unsafe {
                 current.set();
                 self.inner.exit();
@@ -253,18 +270,19 @@ impl Isolate {
         self.last_thread = here;
     }
 
-    /// Enters it on this thread, until it moves.
+    /// Enters it on this thread until it migrates.
     fn enter_permanently(&mut self) -> CurrentIsolate {
         self.last_thread = this_thread();
         with_none(|| {
-            // SAFETY: V8 demands that no other thread is in it: `&mut self`. It is exited by a move, or when it is destroyed.
+            // SAFETY: V8 demands that no other thread is in it: `&mut self`. It is exited by a
+            // migration, or when it is destroyed.
             unsafe { self.inner.enter() };
             set_stack_here(&self.inner, V8_STACK);
             CurrentIsolate::on_this_thread(&self.inner)
         })
     }
 
-    /// Its part of what the process holds.
+    /// Its memory usage.
     pub(crate) fn memory(&self) -> Arc<memory_accounting::IsolateUsage> {
         self.heap.usage()
     }
@@ -274,7 +292,7 @@ impl Isolate {
         self.heap.set_limit(limit);
     }
 
-    /// For termination from other threads.
+    /// For termination by other threads.
     pub fn handle(&self) -> v8::IsolateHandle {
         self.inner.thread_safe_handle()
     }
@@ -285,15 +303,17 @@ impl Drop for Isolate {
         if let Access::HeldLocker(held) = &self.access {
             held.release();
             if held.is_held() {
-                // Its thread would unlock what is no longer there.
+                // Its thread would unlock freed memory.
                 tracing::error!(target: "hearth::worker", "isolate dropped while its thread keeps its lock: memory is leaked");
                 return;
             }
         }
         self.migrate_to_this_thread();
-        // SAFETY: the crate's drop demands that the isolate is the thread's current one, and exits it itself, which takes the
-        // last entry off its list; V8 demands that no thread has it locked or is in it: no lock is held any more, and nobody else has
-        // it (`&mut self`). `inner` is not used again, and the thread is back where it was, before anything else runs.
+        // SAFETY: the crate's drop demands that the isolate is the thread's current one, and exits
+        // it itself, which takes the last entry off its list; V8 demands that no thread has it
+        // locked or is in it: no lock is held any more, and no other thread has it (`&mut self`).
+        // `inner` is not used again, and the thread's earlier isolate is current again before
+        // anything else runs.
         unsafe {
             match self.access {
                 Access::NoLocker(current) => with_none(|| {
@@ -325,19 +345,19 @@ impl LockedIsolate<'_> {
         is_locked_here(&self.isolate.inner)
     }
 
-    /// Looks at the memory in use where a context has started.
+    /// Checks the memory in use where a context has started.
     pub(crate) fn check_heap_at_start(&mut self) {
         let Isolate { inner, heap, .. } = &mut *self.isolate;
         heap.check_start(inner);
     }
 
-    /// All garbage was collected: what is left.
+    /// All garbage was collected: returns what is left.
     pub(crate) fn record_full_collection(&mut self) -> ByteSize {
         let Isolate { inner, heap, .. } = &mut *self.isolate;
         heap.record_full_collection(inner)
     }
 
-    /// Compares the memory in use with the limit now.
+    /// Compares the memory in use with the limit.
     pub(crate) fn check_heap(&mut self) {
         let Isolate { inner, heap, .. } = &mut *self.isolate;
         heap.check(inner);
@@ -348,13 +368,15 @@ impl Drop for LockedIsolate<'_> {
     fn drop(&mut self) {
         match self.exit {
             Exit::Present(before) => {
-                // SAFETY: `begin` demands that the thread may still be where it was before `with_lock`: whoever put it there holds
-                // that isolate until after this, since borrows nest.
+                // SAFETY: `set` demands that the thread may still use its isolate of before
+                // `with_lock`: the caller that made it current holds that isolate until after this,
+                // since borrows nest.
                 unsafe { before.set() };
             }
             Exit::Entered(before) => {
-                // SAFETY: `exit` demands that the isolate is the current one, entered here: `come_in` did, and borrows nest. It
-                // goes back to where the thread was before, as V8 knows it.
+                // SAFETY: `exit` demands that the isolate is the current one, entered here:
+                // `enter_slow` did that, and borrows nest. V8 makes the thread's earlier isolate
+                // current again.
                 unsafe { self.isolate.inner.exit() };
                 before.record_left();
             }

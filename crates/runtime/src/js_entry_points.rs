@@ -1,5 +1,6 @@
-//! The functions of `main.js` that Rust calls, taken from the snapshot when a context is made. The snapshot has a list of
-//! them: an object would be twenty descriptions of objects, and twenty names to look up.
+//! The functions of `main.js` that Rust calls, taken from the snapshot when a context is created.
+//! The snapshot has a list of them: an object would need twenty property descriptions and twenty
+//! lookups.
 
 use crate::bootstrap::text;
 
@@ -22,7 +23,7 @@ macro_rules! entry {
                     let function = function.and_then(|value| v8::Local::<v8::Function>::try_from(value).ok());
                     v8::Global::new(scope, function.expect("the list was made of as many functions"))
                 };
-                // Fields are made in the order in which they are written.
+                // Fields are evaluated in the order in which they are written.
                 Self { $($field: next()),* }
             }
         }
@@ -41,7 +42,7 @@ entry! {
     fire_timer = "fireTimer",
     /// (socket, kind, data or code, reason)
     deliver_socket = "deliverSocket",
-    /// (request): it is over, and what JavaScript remembers of it can go
+    /// (request): it has ended, and JavaScript's state of it can go
     drop_request = "dropRequest",
     /// (request, message)
     abort_request = "abortRequest",
@@ -57,7 +58,7 @@ entry! {
 }
 
 impl JsEntryPoints {
-    /// The list, from what `main.js` exports.
+    /// The list, from the exports of `main.js`.
     pub(crate) fn list<'s>(
         scope: &mut v8::PinScope<'s, '_>,
         exports: v8::Local<'s, v8::Object>,

@@ -1,5 +1,5 @@
-//! The code of rare files: those of the built-in JavaScript that few apps use. No isolate has anything of them until it does;
-//! then V8 gets their text, and what it made of it when the snapshot was made, so that it need not compile it again.
+//! The code of rare files: built-in files that few apps use. An isolate has nothing of them until
+//! it uses one; then V8 gets their text and the code that was compiled when the snapshot was made.
 
 use v8::MapFnTo;
 use v8::script_compiler::CachedData;
@@ -29,7 +29,7 @@ fn compile<'s>(
     let number = arguments.get(0).uint32_value(scope).map_or(usize::MAX, |number| number as usize);
     let snapshot = scope.get_slot::<Snapshot>().cloned();
     let code = snapshot.as_ref().and_then(|snapshot| snapshot.code(number)).map(CachedData::new);
-    // What it throws, for want of stack, is thrown to whoever wants the file.
+    // An exception, for want of stack, is thrown to the code that requires the file.
     let Some(body) = bootstrap::body(scope, number, code) else { return };
     let kept = v8::Global::new(scope, body);
     if let Some(Compiled(list)) = scope.get_slot_mut::<Compiled>() {
@@ -38,7 +38,8 @@ fn compile<'s>(
     result.set(body.into());
 }
 
-/// Runs all files that have not run, in a context of the snapshot. Returns what V8 made of the rare ones, by their numbers.
+/// Runs all files that have not run, in a context of the snapshot. Returns V8's code of the rare
+/// ones, by their numbers.
 pub(crate) fn codes(snapshot: &Snapshot) -> Result<Vec<(usize, Vec<u8>)>, BootstrapError> {
     let params = v8::Isolate::create_params()
         .external_references(bootstrap::external_references())

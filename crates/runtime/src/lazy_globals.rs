@@ -1,14 +1,15 @@
-//! Globals of lazy files (`js/loader.js`): who first looks at one of them makes its file run.
+//! Globals of lazy files (`js/loader.js`): the first access to one of them runs its file.
 //!
-//! To an app each is the data property that it will be, with the same attributes: V8 asks the getter below for the value, also
-//! for a property descriptor, and an assignment or a definition replaces it. The getter puts the value in its own place, so
-//! it is called once, unless the app has frozen its global object.
+//! To an app each is the data property that it will be, with the same attributes: V8 calls the
+//! getter below for the value, also for a property descriptor, and an assignment or a definition
+//! replaces it. The getter replaces itself by the value, so it is called once, unless the app has
+//! frozen its global object.
 
 use v8::MapFnTo;
 
 use crate::bootstrap::text;
 
-/// A file, and what of its exports is global, under the same names.
+/// A file and those of its exports that are global, under the same names.
 type Exports = (&'static str, &'static [&'static str]);
 
 /// Interfaces, and `console`, which Web IDL has as a namespace: not enumerable.
@@ -85,7 +86,8 @@ pub(crate) fn install(scope: &mut v8::PinScope<'_, '_>) {
     define_all(scope, MEMBERS, || v8::PropertyAttribute::NONE);
 }
 
-/// Takes from a shared buffer, which a Wasm module can bring along, the way to make another.
+/// Removes from the prototype of shared buffers, which a Wasm module can create, the constructor
+/// that would make others.
 pub(crate) fn hide_shared_memory(scope: &mut v8::PinScope<'_, '_>) {
     let prototype = v8::SharedArrayBuffer::new(scope, 0).and_then(|buffer| buffer.get_prototype(scope));
     let prototype = prototype.and_then(|prototype| prototype.to_object(scope));
@@ -94,8 +96,8 @@ pub(crate) fn hide_shared_memory(scope: &mut v8::PinScope<'_, '_>) {
     assert_eq!(hidden, Some(true), "V8 has shared buffers, and what is on their prototype can be deleted");
 }
 
-/// V8 adds WebAssembly to every context after the snapshot has been read. Puts it away, for `wasm.js` to change when an app
-/// first looks.
+/// V8 adds WebAssembly to every context after the snapshot has been read. This hides it until an
+/// app first accesses it; then `wasm.js` changes it.
 pub(crate) fn hide_webassembly(scope: &mut v8::PinScope<'_, '_>) {
     let context = scope.get_current_context();
     let (global, name) = (context.global(scope), text(scope, "WebAssembly"));
@@ -145,7 +147,8 @@ fn get<'s>(
     let load = context.get_extras_binding_object(scope).get(scope, load.into());
     let Some(load) = load.and_then(|load| v8::Local::<v8::Function>::try_from(load).ok()) else { return };
     let undefined = v8::undefined(scope).into();
-    // What it throws (for want of stack, or because time is up) is thrown to whoever looked.
+    // An exception (for want of stack, or at a time limit) is thrown to the code that accessed the
+    // global.
     let Some(value) = load.call(scope, undefined, &[arguments.data(), name.into()]) else { return };
     context.global(scope).set(scope, name.into(), value);
     result.set(value);

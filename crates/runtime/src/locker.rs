@@ -1,8 +1,9 @@
-//! `v8::Locker`: V8's own lock of an isolate, by which it learns that another thread has it. The `v8` crate does not bind it;
-//! these are V8's public functions.
+//! `v8::Locker`: V8's own lock of an isolate, which tells V8 that another thread has it. The `v8`
+//! crate does not bind it; these are V8's public functions.
 //!
-//! [`Locker`] is for a scope, as in C++. [`Held`] is one that a thread keeps beyond scopes: the thread owns it, since no other
-//! may unlock it, and gives it up when it is told to or ends. Others see by a flag whether it is still held.
+//! [`Locker`] is for a scope, as in C++. [`HeldLock`] is one that a thread keeps beyond scopes: the
+//! thread owns it, since no other may unlock it, and releases it on demand or when it ends. Other
+//! threads see by a flag whether it is still held.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -33,14 +34,15 @@ struct RawLocker {
     isolate: *mut c_void,
 }
 
-/// Room for a lock, which is taken in place and given back by the drop. Neither sent to another thread nor moved.
+/// Room for a lock, which is taken in place and released by the drop. Neither sent to another
+/// thread nor moved.
 pub(crate) struct Locker {
     raw: MaybeUninit<RawLocker>,
     is_locked: bool,
     _pinned: PhantomPinned,
 }
 
-/// What an isolate knows of a lock that a thread keeps for it.
+/// An isolate's side of a lock that a thread keeps for it.
 pub(crate) struct HeldLock {
     isolate: usize,
     thread: ThreadNumber,
@@ -54,7 +56,8 @@ struct ThreadLock {
 }
 
 thread_local! {
-    /// The locks that this thread keeps, by the address of their isolates. What is left at its end is given up then.
+    /// The locks that this thread keeps, by the address of their isolates. The rest is released
+    /// when it ends.
     static HELD_LOCKS: RefCell<HashMap<usize, ThreadLock>> = RefCell::default();
 }
 
@@ -74,7 +77,7 @@ impl Locker {
     /// Waits for the isolate's lock and takes it.
     ///
     /// # Safety
-    /// The isolate lives until this is dropped. It is not locked yet by this.
+    /// The isolate lives until this is dropped, and this has not locked it yet.
     pub(crate) unsafe fn lock(self: Pin<&mut Self>, isolate: &v8::Isolate) {
         debug_assert!(!self.is_locked, "one lock at a time");
         // SAFETY: `get_unchecked_mut` demands that nothing is moved out, and nothing is. `locker_initialize` demands memory of
@@ -91,8 +94,8 @@ impl Drop for Locker {
     #[inline]
     fn drop(&mut self) {
         if self.is_locked {
-            // SAFETY: demands a lock that was initialised on this thread, since this is not `Send`, and an isolate that lives:
-            // the promise to `lock`.
+            // SAFETY: demands a lock that was initialised on this thread, since this is not `Send`,
+            // and a live isolate: the contract of `lock`.
             unsafe { locker_destroy(self.raw.as_mut_ptr()) };
         }
     }
@@ -101,20 +104,21 @@ impl Drop for Locker {
 // === impl Held ===
 
 impl HeldLock {
-    /// Has this thread keep the isolate's lock, until it is released.
+    /// Makes this thread keep the isolate's lock until it is released.
     ///
     /// # Safety
     /// The isolate lives until the lock is released.
     pub(crate) unsafe fn take(isolate: &v8::Isolate) -> Self {
         let mut locker = Box::pin(Locker::unlocked());
-        // SAFETY: demands that the isolate lives until the drop, which is the release: the caller's word.
+        // SAFETY: demands that the isolate lives until the drop, which is the release: this
+        // function's contract.
         unsafe { locker.as_mut().lock(isolate) };
         let (isolate, is_held) = (address(isolate) as usize, Arc::new(AtomicBool::new(true)));
         HELD_LOCKS.with_borrow_mut(|kept| kept.insert(isolate, ThreadLock { locker, is_held: is_held.clone() }));
         Self { isolate, thread: this_thread(), is_held }
     }
 
-    /// Whether any thread still keeps it.
+    /// Whether any thread keeps it.
     pub(crate) fn is_held(&self) -> bool {
         self.is_held.load(Ordering::Acquire)
     }
@@ -124,7 +128,7 @@ impl HeldLock {
         self.thread == this_thread() && self.is_held()
     }
 
-    /// Gives the lock up, if it is this thread that keeps it.
+    /// Releases the lock, if this thread keeps it.
     pub(crate) fn release(&self) {
         if self.is_held_here() {
             let kept = HELD_LOCKS.with_borrow_mut(|kept| kept.remove(&self.isolate));
@@ -135,13 +139,13 @@ impl HeldLock {
 
 impl Drop for ThreadLock {
     fn drop(&mut self) {
-        // In place of the one that was locked, whose drop unlocks it.
+        // Replaces the locked one, whose drop unlocks it.
         self.locker.set(Locker::unlocked());
         self.is_held.store(false, Ordering::Release);
     }
 }
 
-/// Gives up what this thread still keeps, before it ends.
+/// Releases what this thread still keeps, before it ends.
 pub(crate) fn release_all_here() {
     let kept = HELD_LOCKS.take();
     drop(kept);

@@ -1,11 +1,11 @@
-//! What objects of an isolate hold outside of V8's heap, where V8 does not count it: each has a price, which is given back when
-//! V8 has collected the object.
+//! Memory that objects of an isolate hold outside of V8's heap, where V8 does not count it: each
+//! object has a size, which is subtracted when V8 has collected the object.
 
 use std::collections::HashMap;
 
 use crate::request_table::ById;
 
-/// Kept with the isolate. The weak handles do not keep their objects alive.
+/// In a slot of the isolate. The weak handles do not keep their objects alive.
 #[derive(Default)]
 pub(crate) struct Natives {
     bytes: u64,
@@ -13,25 +13,25 @@ pub(crate) struct Natives {
     objects: HashMap<u64, v8::Weak<v8::Object>, ById>,
 }
 
-/// What the isolate's objects hold, by their prices.
+/// Memory that the isolate's objects hold.
 pub(crate) fn bytes(isolate: &v8::Isolate) -> u64 {
     isolate.get_slot::<Natives>().map_or(0, |natives| natives.bytes)
 }
 
-/// How many they are; V8 has a global handle for each.
+/// The number of objects; V8 has a global handle for each.
 pub(crate) fn count(isolate: &v8::Isolate) -> u64 {
     isolate.get_slot::<Natives>().map_or(0, |natives| natives.objects.len() as u64)
 }
 
-/// An object was made that holds so many bytes.
-pub(crate) fn add(scope: &mut v8::PinScope<'_, '_>, object: v8::Local<v8::Object>, price: u64) {
+/// Adds an object that holds `size` bytes.
+pub(crate) fn add(scope: &mut v8::PinScope<'_, '_>, object: v8::Local<v8::Object>, size: u64) {
     let natives = natives(scope);
     natives.next += 1;
-    natives.bytes += price;
+    natives.bytes += size;
     let number = natives.next;
     let collected = Box::new(move |isolate: &mut v8::Isolate| {
         if let Some(natives) = isolate.get_slot_mut::<Natives>() {
-            natives.bytes -= price;
+            natives.bytes -= size;
             natives.objects.remove(&number);
         }
     });

@@ -65,8 +65,8 @@ pub fn attribute_oom(report: &mut dyn FnMut(Attribution<'_>)) {
         let held = largest.map_or(ByteSize(0), |(_, held)| held);
         match (culprit_of(reason, memory_accounting::pressure(), held), largest) {
             (Culprit::Holder, Some((UsageOwner { app, version, owner }, held))) => {
-                let who = AppRef { app: app.as_str(), version: version.as_str(), owner: owner.as_str() };
-                report(Attribution::Holder { app: who, bytes: held.bytes() });
+                let holder = AppRef { app: app.as_str(), version: version.as_str(), owner: owner.as_str() };
+                report(Attribution::Holder { app: holder, bytes: held.bytes() });
             }
             (Culprit::NoApp, _) => report(Attribution::NoApp),
             (Culprit::Runner | Culprit::Holder, _) => report(Attribution::Runner),

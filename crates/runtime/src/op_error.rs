@@ -10,10 +10,10 @@ pub(crate) enum OpError {
     Range(String),
     #[error("{message}")]
     Dom { name: &'static str, message: String },
-    /// What the app has on its way outside of its isolate is more than its memory limit.
+    /// The app holds more in transit outside of its isolate than its memory limit allows.
     #[error("{0}")]
     Memory(LimitExceeded),
-    /// A value of the app's own is already being thrown: V8 has it.
+    /// An exception of the app's own is already being thrown: V8 has it.
     #[error("an exception is pending")]
     Pending,
 }

@@ -1,5 +1,5 @@
-//! The natives of a built-in file: those that it names by `const { ... } = require("ops")`, made when it runs. So no
-//! context has the natives of files that have not run in it.
+//! The natives of a built-in file: those that it names by `const { ... } = require("ops")`, created
+//! when it runs. So a context has no natives of files that have not run in it.
 
 use v8::MapFnTo;
 
@@ -29,11 +29,11 @@ fn supply<'s>(
         let Some(native) = natives().iter().find(|native| native.name == name) else {
             return OpError::type_error(format!("there is no native {name}")).throw(scope);
         };
-        // What it throws is thrown to whoever wants the file.
+        // An exception is thrown to the code that requires the file.
         let Some(function) = native_function(scope, native.callback) else { return };
         let name = text(scope, name);
         function.set_name(name);
-        // Defined, not set: an app may have put setters on Object.prototype.
+        // Defined, not assigned: an app may have put setters on Object.prototype.
         object.create_data_property(scope, name.into(), function.into());
     }
     result.set(object.into());

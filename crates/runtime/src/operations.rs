@@ -1,5 +1,5 @@
-//! What a program that embeds the runtime puts in the place of Hearth's own: outgoing requests, the log, and bindings, which are
-//! objects in the app's `env` whose methods call Rust.
+//! What an embedding program replaces: outgoing requests, the log, and bindings, which are objects
+//! in the app's `env` whose methods call Rust.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,24 +11,28 @@ use hearth_egress::{Client, Outgoing, RedirectMode};
 use crate::app::App;
 use crate::console::Level;
 
-/// What an operation comes to, later.
+/// The result of an operation, later.
 pub type OperationFuture<T> = Pin<Box<dyn Future<Output = Result<T, OperationError>> + Send>>;
 
-/// What a script sees of the outside. Every method has a default: what Hearth itself does, and no bindings.
+/// A script's access to the outside. Every method has a default: what Hearth itself does, and no
+/// bindings.
 ///
-/// Methods are called on threads that run JavaScript: they must not block. A panic in one costs the worker.
+/// Methods are called on threads that run JavaScript: they must not block. A panic in one costs the
+/// worker.
 pub trait Operations: Send + Sync + 'static {
-    /// A `fetch()` of the script's. The default sends the request, under the app's policy for outgoing connections.
+    /// A `fetch()` of the script. The default sends the request, under the app's policy for
+    /// outgoing connections.
     fn fetch(&self, request: Request, network: Network) -> OperationFuture<Fetched> {
         network.send(request)
     }
 
-    /// A line of the script's console, or an error that nobody caught. The default writes it by `tracing`. Called at a bounded rate.
+    /// A line of the script's console, or an uncaught error. The default writes it with `tracing`.
+    /// Called at a bounded rate.
     fn log(&self, line: &LogLine<'_>) {
         line.trace();
     }
 
-    /// The bindings in `env`. Asked once for each worker.
+    /// The bindings in `env`. Called once for each worker.
     fn bindings(&self) -> Vec<Binding> {
         Vec::new()
     }
@@ -51,14 +55,14 @@ pub struct Binding {
     pub methods: Vec<String>,
 }
 
-/// What a script wants of a binding.
+/// A call of a binding's method.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BindingCall {
-    /// The request that it is done for.
+    /// The request that makes the call.
     pub request: RequestId,
     pub binding: String,
     pub method: String,
-    /// The arguments as a JSON array. The answer is JSON, too, or nothing for `undefined`.
+    /// The arguments as a JSON array. The result is JSON, too, or nothing for `undefined`.
     pub arguments: String,
 }
 
@@ -69,16 +73,16 @@ pub struct OperationError {
     message: String,
 }
 
-/// What a `fetch()` got.
+/// The result of a `fetch()`.
 #[derive(Debug)]
 pub struct Fetched {
     pub response: Response,
-    /// Of the last request, after all redirects; empty: the one that was asked for.
+    /// The URL of the last request, after all redirects; empty: the requested one.
     pub url: String,
     pub redirected: bool,
 }
 
-/// The way out that the app's policy allows.
+/// The app's access to the network, under its policy.
 pub struct Network {
     client: Arc<Client>,
     redirect: RedirectMode,
@@ -135,7 +139,7 @@ impl Network {
         Self { client, redirect }
     }
 
-    /// Sends it, and follows redirects as the script asked for.
+    /// Sends it and follows redirects as the script asked for.
     pub fn send(self, request: Request) -> OperationFuture<Fetched> {
         let Request { method, url, headers, body, .. } = request;
         let Self { client, redirect } = self;
@@ -160,7 +164,7 @@ impl<'a> LogLine<'a> {
         Self { app: app.name.as_str(), version: app.version.as_str(), request, level, message }
     }
 
-    /// Writes it by `tracing`, as Hearth does.
+    /// Writes it with `tracing`, as Hearth does.
     pub fn trace(&self) {
         let Self { app, version, request, level, message } = *self;
         let request = request.raw();

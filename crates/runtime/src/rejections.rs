@@ -1,5 +1,5 @@
-//! Promises that were rejected and that nobody handles. V8 tells of each rejection without a handler, and of handlers that
-//! come later; what is left at the end of a turn is an uncaught error.
+//! Rejected promises without a handler. V8 reports each rejection without a handler, and handlers
+//! that are added later; what is left at the end of a turn is an uncaught error.
 
 #[derive(Default)]
 pub(crate) struct Rejections {

@@ -1,7 +1,8 @@
-//! The start-up snapshot: a heap in which all built-in JavaScript has already run, so that a context made from it needs
-//! no more than memory to be copied. Made in two steps: what has run cold is then warmed up (`js/warm_up.js`), so that the
-//! code of a first request is in it, but nothing of what that request did but the shapes of its objects. The code of rare files (`rare.rs`) comes along with
-//! it, for isolates that will want it.
+//! The start-up snapshot: a heap in which all built-in JavaScript has already run, so that a
+//! context needs only a copy of memory. It is made in two steps: what has run cold is then warmed
+//! up (`js/warm_up.js`), so that the snapshot has the code of a first request, but of that request
+//! nothing except the shapes of its objects. The code of rare files (`lazy_code.rs`) comes along
+//! for isolates that need it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,20 +11,21 @@ use crate::bootstrap::{self, BootstrapError};
 use crate::lazy_code;
 use crate::platform::Platform;
 
-/// V8 copies code that does not begin at such an address.
+/// The alignment of code: V8 copies code that is not aligned to it.
 const CODE_ALIGN: usize = 8;
 
-/// The place of the list of entry points among the context's data in the snapshot.
+/// The index of the list of entry points in the context's data.
 pub(crate) const ENTRY: usize = 0;
 
 /// A snapshot, for any number of isolates.
 ///
-/// Its bytes are V8's blob, the codes, their list (the number of a file, the length of its code) and the lengths of the blob and of that list.
+/// Its bytes are V8's blob, the codes, their list (the number of a file, the length of its code)
+/// and the lengths of the blob and of that list.
 #[derive(Clone)]
 pub struct Snapshot {
     data: Data,
     blob: usize,
-    /// Where the code of a rare file is, by its number.
+    /// The code of rare files, by file number.
     codes: Arc<[(usize, Range<usize>)]>,
 }
 
@@ -54,7 +56,8 @@ impl Snapshot {
             let scope = &mut v8::ContextScope::new(scope, context);
             bootstrap::warm_up(scope)
         };
-        // A new context of the old snapshot: it shares its functions' code with the one above, and nothing else.
+        // A new context of the old snapshot: it shares its functions' code with the one above, and
+        // nothing else.
         let result = Self::keep_context(&mut isolate, |scope, _| {
             let entry = bootstrap::entry(scope);
             bootstrap::rehearse(scope, entry).map(|()| entry)
@@ -79,7 +82,7 @@ impl Snapshot {
         (end <= bytes.len()).then_some(Self { blob, codes, data })
     }
 
-    /// Makes a context the one that the snapshot is of; `run` prepares it and gives what Rust will call.
+    /// Makes a context the snapshot's own; `run` prepares it and returns what Rust will call.
     fn keep_context(
         isolate: &mut v8::OwnedIsolate,
         run: impl for<'s> FnOnce(

@@ -1,8 +1,8 @@
-//! The WebSockets that JavaScript knows by an id: ends of pairs, and outgoing connections. An end that JavaScript listens to
-//! wakes its worker by itself whenever something has come; no task waits for it.
+//! The WebSockets that JavaScript knows by an id: ends of pairs, and outgoing connections. An end
+//! that JavaScript listens to notifies its worker directly; no task waits for it.
 //!
-//! States of an end: `Held -> Listening -> over` (removed when JavaScript has heard the last of it), or `Held -> handed over`
-//! (removed: it is another's now, for instance the gateway's).
+//! States of an end: `Held -> Listening -> ended` (removed when JavaScript was told of the end), or
+//! `Held -> handed over` (removed: the gateway has it, for example).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,23 +24,23 @@ pub(crate) struct SocketTable {
 struct Socket {
     request: RequestId,
     end: Box<SocketEnd>,
-    /// The other end, where it was made in this context.
+    /// The other end, where it was created in this context.
     peer: Option<SocketId>,
     /// Wakes the worker; none before JavaScript listens.
     waker: Option<Waker>,
-    /// We have given it up, and JavaScript is to hear why.
+    /// Hearth has given up the connection, and JavaScript will be told why.
     fault: Option<SocketFault>,
 }
 
-/// An end that goes elsewhere.
-pub(crate) struct Handed {
+/// An end that leaves the table.
+pub(crate) struct DetachedSocket {
     pub(crate) end: Box<SocketEnd>,
     pub(crate) peer: Option<SocketId>,
 }
 
-/// The way to a socket's worker.
-struct Bell {
-    link: WorkerRef,
+/// Notifies a socket's worker.
+struct SocketWaker {
+    worker: WorkerRef,
     socket: SocketId,
 }
 
@@ -55,10 +55,10 @@ impl SocketTable {
         self.table.get(&id).map(|socket| socket.request)
     }
 
-    /// From now on the worker is told when something has come; it is to look at once.
-    pub(crate) fn listen(&mut self, id: SocketId, link: WorkerRef) {
+    /// Notifies the worker from now on of what the socket has to read, and once at once.
+    pub(crate) fn listen(&mut self, id: SocketId, worker: WorkerRef) {
         if let Some(socket) = self.table.get_mut(&id) {
-            let waker = Waker::from(Arc::new(Bell { link, socket: id }));
+            let waker = Waker::from(Arc::new(SocketWaker { worker, socket: id }));
             waker.wake_by_ref();
             socket.waker = Some(waker);
         }
@@ -68,7 +68,7 @@ impl SocketTable {
         self.table.get(&id).is_some_and(|socket| socket.waker.is_some())
     }
 
-    /// What has come. A goodbye is answered here, in the order of what was sent.
+    /// The next event. A close message is answered here, in the order of what was sent.
     pub(crate) fn next(&mut self, id: SocketId) -> Option<SocketEvent> {
         let socket = self.table.get_mut(&id)?;
         if let Some(fault) = socket.fault.take() {
@@ -82,7 +82,7 @@ impl SocketTable {
         event
     }
 
-    /// A peer that takes too little is given up.
+    /// A peer that reads too slowly is given up.
     pub(crate) fn send(&mut self, id: SocketId, message: Message) -> Sent {
         let Some(socket) = self.table.get_mut(&id) else { return Sent::Over };
         let sent = socket.end.sender.send(message);
@@ -107,18 +107,18 @@ impl SocketTable {
         }
     }
 
-    /// Says goodbye for all: the worker is being destroyed.
+    /// Closes all: the worker is being destroyed.
     pub(crate) fn abandon_all(&self, close: &Close) {
         self.table.values().for_each(|socket| socket.end.sender.abandon(close.clone()));
     }
 
-    /// Takes an end away, to hand it on.
-    pub(crate) fn take(&mut self, id: SocketId) -> Option<Handed> {
+    /// Takes an end out, to hand it over.
+    pub(crate) fn take(&mut self, id: SocketId) -> Option<DetachedSocket> {
         let Socket { end, peer, .. } = self.table.remove(&id)?;
-        Some(Handed { end, peer })
+        Some(DetachedSocket { end, peer })
     }
 
-    /// Its request is over, or JavaScript has heard the last of it.
+    /// The request has ended, or JavaScript was told of the socket's end.
     pub(crate) fn remove(&mut self, id: SocketId) {
         if let Some(socket) = self.table.remove(&id) {
             socket.end.sender.close(Close::new(1001, "the request is over"));
@@ -126,14 +126,14 @@ impl SocketTable {
     }
 }
 
-// === impl Bell ===
+// === impl SocketWaker ===
 
-impl Wake for Bell {
+impl Wake for SocketWaker {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.link.notify_socket(self.socket);
+        self.worker.notify_socket(self.socket);
     }
 }

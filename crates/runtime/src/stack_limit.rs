@@ -1,4 +1,4 @@
-//! The limit of V8's stack, which the `v8` crate does not bind: V8's own exported function.
+//! The limit of V8's stack. The `v8` crate does not bind it: this is V8's own exported function.
 
 use std::ffi::c_void;
 
@@ -7,7 +7,8 @@ unsafe extern "C" {
     fn isolate_set_stack_limit(isolate: *mut c_void, limit: usize);
 }
 
-/// Tells an entered isolate that it now runs on this thread's stack, of which it may use `size` bytes from here down.
+/// Sets the stack of an entered isolate to this thread's, of which it may use `size` bytes from
+/// here down.
 pub(crate) fn set_stack_here(isolate: &v8::Isolate, size: usize) {
     let here = 0u8;
     let limit = (std::ptr::from_ref(&here) as usize).saturating_sub(size);

@@ -1,4 +1,5 @@
-//! The timers of one context, ordered by when they are due. Waiting for the next one is the worker's business.
+//! The timers of one context, ordered by due time. The worker waits for the next one
+//! (`worker/timer.rs`).
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
@@ -21,7 +22,7 @@ struct Timer {
     interval: Option<Duration>,
 }
 
-/// What setting a timer again means.
+/// Whether a timer repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Repeat {
     Once,
@@ -42,7 +43,8 @@ impl Timers {
         }
     }
 
-    /// The next timer that is due by `now`, at most once per call for each; an interval is set again.
+    /// The next timer that is due by `now`, at most once per call for each; an interval is
+    /// scheduled again.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<(u64, RequestId)> {
         let (&key, &id) = self.queue.first_key_value()?;
         if key.0 > now {

@@ -11,7 +11,7 @@ const {
   ArrayIsArray, JSONParse, MathMax, MathMin, PromisePrototypeThen, PromiseReject, PromiseResolve, StringPrototypeStartsWith,
   TypedArrayPrototypeGetBuffer, Uint8Array, Uint32Array, StringPrototypeSlice, TypeError, decodeURIComponent,
 } = require("primordials");
-const { op_body_bytes, op_body_text, op_file_look, op_file_open, op_url_parse } = require("ops");
+const { op_body_bytes, op_body_text, op_file_stat, op_file_open, op_url_parse } = require("ops");
 const webidl = require("webidl");
 const { currentRequest } = require("request_scope");
 const { DOMException } = require("dom/exception");
@@ -58,7 +58,7 @@ class AppFile extends Blob {
 
   get size() {
     if (this.#size < 0) {
-      const facts = op_file_look(this.#path);
+      const facts = op_file_stat(this.#path);
       const length = ArrayIsArray(facts) ? facts[0] : 0;
       const end = this.#end === TO_THE_END ? length : MathMin(this.#end, length);
       this.#size = MathMax(end - this.#start, 0);
@@ -67,13 +67,13 @@ class AppFile extends Blob {
   }
 
   get lastModified() {
-    const facts = op_file_look(this.#path);
+    const facts = op_file_stat(this.#path);
     return ArrayIsArray(facts) ? facts[1] : 0;
   }
 
   exists() {
     try {
-      return PromiseResolve(ArrayIsArray(op_file_look(this.#path)));
+      return PromiseResolve(ArrayIsArray(op_file_stat(this.#path)));
     } catch (error) {
       return PromiseReject(error);
     }

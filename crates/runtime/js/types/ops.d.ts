@@ -82,7 +82,7 @@ declare function op_json_text(text: string, entries: Int32Array, numbers: Float6
 
 // ---- src/ops/file.rs  (paths count from the app's folder)
 type FileRefusal = -1 | -2 | -3 | -4 | -5; // missing, outside the folder, not for reading, no regular file, unreadable
-declare function op_file_look(path: string): [size: number, modified: number] | FileRefusal; // milliseconds since the epoch
+declare function op_file_stat(path: string): [size: number, modified: number] | FileRefusal; // milliseconds since the epoch
 /** A body of the request with the bytes from `start` up to `end`, -1 for the file's; read when somebody reads it. */
 declare function op_file_open(request: number, path: string, start: number, end: number): number | FileRefusal;
 

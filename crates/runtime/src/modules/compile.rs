@@ -1,4 +1,5 @@
-//! From a module's source to V8's module: by the code cache where it has the code, for all kinds of modules.
+//! Compiles a module's source to V8's module, for all kinds of modules; uses the code cache where
+//! it has the code.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,11 +15,11 @@ use crate::context_state::ContextState;
 use crate::op_error::OpError;
 use crate::ops::text_value;
 
-/// Sources of so many bytes are compiled whole. V8 would pass over functions and come back for each when it is called, which
-/// pays where most are not.
-const SMALL: usize = 2048;
+/// Sources up to this size are compiled whole. V8 would skip functions and compile each when it is
+/// called, which pays where most are not called.
+const MAX_EAGER_BYTES: usize = 2048;
 
-/// Why a module is not there: the app's fault or the exception that V8 holds.
+/// Why a module cannot be had: the app's fault, or the exception that V8 holds.
 pub(super) enum CompileError {
     Module(ModuleError),
     Pending,
@@ -80,7 +81,8 @@ pub(crate) fn start_entry<'s>(
     Ok(module.evaluate(scope).map(|value| Started { value, module: Some(module) }))
 }
 
-/// Compiles the app's entry and all that it imports, and runs nothing. What does not compile is met again by whoever starts it.
+/// Compiles the app's entry and all that it imports, and runs nothing. Errors are ignored: the
+/// worker that starts the entry reports them.
 pub(crate) fn compile_entry(scope: &mut v8::PinScope<'_, '_>, state: &ContextState) {
     let entry = state.app.loader.entry();
     let Ok(source) = state.app.loader.load(&entry, ImportType::Default) else { return };
@@ -91,7 +93,7 @@ pub(crate) fn compile_entry(scope: &mut v8::PinScope<'_, '_>, state: &ContextSta
     }
 }
 
-/// Whether the code of the app's entry is kept.
+/// Whether the code of the app's entry is cached.
 pub(crate) fn is_compiled(app: &App) -> bool {
     let Ok(source) = app.loader.load(&app.loader.entry(), ImportType::Default) else { return false };
     match &source.code {
@@ -185,7 +187,7 @@ fn compile<'s>(
     state.modules.borrow_mut().add_source(&source);
     match &source.code {
         ModuleCode::Module(text) => compile_module(scope, state, id, text).ok_or(CompileError::Pending),
-        // Only the entry may be a script, and it is not imported by anyone but itself.
+        // Only the entry may be a script, and only it can import itself.
         ModuleCode::Script(text) => compile_module(scope, state, id, text).ok_or(CompileError::Pending),
         _ => synthetic::create(scope, state, &source),
     }
@@ -255,13 +257,13 @@ fn source<'s>(
         Some(data) => {
             (Source::new_with_cached_data(code, Some(&origin), CachedData::new(data)), CompileOptions::ConsumeCodeCache)
         }
-        None if text.len() <= SMALL => (Source::new(code, Some(&origin)), CompileOptions::EagerCompile),
+        None if text.len() <= MAX_EAGER_BYTES => (Source::new(code, Some(&origin)), CompileOptions::EagerCompile),
         None => (Source::new(code, Some(&origin)), CompileOptions::NoCompileOptions),
     })
 }
 
-/// Code that V8 did not take from the cache, or that had not served a request, is to be put there; what it was offered and would
-/// not have goes.
+/// Registers code that the cache lacks, or that had not served a request, to be stored; removes
+/// cached code that V8 rejected.
 fn update_cache(
     state: &ContextState,
     key: CacheKey,

@@ -1,4 +1,5 @@
-//! What V8 asks while modules are linked and run: which module an import means, dynamic imports, `import.meta`.
+//! V8's questions while modules are linked and run: which module an import means, dynamic imports,
+//! `import.meta`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -60,7 +61,8 @@ pub(crate) fn import_dynamically<'s>(
     let resolver = v8::PromiseResolver::new(scope)?;
     let promise = resolver.get_promise(scope);
     v8::tc_scope!(let scope, scope);
-    // V8's frames are below: no panic may pass them. What one leaves half-done belongs to a worker that is condemned.
+    // V8's frames are below: no panic may pass them. What a panic leaves half-done belongs to a
+    // worker that is condemned.
     let imported = catch_unwind(AssertUnwindSafe(|| import(scope, resource, specifier, attributes)));
     let imported = imported.unwrap_or_else(|_| {
         ContextState::current(scope).poison();

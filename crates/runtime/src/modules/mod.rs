@@ -1,5 +1,6 @@
-//! An app's modules in one context: compiled, linked and evaluated. Which code belongs to a name is the loader's business;
-//! here every module is compiled once per context and found again by its name or by V8's identity hash.
+//! An app's modules in one context: compiled, linked and evaluated. The loader decides which code
+//! belongs to a name; here every module is compiled once per context and found by its name or by
+//! V8's identity hash.
 
 mod compile;
 mod import;
@@ -23,7 +24,7 @@ pub(crate) struct ModuleMap {
     by_hash: HashMap<i32, Vec<Known>>,
     /// For mapping positions.
     sources: HashMap<String, Arc<ModuleSource>>,
-    /// Compiled from source: to be put into the code cache once they have run.
+    /// Compiled from source: to be stored in the code cache once they have run.
     uncached: Vec<Uncached>,
 }
 
@@ -73,7 +74,8 @@ impl ModuleMap {
         self.sources.insert(source.id.to_string(), source.clone());
     }
 
-    /// Where people wrote what V8 sees at a position (both 1-based, as V8 counts in stack traces).
+    /// The original position of what V8 sees at a position (both 1-based, as V8 counts in stack
+    /// traces).
     pub(crate) fn original(&self, file: &str, line: u32, column: u32) -> Option<(String, u32, u32)> {
         let source = self.sources.get(file.strip_prefix("file://").unwrap_or(file))?;
         let map = source.source_map.as_ref()?;
@@ -81,7 +83,7 @@ impl ModuleMap {
         Some((file, line + 1, column + 1))
     }
 
-    /// How many handles of V8's are in here.
+    /// The number of V8 handles in here.
     pub(crate) fn handles(&self) -> usize {
         self.by_name.len() + self.by_hash.values().map(Vec::len).sum::<usize>() + self.uncached.len()
     }

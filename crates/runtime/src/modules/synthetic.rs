@@ -1,5 +1,5 @@
-//! Modules that are no ES modules: JSON, text, bytes, Wasm, CommonJS and built-in ones, each as a synthetic module of V8's
-//! whose exports are set when it is evaluated.
+//! Modules that are not ES modules: JSON, text, bytes, Wasm, CommonJS and built-in ones. Each is a
+//! synthetic module of V8 whose exports are set when it is evaluated.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Calls of bindings: objects in `env` that the embedding program answers for.
+//! Calls of bindings: objects in `env` that the embedding program implements.
 
 use hearth_core::RequestId;
 
@@ -30,7 +30,7 @@ pub(super) fn op_binding_call<'s>(
     let (_, promise) = state.start_op(scope, request, async move {
         let _permit = pass(gate).await;
         let answer = operations.call(call).await.map_err(|error| OpError::type_error(error.to_string()))?;
-        // The empty text, which is no JSON, stands for `undefined`.
+        // The empty text, which is not JSON, stands for `undefined`.
         Ok(OpValue::Text(answer.unwrap_or_default().into()))
     })?;
     rv.set(promise.into());

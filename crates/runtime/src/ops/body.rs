@@ -21,16 +21,16 @@ const BODY_BYTES: i32 = 1;
 const BODY_TEXT: i32 = 2;
 const BODY_NATIVE: i32 = 3;
 
-/// What a turn takes of a body that comes in pieces.
+/// The most that a turn takes of a body that comes in pieces.
 const MAX_IN_TURN: usize = 256 * 1024;
-/// What is collected outside of a turn before other tasks have theirs.
+/// The most that is collected outside of a turn before other tasks have their turn.
 const MAX_AT_ONCE: usize = 256 * 1024;
 
 fn gone() -> OpError {
     OpError::type_error("the body cannot be read any more")
 }
 
-/// The next chunk. What has arrived already is given without a task.
+/// The next chunk. A chunk that has arrived already needs no task.
 pub(super) fn op_body_read<'s>(
     scope: Scope<'_, 's, '_>,
     args: &Arguments<'s>,
@@ -71,7 +71,8 @@ pub(super) fn op_body_read<'s>(
     Ok(())
 }
 
-/// Waits for more of a body. Reads of the request's own are known to it: they fail when its client goes away.
+/// Waits for more of a body. A read of the request's own body is registered: it fails when the
+/// client disconnects.
 fn start_read<'s>(
     scope: &mut v8::PinScope<'s, '_>,
     state: &ContextState,
@@ -86,13 +87,14 @@ fn start_read<'s>(
 
 /// A whole body.
 pub(super) enum Everything {
-    /// It is over, and nothing that the request leaves behind.
+    /// The body has ended and needs no cancelling.
     Now(RequestId, Bytes),
     Later(Body),
 }
 
-/// All of the body: at once where it has all arrived and is not large. What is decoded on the way may be far larger than what
-/// came, so that beyond a bounded piece it is collected outside of the turn, under the app's limit.
+/// The whole body: at once where all of it has arrived and is not large. A decoded body may be far
+/// larger than what arrived, so that beyond a bounded size it is collected outside of the turn,
+/// under the app's limit.
 pub(super) fn take_all(state: &ContextState, id: BodyId) -> Result<Everything, OpError> {
     let whole = state.bodies.borrow_mut().take_whole(id);
     if let Some((request, bytes)) = whole {
@@ -167,7 +169,7 @@ pub(super) fn op_body_text<'s>(
     read_all(scope, args, rv, OpValue::Text)
 }
 
-/// Gives the whole body, wrapped: at once, or by a promise.
+/// Returns the whole body, wrapped: at once, or by a promise.
 fn read_all<'s>(
     scope: Scope<'_, 's, '_>,
     args: &Arguments<'s>,
@@ -201,7 +203,7 @@ pub(super) fn collect_later<'s>(
     start_read(scope, state, id, work)
 }
 
-/// A body that goes out, as JavaScript gives it: its kind and its value.
+/// An outgoing body, as JavaScript passes it: its kind and its value.
 pub(super) fn body_argument<'s>(
     scope: &mut v8::PinScope<'s, '_>,
     state: &ContextState,
@@ -228,8 +230,8 @@ pub(super) fn body_argument<'s>(
     })
 }
 
-/// Collects outside the isolate, but never more than the isolate could hold, and all bodies of the app together no more than
-/// its account.
+/// Collects outside of the isolate, at most as much as the isolate may hold, and all bodies of the
+/// app together within its account.
 async fn collect(
     mut body: Body,
     limit: ByteSize,
@@ -247,7 +249,7 @@ async fn collect(
         charge.try_set(size)?;
         since_yield += piece.len();
         pieces.push(piece);
-        // A decoder has the next piece at once, as long as it has input.
+        // A decoder has the next piece at once as long as it has input.
         if since_yield >= MAX_AT_ONCE {
             since_yield = 0;
             tokio::task::yield_now().await;

@@ -5,7 +5,7 @@ use v8::{ValueDeserializerHelper, ValueSerializerHelper};
 use super::{Arguments, Return};
 use crate::op_error::OpError;
 
-/// The wire format's version is V8's; nothing but arrays of buffers is transferred.
+/// The wire format's version is V8's; only array buffers are transferred.
 struct Delegate;
 
 fn clone_error(scope: &mut v8::PinScope<'_, '_>, message: v8::Local<v8::String>) {
@@ -55,7 +55,8 @@ pub(super) fn op_structured_clone<'s>(
         return Err(OpError::Pending);
     }
     let bytes = serializer.release();
-    // Getters of the value may have bound a buffer to asm.js or detached it meanwhile; `detach` would do nothing and not say so.
+    // Getters of the value may have bound a buffer to asm.js or detached it meanwhile; `detach`
+    // would do nothing and report no error.
     if buffers.iter().any(|buffer| buffer.was_detached() || !buffer.is_detachable()) {
         return Err(not_transferable());
     }

@@ -1,11 +1,11 @@
-//! Between JavaScript's strings and buffers and Rust's. Array buffers are always V8's own memory, copied in and out:
-//! under V8's sandbox they cannot lie over memory of ours.
+//! Conversion between JavaScript's strings and buffers and Rust's. Array buffers are always V8's
+//! own memory, copied in and out: V8's sandbox does not allow them over Hearth's memory.
 
 use bytes::Bytes;
 
 use crate::op_error::OpError;
 
-/// A string of V8's from UTF-8.
+/// A V8 string from UTF-8.
 pub(crate) fn text_value<'s>(
     scope: &mut v8::PinScope<'s, '_>,
     text: &str,
@@ -18,7 +18,7 @@ pub(crate) fn text_value<'s>(
     made.ok_or_else(|| OpError::Range("the string is too long".into()))
 }
 
-/// Bytes that should be text: UTF-8 where they are, Latin-1 where they are not (header values).
+/// A V8 string of bytes as Latin-1 (header values).
 pub(crate) fn header_value<'s>(
     scope: &mut v8::PinScope<'s, '_>,
     bytes: &[u8],
@@ -57,7 +57,7 @@ pub(crate) fn text_of<'s>(value: v8::Local<'s, v8::Value>) -> Result<v8::Local<'
     value.try_into().map_err(|_| OpError::type_error("internal: a string was expected"))
 }
 
-/// The bytes of a string each of whose units is one.
+/// The bytes of a string whose units are all bytes.
 pub(crate) fn byte_string(scope: &mut v8::PinScope<'_, '_>, text: v8::Local<v8::String>) -> Vec<u8> {
     let mut bytes = vec![0; text.length()];
     text.write_one_byte_v2(scope, 0, &mut bytes, v8::WriteFlags::empty());
@@ -102,8 +102,9 @@ pub(crate) fn with_bytes<R>(value: v8::Local<v8::Value>, f: impl FnOnce(&mut [u8
     if data.is_null() || length == 0 {
         return Ok(f(&mut []));
     }
-    // SAFETY: V8 says that `length` bytes lie at `data`, and keeps them while the handle lives. No JavaScript runs in `f`
-    // to detach or resize them, and the isolate is this thread's, so nobody else writes to them (no shared buffers exist).
+    // SAFETY: V8 says that `length` bytes lie at `data`, and keeps them while the handle lives. No
+    // JavaScript runs in `f` to detach or resize them, and the isolate is this thread's, so no
+    // other thread writes to them (no shared buffers exist).
     Ok(f(unsafe { std::slice::from_raw_parts_mut(data, length) }))
 }
 

@@ -1,5 +1,5 @@
-//! `fetch()`: outgoing requests under the app's egress policy and the request's limits.
-//! The subrequest's place among those open at once is held until its response body has ended.
+//! `fetch()`: outgoing requests under the app's egress policy and the request's limits. A
+//! subrequest counts as open until its response body has ended.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -108,7 +108,7 @@ pub(super) fn op_fetch_head<'s>(
         };
         let mut response = answer.response;
         let body = match (response.body, &mut response.websocket) {
-            (Body::Stream(stream), _) => Body::Stream(Box::new(Held { stream, _permit: permit })),
+            (Body::Stream(stream), _) => Body::Stream(Box::new(PermitBody { stream, _permit: permit })),
             (body, Some(socket)) => {
                 socket.hold(permit);
                 body
@@ -131,7 +131,7 @@ pub(super) fn op_fetch_head<'s>(
     Ok(())
 }
 
-/// Sends a request as the embedding program does it.
+/// Sends a request by the embedding program's operation.
 async fn send_by(
     operations: &dyn Operations,
     outgoing: Outgoing,
@@ -145,7 +145,7 @@ async fn send_by(
     Ok(Incoming { response, url: if last.is_empty() { url } else { last }, redirected })
 }
 
-/// Lets only so many through at once for each request.
+/// The gate that limits the open subrequests of a request.
 pub(super) fn gate(state: &ContextState, request: RequestId) -> Option<Arc<Semaphore>> {
     let at_once = state.app.limits.subrequests_at_once;
     let mut requests = state.requests.borrow_mut();
@@ -155,7 +155,7 @@ pub(super) fn gate(state: &ContextState, request: RequestId) -> Option<Arc<Semap
 
 /// Waits at the gate, where there is one.
 pub(super) async fn pass(gate: Option<Arc<Semaphore>>) -> Option<OwnedSemaphorePermit> {
-    // It is never closed.
+    // The gate is never closed.
     gate?.acquire_owned().await.ok()
 }
 
@@ -174,13 +174,13 @@ pub(super) fn op_fetch_abort<'s>(
     Ok(())
 }
 
-/// A body that keeps its request's place until it ends.
-struct Held {
+/// A body that keeps the subrequest's permit until it ends.
+struct PermitBody {
     stream: Box<dyn ByteStream>,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-impl ByteStream for Held {
+impl ByteStream for PermitBody {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         self.stream.poll_next(cx)
     }

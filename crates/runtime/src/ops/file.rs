@@ -13,7 +13,7 @@ use crate::op_error::OpError;
 
 type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
 
-/// Why there is no file, as `js/types/ops.d.ts` has it.
+/// Why there is no file, as in `js/types/ops.d.ts`.
 fn number(refusal: &FileRefusal) -> i32 {
     match refusal {
         FileRefusal::Missing => -1,
@@ -25,7 +25,7 @@ fn number(refusal: &FileRefusal) -> i32 {
 }
 
 /// (path) -> [size, milliseconds since the epoch], or why not
-pub(super) fn op_file_look<'s>(
+pub(super) fn op_file_stat<'s>(
     scope: Scope<'_, 's, '_>,
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
@@ -45,7 +45,7 @@ pub(super) fn op_file_look<'s>(
     Ok(())
 }
 
-/// (request, path, start, end or -1) -> a body of the request's, or why not
+/// (request, path, start, end or -1) -> a body that belongs to the request, or why not
 pub(super) fn op_file_open<'s>(
     scope: Scope<'_, 's, '_>,
     args: &Arguments<'s>,

@@ -1,4 +1,4 @@
-//! Bodies that are JSON, as a tape that `js/fetch/json.js` makes the value from (see `hearth_json`).
+//! JSON bodies, as a tape from which `js/fetch/json.js` makes the value (see `hearth_json`).
 
 use hearth_json::{Reader, Unusual};
 
@@ -11,8 +11,9 @@ use crate::op_error::OpError;
 
 type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
 
-/// (body, tables): the text where it is unusual, a promise of the text where it is not all there, else the tape's fresh strings,
-/// or `true` where there are none. The tables are entries, numbers, kept strings, makers, and `read`.
+/// (body, tables): the text where the reader does not support it, a promise of the text where it
+/// has not all arrived, else the tape's fresh strings, or `true` where there are none. The tables
+/// are entries, numbers, cached strings, factories, and `read`.
 pub(super) fn op_body_json<'s>(
     scope: Scope<'_, 's, '_>,
     args: &Arguments<'s>,
@@ -35,7 +36,7 @@ pub(super) fn op_body_json<'s>(
     Ok(())
 }
 
-/// The same for a text, which must be well-formed: nothing where it is unusual.
+/// The same for a text, which must be well-formed: nothing where the reader does not support it.
 pub(super) fn op_json_text<'s>(
     scope: Scope<'_, 's, '_>,
     args: &Arguments<'s>,
@@ -56,7 +57,7 @@ fn read<'s>(
     rv: &mut Return<'s>,
     bytes: &[u8],
 ) -> Result<bool, OpError> {
-    // Not in its place while V8 is at work.
+    // Taken out of its place while V8 runs.
     let mut reader = state.bodies.borrow_mut().take_json_reader();
     let result = match reader.read(bytes) {
         Ok(()) => give_tape(scope, args, rv, &mut reader, bytes).map(|()| true),
@@ -103,14 +104,15 @@ fn give_tape<'s>(
     Ok(())
 }
 
-/// Copies numbers to the beginning of a typed array of their kind, which has room for as many as a tape may have.
+/// Copies numbers to the beginning of a typed array of their kind, which has room for a whole tape.
 fn write<T: Copy>(into: v8::Local<v8::Value>, numbers: &[T]) -> Result<(), OpError> {
-    // SAFETY: u32 and f64, the only two that are written, have no bytes without a value, and a byte may lie anywhere.
+    // SAFETY: `from_raw_parts` demands initialised bytes and alignment: u32 and f64, the only two
+    // types that are written, have no padding, and a byte may lie anywhere.
     let bytes = unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast::<u8>(), size_of_val(numbers)) };
     with_bytes(into, |into| into[..bytes.len()].copy_from_slice(bytes))
 }
 
-/// Puts the strings that are to be kept into their places.
+/// Stores the strings that are to be cached in their places.
 fn keep(scope: &mut v8::PinScope<'_, '_>, args: &Arguments<'_>, reader: &Reader, bytes: &[u8]) -> Option<()> {
     for kept in reader.kept() {
         let places = v8::Local::<v8::Array>::try_from(args.get(3)).ok()?;
@@ -120,8 +122,9 @@ fn keep(scope: &mut v8::PinScope<'_, '_>, args: &Arguments<'_>, reader: &Reader,
     Some(())
 }
 
-/// Makes the maker of objects with these keys: it reads one value for each, and V8 knows their hidden class beforehand. Keys are
-/// ASCII without quotes and backslashes, as the reader promises, and none is `__proto__`.
+/// Creates the factory of objects with these keys: it reads one value for each key, and V8 knows
+/// their hidden class beforehand. Keys are ASCII without quotes and backslashes, as the reader
+/// promises, and none is `__proto__`.
 fn teach(scope: &mut v8::PinScope<'_, '_>, args: &Arguments<'_>, number: u32, keys: &[&str]) -> Option<()> {
     v8::tc_scope!(let scope, scope);
     let mut code = String::from("\"use strict\"; return () => ({");

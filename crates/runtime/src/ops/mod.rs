@@ -1,6 +1,8 @@
-//! Natives: what the JavaScript of `js/` can ask of Rust. One file per API, in step with `js/types/ops.d.ts`.
+//! Natives: the Rust functions that the JavaScript of `js/` calls. One file per API, in step with
+//! `js/types/ops.d.ts`.
 //!
-//! A native never unwinds into V8: a panic in one becomes an exception in the app and condemns the worker, no more.
+//! A native never unwinds into V8: a panic in one becomes an exception in the app and condemns the
+//! worker.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
@@ -41,25 +43,25 @@ pub(crate) struct Native {
 pub(crate) type Arguments<'s> = v8::FunctionCallbackArguments<'s>;
 pub(crate) type Return<'s> = v8::ReturnValue<'s>;
 
-/// Whom a native asks.
+/// Where a native can be called.
 #[derive(Clone, Copy)]
-enum Asks {
-    /// Nobody: it can be called while there is no worker, too, so that what follows it is part of rehearsals. Its errors are V8's
-    /// own: those of the DOM are made by a worker's code.
-    Nobody,
-    /// The worker.
-    ContextState,
+enum Callable {
+    /// Also without a worker, so that warm-up can include it. Its errors are V8's own: those of the
+    /// DOM are made by a worker's code.
+    Anywhere,
+    /// Only while a worker's turn runs.
+    InTurn,
 }
 
 macro_rules! natives {
-    ($($asks:ident $module:ident :: { $($name:ident),* $(,)? })*) => {
+    ($($callable:ident $module:ident :: { $($name:ident),* $(,)? })*) => {
         /// All natives. Their order is part of the snapshot: it must be the same in the process that makes the
         /// snapshot and in those that load it, which one program guarantees.
         pub(crate) fn natives() -> &'static [Native] {
             static NATIVES: OnceLock<Vec<Native>> = OnceLock::new();
             NATIVES.get_or_init(|| vec![$($({
                 fn guarded<'s, 'i>(scope: &mut v8::PinScope<'s, 'i>, arguments: Arguments<'s>, result: Return<'s>) {
-                    guard(Asks::$asks, scope, arguments, result, $module::$name)
+                    guard(Callable::$callable, scope, arguments, result, $module::$name)
                 }
                 Native { name: stringify!($name), callback: guarded.map_fn_to() }
             }),*),*])
@@ -68,44 +70,44 @@ macro_rules! natives {
 }
 
 natives! {
-    Nobody encoding::{op_encoding_label, op_text_encode, op_text_encode_into, op_text_decode}
-    ContextState encoding::{
+    Anywhere encoding::{op_encoding_label, op_text_encode, op_text_encode_into, op_text_decode}
+    InTurn encoding::{
         op_text_decoder_new, op_text_decoder_decode, op_text_decoder_free, op_base64_encode, op_base64_decode,
     }
-    Nobody natives::{op_native_made}
-    Nobody url::{op_url_parse, op_url_set, op_url_form_parse, op_url_form_serialize}
-    ContextState crypto::{op_crypto_random, op_crypto_uuid, op_crypto_digest}
-    ContextState timers::{op_timer_start, op_timer_cancel, op_now, op_time_origin}
-    ContextState console::{op_console}
-    ContextState clone::{op_structured_clone}
-    ContextState bindings::{op_binding_call}
-    ContextState body::{
+    Anywhere natives::{op_native_made}
+    Anywhere url::{op_url_parse, op_url_set, op_url_form_parse, op_url_form_serialize}
+    InTurn crypto::{op_crypto_random, op_crypto_uuid, op_crypto_digest}
+    InTurn timers::{op_timer_start, op_timer_cancel, op_now, op_time_origin}
+    InTurn console::{op_console}
+    InTurn clone::{op_structured_clone}
+    InTurn bindings::{op_binding_call}
+    InTurn body::{
         op_body_read, op_body_bytes, op_body_text, op_body_cancel, op_body_length,
         op_pipe_new, op_pipe_write, op_pipe_ready, op_pipe_close, op_pipe_fail,
     }
-    ContextState json::{op_body_json, op_json_text}
-    ContextState file::{op_file_look, op_file_open}
-    ContextState fetch::{op_fetch_start, op_fetch_head, op_fetch_abort}
-    ContextState request::{
+    InTurn json::{op_body_json, op_json_text}
+    InTurn file::{op_file_stat, op_file_open}
+    InTurn fetch::{op_fetch_start, op_fetch_head, op_fetch_abort}
+    InTurn request::{
         op_request_method, op_request_url, op_request_headers, op_request_body,
         op_respond, op_request_fail, op_event_done, op_wait_until, op_background_error,
     }
-    ContextState modules::{op_source_position, op_commonjs_load, op_commonjs_resolve}
-    ContextState websocket::{
+    InTurn modules::{op_source_position, op_commonjs_load, op_commonjs_resolve}
+    InTurn websocket::{
         op_websocket_pair, op_websocket_accept, op_websocket_send, op_websocket_buffered, op_websocket_close,
         op_websocket_drop, op_websocket_connect, op_websocket_cancel,
     }
 }
 
 fn guard<'s, 'i>(
-    asks: Asks,
+    callable: Callable,
     scope: &mut v8::PinScope<'s, 'i>,
     arguments: Arguments<'s>,
     mut result: Return<'s>,
     op: impl FnOnce(&mut v8::PinScope<'s, 'i>, &Arguments<'s>, &mut Return<'s>) -> Result<(), OpError>,
 ) {
-    if let (Asks::ContextState, false) = (asks, ContextState::is_in_turn(scope)) {
-        // While the snapshot is made, and in a spare, there is nobody to ask.
+    if let (Callable::InTurn, false) = (callable, ContextState::is_in_turn(scope)) {
+        // There is no worker while the snapshot is made, and in a spare.
         return OpError::type_error("native functions are for requests").throw(scope);
     }
     // What a panic leaves half-done belongs to a worker that is condemned below.

@@ -12,7 +12,8 @@ type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
 
 const PARAMETERS: [&str; 5] = ["exports", "require", "module", "__filename", "__dirname"];
 
-/// (file, line, column) -> "file:line:column" of what people wrote; nothing where that is the same.
+/// (file, line, column) -> "file:line:column" of the original source; nothing where that is the
+/// same.
 pub(super) fn op_source_position<'s>(
     scope: Scope<'_, 's, '_>,
     args: &Arguments<'s>,

@@ -1,4 +1,4 @@
-//! Objects of V8's that hold more than their place in the heap.
+//! V8 objects that hold memory outside of V8's heap.
 
 use super::{Arguments, Return};
 use crate::natives;

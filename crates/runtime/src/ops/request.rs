@@ -1,4 +1,4 @@
-//! The request that an app handles: what it may ask about it, and how it answers.
+//! The request that an app handles: its properties, and its response.
 
 use hearth_core::{Failure, Headers, RequestId, Response};
 
@@ -146,7 +146,8 @@ pub(super) fn op_request_fail<'s>(
     Ok(())
 }
 
-/// A scheduled event or a task is done: (request, ok, JSON of its data or nothing, error or nothing).
+/// A scheduled event or a task has ended: (request, ok, JSON of its data or nothing, error or
+/// nothing).
 pub(super) fn op_event_done<'s>(
     scope: Scope<'_, 's, '_>,
     args: &Arguments<'s>,
@@ -180,7 +181,7 @@ pub(super) fn op_wait_until<'s>(
     Ok(())
 }
 
-/// An error that no request's handler answers for: (request, message).
+/// An error outside of any handler: (request, message).
 pub(super) fn op_background_error<'s>(
     scope: Scope<'_, 's, '_>,
     args: &Arguments<'s>,

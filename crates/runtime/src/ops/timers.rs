@@ -24,7 +24,7 @@ pub(super) fn op_timer_start<'s>(
     let delay = Duration::try_from_secs_f64(milliseconds / 1e3).unwrap_or(Duration::ZERO);
     let repeat = if args.get(3).is_true() { Repeat::Every } else { Repeat::Once };
     if !state.requests.borrow().contains(request) {
-        // Its request is over: it would be cancelled at once.
+        // The request has ended: the timer would be cancelled at once.
         return Ok(());
     }
     state.timers.borrow_mut().start(id, request, delay, repeat);

@@ -1,4 +1,4 @@
-//! WebSockets: pairs of ends, outgoing connections, and what goes through them.
+//! WebSockets: pairs of ends, outgoing connections, and their messages.
 
 use bytes::Bytes;
 use hearth_core::websocket::{Close, Message, Sent, SocketEvent, SocketFault, socket_pair};
@@ -10,22 +10,22 @@ use super::fetch::{count, gate, pass};
 use super::{Arguments, Return};
 use crate::context_state::{ContextState, OpValue};
 use crate::op_error::OpError;
-use crate::socket_table::{Handed, SocketId};
+use crate::socket_table::{DetachedSocket, SocketId};
 
 type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
 
-/// What `deliverSocket` of `main.js` calls the kinds of events.
+/// The kinds of events, as `deliverSocket` of `main.js` has them.
 const TEXT: i32 = 0;
 const BINARY: i32 = 1;
 const CLOSE: i32 = 2;
 const FAILED: i32 = 3;
 const LOST: i32 = 4;
-/// What apps see where a goodbye has no code.
+/// The code that apps see where a close message has none.
 const NO_CODE: u16 = 1005;
 
 /// What `op_websocket_send` returns instead of a number of bytes.
-const OVER: f64 = -1.0;
-const TOO_MUCH: f64 = -2.0;
+const CLOSED: f64 = -1.0;
+const BUFFER_FULL: f64 = -2.0;
 
 /// A connection that was made, on its way into the isolate.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(crate) struct Opened {
     protocol: String,
 }
 
-/// Gives an end to a request's JavaScript.
+/// Registers an end for a request's JavaScript.
 pub(crate) fn adopt(state: &ContextState, request: RequestId, end: Box<SocketEnd>) -> SocketId {
     let id = state.next_id();
     state.sockets.borrow_mut().insert(id, request, end, None);
@@ -43,7 +43,7 @@ pub(crate) fn adopt(state: &ContextState, request: RequestId, end: Box<SocketEnd
 }
 
 /// Takes an end away from JavaScript.
-pub(super) fn hand_over(state: &ContextState, id: SocketId) -> Result<Handed, OpError> {
+pub(super) fn hand_over(state: &ContextState, id: SocketId) -> Result<DetachedSocket, OpError> {
     let request = state.sockets.borrow().request(id);
     if let Some(request) = request {
         state.requests.borrow_mut().forget_socket(request, id);
@@ -77,7 +77,7 @@ pub(super) fn op_websocket_pair<'s>(
     Ok(())
 }
 
-/// (socket): `deliverSocket` is called with what comes.
+/// (socket): `deliverSocket` is called with its events from now on.
 pub(super) fn op_websocket_accept<'s>(
     scope: Scope<'_, 's, '_>,
     args: &Arguments<'s>,
@@ -111,8 +111,8 @@ pub(super) fn op_websocket_send<'s>(
     let mut sockets = state.sockets.borrow_mut();
     rv.set_double(match sockets.send(id, message) {
         Sent::Yes => sockets.waiting(id) as f64,
-        Sent::Full => TOO_MUCH,
-        Sent::Over => OVER,
+        Sent::Full => BUFFER_FULL,
+        Sent::Over => CLOSED,
     });
     Ok(())
 }
@@ -140,13 +140,13 @@ pub(super) fn op_websocket_close<'s>(
     Ok(())
 }
 
-/// (socket): nobody will listen to it.
+/// (socket): JavaScript has dropped it without listening.
 pub(super) fn op_websocket_drop<'s>(
     scope: Scope<'_, 's, '_>,
     args: &Arguments<'s>,
     _rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    // What is dropped without a goodbye gets one.
+    // An end that is dropped without a close message sends one.
     hand_over(&ContextState::current(scope), id_of(args.get(0))?).map(drop)
 }
 

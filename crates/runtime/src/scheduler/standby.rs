@@ -23,7 +23,8 @@ pub(crate) struct StandbyWorkers {
     state: Mutex<StandbyState>,
     wakeup: Condvar,
     runtime: Mutex<Option<Handle>>,
-    max_park: Duration,
+    /// The first and the longest pause of a released worker.
+    pauses: (Duration, Duration),
 }
 
 #[derive(Default)]
@@ -38,11 +39,15 @@ struct StandbyState {
 
 impl Default for StandbyWorkers {
     fn default() -> Self {
-        Self { state: Mutex::default(), wakeup: Condvar::new(), runtime: Mutex::new(None), max_park: MAX_PARK }
+        Self::with_pauses(MIN_PARK, MAX_PARK)
     }
 }
 
 impl StandbyWorkers {
+    fn with_pauses(min: Duration, max: Duration) -> Self {
+        Self { state: Mutex::default(), wakeup: Condvar::new(), runtime: Mutex::new(None), pauses: (min, max) }
+    }
+
     /// Parks the standby workers of a runtime that has them beside its others and runs nothing yet.
     pub(crate) fn park_initial(self: &Arc<Self>, runtime: &Runtime) {
         *lock(&self.runtime) = Some(runtime.handle().clone());
@@ -85,13 +90,13 @@ impl StandbyWorkers {
     /// which wakes all deferred tasks. The pauses become longer, since each time another worker may
     /// come to park instead of this one, and isolates migrate.
     async fn park(&self) {
-        let mut pause = MIN_PARK;
+        let (mut pause, max_pause) = self.pauses;
         loop {
             tokio::task::yield_now().await;
             if self.park_for(pause) {
                 return;
             }
-            pause = (pause * 2).min(self.max_park);
+            pause = (pause * 2).min(max_pause);
         }
     }
 
@@ -149,16 +154,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
     use std::sync::mpsc;
+    use std::time::Instant;
 
     use tokio::runtime::Builder;
 
     use super::*;
 
     /// A runtime of one worker and its standby workers.
-    fn one_worker() -> (Runtime, Arc<StandbyWorkers>) {
+    fn one_worker(standby: StandbyWorkers) -> (Runtime, Arc<StandbyWorkers>) {
         let runtime = Builder::new_multi_thread().worker_threads(1 + STANDBY_WORKERS).build().unwrap();
-        let standby = Arc::new(StandbyWorkers::default());
+        let standby = Arc::new(standby);
         standby.park_initial(&runtime);
         (runtime, standby)
     }
@@ -172,11 +179,10 @@ mod tests {
         }
     }
 
-    /// Tasks that yield on a worker which then parks are not lost. Without further looks at deferred
-    /// tasks after the first pauses this hangs sooner or later: many workers come and go here.
+    /// Tasks that yield on a worker which then parks are not lost.
     #[test]
-    fn tasks_that_yield_on_a_worker_before_it_parks_go_on() {
-        let (runtime, standby) = one_worker();
+    fn tasks_that_yield_beside_parking_workers_end() {
+        let (runtime, standby) = one_worker(StandbyWorkers::default());
         let _shutdown = ShutdownOnDrop(standby.clone());
         let (done_sender, done) = mpsc::channel();
         for _ in 0..50 {
@@ -197,28 +203,34 @@ mod tests {
         }
     }
 
-    /// A task yields between the last yield of a parking task and its blocking, on the same worker:
-    /// tokio polls deferred tasks in the reverse order of their deferral.
+    /// Stress for the moment between the last yield of a parking task and its blocking. If released workers
+    /// parked for good after some pauses, tasks that yield on them in that moment would make no progress
+    /// until the next activation, which comes only after all have made some.
     #[test]
-    fn a_task_that_yields_in_the_last_moment_goes_on() {
-        let (runtime, standby) = one_worker();
+    fn tasks_that_yield_in_the_last_moment_make_progress() {
+        const TASKS: usize = 8;
+        let (runtime, standby) =
+            one_worker(StandbyWorkers::with_pauses(Duration::from_micros(10), Duration::from_millis(1)));
         let _shutdown = ShutdownOnDrop(standby.clone());
-        for _ in 0..200 {
-            let (done_sender, done) = mpsc::channel();
-            assert!(standby.activate());
-            let tasks = standby.clone();
+        let progress: Arc<[AtomicU64; TASKS]> = Arc::default();
+        for task in 0..TASKS {
+            let progress = progress.clone();
             runtime.spawn(async move {
-                let yielding = tokio::spawn(async move {
-                    for _ in 0..100 {
-                        tokio::task::yield_now().await;
-                    }
-                    done_sender.send(()).unwrap();
-                });
-                tasks.release();
-                yielding.await.unwrap();
+                loop {
+                    progress[task].fetch_add(1, Ordering::Relaxed);
+                    tokio::task::yield_now().await;
+                }
             });
-            done.recv_timeout(Duration::from_secs(60)).expect("the task is not lost");
-            while lock(&standby.state).parked < STANDBY_WORKERS {
+        }
+        for _ in 0..30 {
+            while !standby.activate() {
+                std::thread::yield_now();
+            }
+            standby.release();
+            let before: Vec<u64> = progress.iter().map(|count| count.load(Ordering::Relaxed)).collect();
+            let began = Instant::now();
+            while progress.iter().zip(&before).any(|(count, before)| count.load(Ordering::Relaxed) < before + 2_000) {
+                assert!(began.elapsed() < Duration::from_secs(60), "a task is lost");
                 std::thread::yield_now();
             }
         }
@@ -226,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_standby_worker_takes_over_from_a_blocked_one() {
-        let (runtime, standby) = one_worker();
+        let (runtime, standby) = one_worker(StandbyWorkers::default());
         let _shutdown = ShutdownOnDrop(standby.clone());
         let (release, held) = mpsc::channel::<()>();
         let (sender, messages) = mpsc::channel();
@@ -251,7 +263,10 @@ mod tests {
             std::thread::yield_now();
         }
         for _ in 0..STANDBY_WORKERS {
-            assert!(standby.activate());
+            // A released worker that looks at deferred tasks is not parked for a moment.
+            while !standby.activate() {
+                std::thread::yield_now();
+            }
         }
         assert!(!standby.activate(), "no more are left");
     }

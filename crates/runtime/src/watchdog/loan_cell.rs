@@ -1,8 +1,10 @@
-//! Something of one thread's that another may look at while it is lent. Lending costs a store and taking back one locked
-//! instruction, where a mutex would cost four: its thread lends and takes back all the time, and hardly anybody looks.
+//! A value of one thread that another may inspect while it is published. Publishing costs a store
+//! and reclaiming one locked instruction, where a mutex would cost four: the owner does both all
+//! the time, and inspections are rare.
 //!
-//! States: `Mine -> Lent -> Mine`, and `Lent -> LookedAt -> Lent` by whoever looks. Invariant: the value is touched by its
-//! owner while it is `Mine`, by the one who looks while it is `LookedAt`, and by nobody else.
+//! States: `OWNED -> PUBLISHED -> OWNED`, and `PUBLISHED -> INSPECTED -> PUBLISHED` by an
+//! inspector. Invariant: the value is touched by its owner while it is `OWNED`, by the inspector
+//! while it is `INSPECTED`, and otherwise not at all.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -12,10 +14,10 @@ const OWNED: u8 = 0;
 const PUBLISHED: u8 = 1;
 const INSPECTED: u8 = 2;
 
-/// The side of whoever looks.
+/// The inspector's side.
 pub(super) struct LoanCell<T> {
     state: AtomicU8,
-    /// Held while somebody looks: what the owner waits for.
+    /// Held during an inspection: the owner waits for it.
     inspecting: Mutex<()>,
     value: UnsafeCell<Option<T>>,
 }
@@ -25,8 +27,8 @@ pub(super) struct LoanOwner<T> {
     shared: Arc<LoanCell<T>>,
 }
 
-// SAFETY: demands that threads do not touch the value at the same time: the states see to that; and that it may go from one
-// thread to another, which `T` says.
+// SAFETY: demands that threads do not touch the value at the same time: the states guarantee that;
+// and that it may be sent to another thread: `T: Send`.
 unsafe impl<T: Send> Sync for LoanCell<T> {}
 
 impl<T> LoanOwner<T> {
@@ -39,25 +41,27 @@ impl<T> LoanOwner<T> {
         self.shared.clone()
     }
 
-    /// Puts `value` in the place of what was there, and lends it.
+    /// Replaces the value by `value` and publishes it.
     pub(super) fn publish(&mut self, value: T) {
         self.reclaim();
-        // SAFETY: demands that nobody else touches the value: it is `Mine`, and there is one owner (`&mut self`).
+        // SAFETY: demands that no other thread touches the value: it is `OWNED`, and there is one
+        // owner (`&mut self`).
         unsafe { *self.shared.value.get() = Some(value) };
         self.shared.state.store(PUBLISHED, Ordering::Release);
     }
 
-    /// What was lent, if something was; waits for who looks at it.
+    /// The published value, if there is one; waits for an inspection to end.
     pub(super) fn reclaim(&mut self) -> Option<&mut T> {
         let LoanCell { state, inspecting, value } = &*self.shared;
-        // Only the owner sets it to this, and only the owner changes it.
+        // Only the owner sets and leaves this state.
         if state.load(Ordering::Relaxed) == OWNED {
             return None;
         }
         while state.compare_exchange(PUBLISHED, OWNED, Ordering::Acquire, Ordering::Relaxed).is_err() {
             drop(inspecting.lock().unwrap_or_else(PoisonError::into_inner));
         }
-        // SAFETY: as above; the borrow lasts no longer than that of the owner, without whom it is not lent again.
+        // SAFETY: as above; the borrow lasts no longer than that of the owner, without which it is
+        // not published again.
         unsafe { (*value.get()).as_mut() }
     }
 }
@@ -69,14 +73,14 @@ impl<T> Drop for LoanOwner<T> {
 }
 
 impl<T> LoanCell<T> {
-    /// Whether it is lent at this moment.
+    /// Whether it is published at this moment.
     pub(super) fn is_published(&self) -> bool {
         self.state.load(Ordering::Relaxed) != OWNED
     }
 
-    /// Looks at it, if it is lent.
+    /// Calls `f` with the value, if it is published.
     pub(super) fn inspect<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
-        /// Ends the look, also where it panics.
+        /// Ends the inspection, also where it panics.
         struct Inspection<'a>(&'a AtomicU8);
 
         impl Drop for Inspection<'_> {
@@ -88,8 +92,9 @@ impl<T> LoanCell<T> {
         let _turn = self.inspecting.lock().unwrap_or_else(PoisonError::into_inner);
         self.state.compare_exchange(PUBLISHED, INSPECTED, Ordering::Acquire, Ordering::Relaxed).ok()?;
         let _inspection = Inspection(&self.state);
-        // SAFETY: demands that nobody else touches the value: it is `LookedAt`, by this thread, which has the lock of those who
-        // look, until `_looking` is dropped, before the lock is.
+        // SAFETY: demands that no other thread touches the value: it is `INSPECTED`, by this
+        // thread, which has the lock of inspectors, until `_inspection` is dropped, before the lock
+        // is.
         unsafe { (*self.value.get()).as_mut() }.map(f)
     }
 }
@@ -123,7 +128,7 @@ mod tests {
 
     /// Both sides write two halves that always agree.
     #[test]
-    fn nobody_sees_half_of_it() {
+    fn no_side_sees_a_half_written_value() {
         let mut own = LoanOwner::new();
         let (shared, over) = (own.shared(), AtomicBool::new(false));
         std::thread::scope(|scope| {
