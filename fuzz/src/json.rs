@@ -1,13 +1,13 @@
 //! The tape of a JSON text beside what a plain reader makes of the text, with what earlier texts have taught. The input is a
 //! text a line; each is read until it is known.
 
-use hearth_json::{PLACES, Reader, Unusual, tape};
+use hearth_json::{Reader, STRING_SLOTS, Unsupported, tape};
 
 /// After unusual texts some are not looked at, up to 255.
 const PATIENCE: usize = 600;
 
 pub fn check(data: &[u8]) {
-    let mut worker = Worker { reader: Reader::default(), kept: vec![None; PLACES], makers: Vec::new() };
+    let mut worker = Worker { reader: Reader::default(), kept: vec![None; STRING_SLOTS], makers: Vec::new() };
     for text in data.split(|byte| *byte == b'\n') {
         let expected = std::str::from_utf8(text).ok().and_then(plain);
         let mut times = 0;
@@ -15,7 +15,7 @@ pub fn check(data: &[u8]) {
             match (worker.read(text), &expected) {
                 (Ok(found), Some(expected)) => assert_eq!(&found, expected),
                 (Ok(found), None) => panic!("{found:?} is no JSON"),
-                (Err(Unusual), _) => continue,
+                (Err(Unsupported), _) => continue,
             }
             times += 1;
             if times == 3 {
@@ -51,14 +51,14 @@ struct Walk<'a> {
 }
 
 impl Worker {
-    fn read(&mut self, text: &[u8]) -> Result<Json, Unusual> {
+    fn read(&mut self, text: &[u8]) -> Result<Json, Unsupported> {
         if let Err(unusual) = self.reader.read(text) {
-            self.reader.teach(|number, keys| {
+            self.reader.make_factories(|number, keys| {
                 assert_eq!(number as usize, self.makers.len(), "makers have their numbers in turn");
                 self.makers.push(keys.iter().map(|key| (*key).to_owned()).collect());
                 true
             });
-            assert!(self.makers.len() <= hearth_json::MAX_MAKERS);
+            assert!(self.makers.len() <= hearth_json::MAX_FACTORIES);
             return Err(unusual);
         }
         for kept in self.reader.kept() {
@@ -68,7 +68,7 @@ impl Worker {
         let mut walk = Walk { worker: self, text, at: 0 };
         let value = walk.value();
         assert_eq!(walk.at, self.reader.entries().len(), "all of the tape is read");
-        assert!(self.reader.entries().len() <= tape::ENTRIES && self.reader.numbers().len() <= tape::NUMBERS);
+        assert!(self.reader.entries().len() <= tape::MAX_ENTRIES && self.reader.numbers().len() <= tape::NUMBERS);
         Ok(value)
     }
 }

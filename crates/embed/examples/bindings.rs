@@ -1,5 +1,5 @@
-//! A script with a key-value store of the program's in `env`, a log and an outside of its own, in an isolate of its own:
-//! `cargo run -p hearth-embed --example bindings`.
+//! A script with a key-value store in `env`, a log and outgoing requests that the program
+//! implements, in an isolate of its own: `cargo run -p hearth-embed --example bindings`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

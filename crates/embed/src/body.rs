@@ -1,5 +1,5 @@
-//! Bodies on their way out of the threads that run JavaScript: a body that is pulled runs the script, and does that there. What reads it
-//! may be on any thread.
+//! Bodies that leave the threads that run JavaScript: pulling such a body runs the script, and it
+//! is pulled on those threads. Its reader may be on any thread.
 
 use std::task::{Context, Poll};
 
@@ -7,14 +7,15 @@ use bytes::Bytes;
 use hearth_core::{Body, BodyError, ByteStream, Response};
 use tokio::sync::mpsc;
 
-/// Pieces on their way.
+/// Pieces in transit.
 const PIECES: usize = 1;
 
 struct Forwarded {
     pieces: mpsc::Receiver<Result<Bytes, BodyError>>,
 }
 
-/// The response, with a body that is pulled here, on a task of its own. Dropped, it cancels the one behind it.
+/// The response, with a body that a task of its own pulls here. Dropping it cancels the original
+/// body.
 pub(crate) fn forward(mut response: Response) -> Response {
     if let Body::Stream(_) = response.body {
         let mut body = std::mem::replace(&mut response.body, Body::Empty);

@@ -1,4 +1,4 @@
-//! An isolate that is used for one context after the other, and such a context.
+//! An isolate for several contexts, one after another, and such a context.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -12,13 +12,14 @@ use crate::error::Error;
 use crate::event::{Event, Outcome};
 use crate::script::{Names, Script, app};
 
-/// An isolate for several contexts, one at a time. Clones are the same isolate. Threads enter it under V8's own lock.
+/// An isolate for several contexts, one at a time. Clones are the same isolate. Threads enter it
+/// under V8's own lock.
 #[derive(Clone)]
 pub struct SharedIsolate {
     engine: &'static Engine,
     isolate: hearth_runtime::SharedIsolate,
-    /// A limit was hit in it: it is not used again.
-    spent: Arc<AtomicBool>,
+    /// A limit was exceeded in it: it is not used again.
+    is_spent: Arc<AtomicBool>,
 }
 
 /// A script in a new context of an isolate. Dropped, the context goes, and the isolate is there for the next.
@@ -43,7 +44,7 @@ pub struct SharedIsolate {
 pub struct ExecutionContext<'a> {
     engine: &'static Engine,
     worker: hearth_runtime::Worker,
-    spent: Arc<AtomicBool>,
+    is_spent: Arc<AtomicBool>,
     _isolate: PhantomData<&'a mut SharedIsolate>,
 }
 
@@ -57,22 +58,23 @@ impl SharedIsolate {
 
     pub(crate) fn in_engine(engine: &'static Engine, heap: ByteSize) -> Self {
         let isolate = hearth_runtime::SharedIsolate::new(engine.isolate(heap));
-        Self { engine, isolate, spent: Arc::default() }
+        Self { engine, isolate, is_spent: Arc::default() }
     }
 
-    /// Runs `f` with the isolate locked (V8's `Locker`) and entered, on this thread. Waits while a context of it runs.
+    /// Runs `f` with the isolate locked (V8's `Locker`) and entered, on this thread. Waits while a
+    /// context of it runs.
     pub fn with_lock<R>(&self, f: impl FnOnce(&mut LockedIsolate<'_>) -> R) -> R {
         self.isolate.with_lock(f)
     }
 
-    /// What it holds, as of the last look.
+    /// Memory that it holds, as of the last update.
     pub fn memory(&self) -> ByteSize {
         self.isolate.memory()
     }
 
-    /// Whether a limit was hit in it: nothing more can run in it.
+    /// Whether a limit was exceeded in it: nothing more can run in it.
     pub fn is_spent(&self) -> bool {
-        self.spent.load(Ordering::Relaxed)
+        self.is_spent.load(Ordering::Relaxed)
     }
 }
 
@@ -88,60 +90,60 @@ impl<'a> ExecutionContext<'a> {
         Self::new_with_limits(isolate, script, operations, Limits::default()).await
     }
 
-    /// The same under other limits of time. The limit of memory is the isolate's.
+    /// The same under other time limits. The memory limit is the isolate's.
     pub async fn new_with_limits(
         isolate: &'a mut SharedIsolate,
         script: impl Into<Script>,
         operations: Arc<dyn Operations>,
         limits: Limits,
     ) -> Result<Self, Error> {
-        let (engine, spent) = (isolate.engine, isolate.spent.clone());
+        let (engine, is_spent) = (isolate.engine, isolate.is_spent.clone());
         let names = Names { owner: "context", worker: "context", version: "1" };
         let app = app(&names, &script.into(), &limits, operations);
         let isolate = isolate.isolate.clone();
         let started = engine.run(async move { hearth_runtime::Worker::start_in(isolate, app).await }).await?;
         match started {
-            Ok(worker) => Ok(Self { engine, worker, spent, _isolate: PhantomData }),
+            Ok(worker) => Ok(Self { engine, worker, is_spent, _isolate: PhantomData }),
             Err(failure) => {
-                note(&spent, &failure);
+                note(&is_spent, &failure);
                 Err(failure.into())
             }
         }
     }
 
-    /// Handles an event. The answer is there as soon as the handler has given it: a body that is a stream, and what `waitUntil` keeps
-    /// running, go on.
+    /// Handles an event. Returns when the handler has replied: a streamed body, and what
+    /// `waitUntil` keeps running, go on.
     pub async fn exec(&mut self, event: impl Into<Event>) -> Result<Outcome, Error> {
         let outcome = exec(self.engine, &self.worker, event.into()).await;
         if let Err(Error::Failed(failure)) = &outcome {
-            note(&self.spent, failure);
+            note(&self.is_spent, failure);
         }
         outcome
     }
 
-    /// Waits until nothing is left to do: bodies are read, and `waitUntil` has come to its end, under limits of its own. After an error
-    /// the context is not used again.
+    /// Waits until nothing is left to do: bodies are read, and `waitUntil` has ended, under limits
+    /// of its own. After an error the context is not used again.
     pub async fn drain_waituntil(&mut self) -> Result<(), Error> {
         drain(self.engine, &self.worker).await?;
         if self.worker.health() == Health::Gone {
-            self.spent.store(true, Ordering::Relaxed);
+            self.is_spent.store(true, Ordering::Relaxed);
         }
-        judge(&self.worker)
+        check_health(&self.worker)
     }
 }
 
 impl Drop for ExecutionContext<'_> {
     fn drop(&mut self) {
         if self.worker.health() == Health::Gone {
-            self.spent.store(true, Ordering::Relaxed);
+            self.is_spent.store(true, Ordering::Relaxed);
         }
     }
 }
 
-/// An isolate in which a limit was hit was terminated, and cannot be used again.
-fn note(spent: &AtomicBool, failure: &Failure) {
+/// An isolate in which a limit was exceeded was terminated and cannot be used again.
+fn note(is_spent: &AtomicBool, failure: &Failure) {
     if matches!(failure, Failure::Limit(_) | Failure::Collateral(_) | Failure::Internal { .. }) {
-        spent.store(true, Ordering::Relaxed);
+        is_spent.store(true, Ordering::Relaxed);
     }
 }
 
@@ -156,7 +158,7 @@ pub(crate) async fn drain(engine: &Engine, worker: &hearth_runtime::Worker) -> R
     engine.run(async move { worker.wait_until_idle().await }).await
 }
 
-pub(crate) fn judge(worker: &hearth_runtime::Worker) -> Result<(), Error> {
+pub(crate) fn check_health(worker: &hearth_runtime::Worker) -> Result<(), Error> {
     match worker.health() {
         Health::Ready | Health::Worn => Ok(()),
         Health::Retiring | Health::Gone => Err(Error::WaitUntil),

@@ -49,10 +49,10 @@ impl Engine {
     }
 
     pub(crate) fn commons() -> &'static Commons {
-        &ENGINE.get().expect("whoever makes an app has started the engine").commons
+        &ENGINE.get().expect("apps are created by a started engine").commons
     }
 
-    pub(crate) fn lane(&self) -> TurnPools {
+    pub(crate) fn turn_pools(&self) -> TurnPools {
         self.threads.turn_pools()
     }
 
@@ -65,7 +65,7 @@ impl Engine {
         hearth_runtime::Isolate::new(self.platform, &self.snapshot, heap)
     }
 
-    /// A cell of `isolates` isolates at most, and `max_per_owner` of one owner.
+    /// A cell with at most `isolates` isolates, and `max_per_owner` of one owner.
     pub(crate) fn cell(&self, isolates: usize, max_per_owner: Option<usize>) -> Cell {
         let config = CellConfig {
             threads: self.count,
@@ -77,7 +77,7 @@ impl Engine {
             max_queued: None,
         };
         let _inside = self.threads.handle().enter();
-        Cell::start(self.platform, &self.snapshot, self.lane(), config)
+        Cell::start(self.platform, &self.snapshot, self.turn_pools(), config)
     }
 
     pub(crate) fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
@@ -85,13 +85,13 @@ impl Engine {
         f()
     }
 
-    /// Runs `work` on the threads that run JavaScript. Dropped, it is cancelled.
+    /// Runs `work` on the threads that run JavaScript. Dropping the result cancels it.
     pub(crate) fn run<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Running<T> {
         Running(self.threads.handle().spawn(work))
     }
 }
 
-/// Work on other threads, cancelled when it is dropped.
+/// Work on other threads, cancelled by the drop.
 pub(crate) struct Running<T>(JoinHandle<T>);
 
 impl<T> Future for Running<T> {

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! The errors of this crate.
 
 use hearth_cell::NoRoots;
 use hearth_core::{BodyError, Failure};
@@ -16,14 +16,14 @@ pub enum Error {
     NotStarted { what: &'static str, call: &'static str },
     #[error("there is a {what} already: {call} is called once")]
     StartedTwice { what: &'static str, call: &'static str },
-    /// The script failed, exceeded a limit, or found no room.
+    /// The script failed, exceeded a limit, or found no free worker.
     #[error(transparent)]
     Failed(#[from] Failure),
     #[error("the response's body broke off: {0}")]
     Body(#[from] BodyError),
     #[error("the event has no response: it was no request")]
     NoResponse,
-    /// What was left of the script after its answer did not come to an end within its limits.
+    /// What the script left running after its reply did not end within its limits.
     #[error("what the script left to be done exceeded its limits; its context is not used again")]
     WaitUntil,
     #[error("the operation panicked")]

@@ -1,4 +1,4 @@
-//! What a script is given, and what comes of it.
+//! Events for scripts, and their outcomes.
 
 use hearth_cell::AppHost;
 use hearth_core::{Failure, Request, Response};
@@ -11,13 +11,13 @@ use crate::error::Error;
 pub enum Event {
     /// `fetch`.
     Fetch(Box<Request>),
-    /// `scheduled`: a cron's.
+    /// `scheduled`: of a cron.
     Scheduled(Scheduled),
     /// `task`: work with a payload and a result, both JSON.
     Task(Task),
 }
 
-/// What came of an event.
+/// The outcome of an event.
 #[derive(Debug)]
 pub enum Outcome {
     Response(Box<Response>),
@@ -37,12 +37,12 @@ impl Event {
         Self::Task(Task { id: id.into(), payload, attempt: 1, scheduled_time: None })
     }
 
-    /// A cron's event, that was due at `scheduled_time` (milliseconds since the epoch).
+    /// A cron's event that was due at `scheduled_time` (milliseconds since the epoch).
     pub fn scheduled(cron: impl Into<String>, scheduled_time: f64) -> Self {
         Self::Scheduled(Scheduled { scheduled_time, cron: cron.into() })
     }
 
-    /// Gives it to a worker. Called where JavaScript runs: a body goes on from there.
+    /// Gives it to a worker. Called on a thread that runs JavaScript: a body is pulled there.
     pub(crate) async fn give_to(self, worker: &hearth_runtime::Worker) -> Result<Outcome, Failure> {
         match self {
             Self::Fetch(request) => Ok(Outcome::Response(Box::new(forward(worker.fetch(*request).await?)))),
@@ -51,7 +51,7 @@ impl Event {
         }
     }
 
-    /// The same to a script that a cell serves.
+    /// The same for a script that a cell serves.
     pub(crate) async fn serve(self, host: &AppHost, on_warm_hit: impl FnOnce() + Send) -> Result<Outcome, Failure> {
         match self {
             Self::Fetch(request) => Ok(Outcome::Response(Box::new(forward(host.fetch(*request, on_warm_hit).await?)))),

@@ -1,4 +1,5 @@
-//! Scripts that a pool has been asked for, by name: each is served until another text, other operations or a newer name takes its place.
+//! The scripts that a pool serves, by name: each until another text, other operations or a newer
+//! name replaces it.
 
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -9,14 +10,14 @@ use hearth_runtime::Operations;
 
 use crate::script::Script;
 
-/// Whose, and which.
+/// The name of a script, and its owner.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Name {
     pub(crate) owner: Arc<str>,
     pub(crate) worker: Arc<str>,
 }
 
-/// A script in one state, and what it may do.
+/// One version of a script, and its operations.
 #[derive(Clone)]
 pub(crate) struct Version {
     pub(crate) number: Arc<str>,
@@ -30,11 +31,12 @@ struct Hosted {
     used: u64,
 }
 
-/// A script as it is served. When no caller is about to use it any more, it is retired: its workers finish what they have.
+/// A script that is served. It is retired when no caller uses it any more: its workers finish their
+/// requests.
 pub(crate) struct Host(AppHost);
 
 pub(crate) struct Hosts {
-    most: usize,
+    max: usize,
     inner: Mutex<Inner>,
 }
 
@@ -47,13 +49,13 @@ struct Inner {
 // === impl Hosts ===
 
 impl Hosts {
-    /// The least recently used go beyond `most`.
-    pub(crate) fn new(most: usize) -> Self {
-        Self { most: most.max(1), inner: Mutex::default() }
+    /// Keeps up to `max` hosts; the least recently used are removed.
+    pub(crate) fn new(max: usize) -> Self {
+        Self { max: max.max(1), inner: Mutex::default() }
     }
 
-    /// The host of that version, made by `make` if there is none.
-    pub(crate) fn host(&self, name: Name, version: Version, make: impl FnOnce() -> AppHost) -> Arc<Host> {
+    /// The host of that version, created by `create` if there is none.
+    pub(crate) fn host(&self, name: Name, version: Version, create: impl FnOnce() -> AppHost) -> Arc<Host> {
         let mut inner = self.lock();
         inner.clock += 1;
         let used = inner.clock;
@@ -62,12 +64,12 @@ impl Hosts {
             return hosted.host.clone();
         }
         let mut gone: Vec<Hosted> = inner.hosts.remove(&name).into_iter().collect();
-        if inner.hosts.len() >= self.most {
+        if inner.hosts.len() >= self.max {
             gone.extend(inner.remove_oldest());
         }
-        let host = Arc::new(Host(make()));
+        let host = Arc::new(Host(create()));
         inner.hosts.insert(name, Hosted { version, host: host.clone(), used });
-        // Retired without the lock.
+        // Retired outside of the lock.
         drop(inner);
         drop(gone);
         host

@@ -1,5 +1,5 @@
-//! Isolates that are kept by name, the least recently used giving way: what [`IsolatePool::acquire`](crate::IsolatePool::acquire)
-//! hands out.
+//! Isolates by name, the least recently used evicted first: what
+//! [`IsolatePool::acquire`](crate::IsolatePool::acquire) returns.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(crate) struct Keeper {
     pub(crate) heap: ByteSize,
 }
 
-/// An isolate for one caller alone, until it is dropped: then it is kept for the next caller with that name.
+/// An isolate for one caller alone. Dropped, it is kept for the next caller with that name.
 pub struct PooledIsolate {
     lease: OwnedLease<Keeper>,
 }
@@ -68,7 +68,7 @@ impl PooledIsolate {
         f((*self.lease).clone()).await
     }
 
-    /// What the isolate holds, as of the last look.
+    /// Memory that the isolate holds, as of the last update.
     pub fn memory(&self) -> ByteSize {
         self.lease.memory()
     }
@@ -97,7 +97,7 @@ impl Manager for Keeper {
     }
 
     fn load(&self, _: &SharedIsolate) -> Load {
-        // Its lease lasts as long as its work.
+        // The lease lasts as long as the work in it.
         Load::Idle
     }
 
@@ -114,6 +114,6 @@ impl Manager for Keeper {
     }
 
     fn destroy(&self, isolate: SharedIsolate, _: DestroyReason) {
-        self.engine.lane().dispose(move || drop(isolate));
+        self.engine.turn_pools().dispose(move || drop(isolate));
     }
 }

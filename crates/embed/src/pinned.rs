@@ -1,4 +1,4 @@
-//! A pool whose workers live on threads of their own, and whose owners are kept apart.
+//! A pool whose workers live on threads of their own, and which keeps owners apart.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -21,7 +21,7 @@ static POOL: OnceLock<PinnedPool> = OnceLock::new();
 pub struct PinnedRules {
     /// Isolates on each thread. A new one goes to the thread with the fewest.
     pub per_thread: usize,
-    /// Isolates of one owner; beyond it, the owner's own least recently used one goes.
+    /// Isolates of one owner; beyond it, the owner's own least recently used one is evicted.
     pub per_owner: Option<usize>,
     /// Events of one owner that may wait ...
     pub queue: usize,
@@ -43,7 +43,7 @@ struct Inner {
     hosts: Hosts,
 }
 
-/// A worker that an event is for.
+/// The worker that handles an event.
 #[derive(Clone, Debug)]
 pub struct Target<'a> {
     pub owner: &'a str,
@@ -51,8 +51,9 @@ pub struct Target<'a> {
     pub version: &'a str,
 }
 
-/// Makes the pool of [`execute_pinned`]: `per_thread` isolates on each thread, `per_owner` of each owner, `queue` events of each owner that
-/// wait for `timeout_ms` milliseconds at most. Called once, on the main thread, before others.
+/// Creates the pool of [`execute_pinned`]: `per_thread` isolates on each thread, `per_owner` of
+/// each owner, `queue` waiting events of each owner, each for at most `timeout_ms` milliseconds. To
+/// be called once, on the main thread, before others.
 pub fn init_pinned_pool_full(
     per_thread: usize,
     per_owner: Option<usize>,
@@ -100,14 +101,15 @@ impl PinnedPool {
         Ok(Self { inner: Arc::new(Inner { engine, limits, rules, cell, hosts }) })
     }
 
-    /// The one that [`init_pinned_pool_full`] made.
+    /// The pool that [`init_pinned_pool_full`] created.
     pub fn global() -> Result<&'static Self, Error> {
         POOL.get().ok_or(Error::NotStarted { what: "pinned pool", call: "init_pinned_pool_full" })
     }
 
-    /// Handles an event, of any kind, in the worker that is named. The worker stays for as long as its version, its text and its operations
-    /// (the same `Arc`) are the same; `on_warm_hit` is called when it was there before the event. A worker has as many isolates as there
-    /// are threads, where it needs them and its owner may have them.
+    /// Handles an event, of any kind, in the worker that is named. The worker stays while its
+    /// version, its text and its operations (the same `Arc`) are the same; `on_warm_hit` is called
+    /// when it existed before the event. A worker has as many isolates as there are threads, where
+    /// it needs them and its owner may have them.
     pub async fn execute(
         &self,
         target: Target<'_>,
@@ -132,7 +134,7 @@ impl PinnedPool {
         Ok(outcome.await??)
     }
 
-    /// How it is doing.
+    /// The pool's numbers.
     pub fn stats(&self) -> PoolStats {
         let report = self.inner.cell.report();
         let total = self.inner.rules.per_thread.max(1).saturating_mul(self.inner.engine.count);

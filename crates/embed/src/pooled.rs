@@ -21,8 +21,9 @@ const QUEUE_TIMEOUT: Duration = Duration::from_secs(5);
 
 static POOL: OnceLock<IsolatePool> = OnceLock::new();
 
-/// Warm workers ([`IsolatePool::execute`]) and isolates ([`IsolatePool::acquire`]), each by a name and at most as many as the pool
-/// was made for: beyond that, the least recently used one that has nothing to do goes. Clones are the same pool.
+/// Warm workers ([`IsolatePool::execute`]) and isolates ([`IsolatePool::acquire`]), each by name
+/// and at most as many as the pool was created for: beyond that, the least recently used idle one
+/// is evicted. Clones are the same pool.
 #[derive(Clone)]
 pub struct IsolatePool {
     inner: Arc<Inner>,
@@ -37,29 +38,30 @@ struct Inner {
     isolates: Pool<Keeper>,
 }
 
-/// How a pool is doing. Workers and isolates are counted together.
+/// The numbers of a pool. Workers and isolates are counted together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PoolStats {
-    /// As many as may be kept.
+    /// The most that may be kept.
     pub total: usize,
-    /// As many as are there.
+    /// How many there are.
     pub cached: usize,
-    /// Room for more.
+    /// How many more may be created.
     pub capacity: usize,
-    /// Executions and acquisitions that found theirs there.
+    /// Executions and acquisitions that found a warm worker or isolate.
     pub hits: u64,
     pub misses: u64,
-    /// Part of them all that were hits; 0 where there were none.
+    /// Hits among all of them; 0 where there were none.
     pub hit_rate: f64,
 }
 
-/// Makes the pool of [`execute_pooled`]. Called once, on the main thread, before others.
+/// Creates the pool of [`execute_pooled`]. To be called once, on the main thread, before others.
 pub fn init_pool(max_size: usize, limits: Limits) -> Result<(), Error> {
     let pool = IsolatePool::new(max_size, limits)?;
     POOL.set(pool).map_err(|_| Error::StartedTwice { what: "pool", call: "init_pool" })
 }
 
-/// Handles an event in the warm worker `worker_id` of the pool that [`init_pool`] made. See [`IsolatePool::execute`].
+/// Handles an event in the warm worker `worker_id` of the pool that [`init_pool`] created. See
+/// [`IsolatePool::execute`].
 pub async fn execute_pooled(
     worker_id: &str,
     script: impl Into<Script>,
@@ -81,13 +83,14 @@ impl IsolatePool {
         Ok(Self { inner: Arc::new(Inner { engine, limits, max_size, cell, hosts, isolates }) })
     }
 
-    /// The one that [`init_pool`] made.
+    /// The pool that [`init_pool`] created.
     pub fn global() -> Result<&'static Self, Error> {
         POOL.get().ok_or(Error::NotStarted { what: "pool", call: "init_pool" })
     }
 
-    /// Handles an event in the warm worker `worker_id`, which is made if it is not there. The worker, and what its script keeps, stays
-    /// for as long as the text is the same and the operations are the same `Arc`.
+    /// Handles an event in the warm worker `worker_id`, which is created if it does not exist. The
+    /// worker, and its script's state, stays while the text is the same and the operations are the
+    /// same `Arc`.
     pub async fn execute(
         &self,
         worker_id: &str,
@@ -110,7 +113,7 @@ impl IsolatePool {
         Ok(outcome.await??)
     }
 
-    /// The isolate that is kept under that name, or a new one. Waits while another has it.
+    /// The isolate that is kept under that name, or a new one. Waits while another caller has it.
     pub async fn acquire(&self, worker_id: &str) -> Result<PooledIsolate, Error> {
         let lifetime = ItemLifetime::default();
         let keyed = self.inner.isolates.keyed(worker_id.into(), KeyLimits { max_items: 1, concurrency: 1, lifetime });
@@ -118,7 +121,7 @@ impl IsolatePool {
         Ok(PooledIsolate::new(lease.await?.map_err(refusal)?))
     }
 
-    /// How it is doing.
+    /// The pool's numbers.
     pub fn stats(&self) -> PoolStats {
         let (report, isolates) = (self.inner.cell.report(), self.inner.isolates.stats());
         let (hits, misses) = (report.hits + isolates.hits, report.misses + isolates.misses);

@@ -1,4 +1,4 @@
-//! A script as text, and the app that the runtime makes of it.
+//! A script as text, and the app that the runtime runs.
 
 use std::sync::Arc;
 
@@ -29,14 +29,15 @@ impl<T: Into<Arc<str>>> From<T> for Script {
     }
 }
 
-/// Whose script it is, and under which name.
+/// The owner, name and version of a script.
 pub(crate) struct Names<'a> {
     pub(crate) owner: &'a str,
     pub(crate) worker: &'a str,
     pub(crate) version: &'a str,
 }
 
-/// An app of one module. Outgoing connections go to public addresses, where the operations do not say otherwise.
+/// An app of one module. Outgoing connections go to public addresses, unless the operations replace
+/// them.
 pub(crate) fn app(names: &Names<'_>, script: &Script, limits: &Limits, operations: Arc<dyn Operations>) -> Arc<App> {
     let commons: &Commons = Engine::commons();
     let mut app = commons.app(Parts {
@@ -48,6 +49,6 @@ pub(crate) fn app(names: &Names<'_>, script: &Script, limits: &Limits, operation
         env: Vec::new(),
         egress: EgressPolicy::public(),
     });
-    Arc::get_mut(&mut app).expect("nobody else has it yet").operations = Some(operations);
+    Arc::get_mut(&mut app).expect("the app was not shared yet").operations = Some(operations);
     app
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hearth_core::{ByteSize, Limits};
 use hearth_runtime::{DefaultOperations, Operations, ThreadPolicy};
 
-use crate::context::{drain, exec, judge};
+use crate::context::{check_health, drain, exec};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::event::{Event, Outcome};
@@ -46,25 +46,25 @@ impl Worker {
         let names = Names { owner: "worker", worker: "worker", version: "1" };
         let app = app(&names, &script.into(), &limits, operations);
         let started = engine.run(async move {
-            let (blank, place) = (engine.blank(limits.heap), ThreadPolicy::ByLatency(engine.lane()));
+            let (blank, place) = (engine.blank(limits.heap), ThreadPolicy::ByLatency(engine.turn_pools()));
             hearth_runtime::Worker::start_from(blank, app, place).await
         });
         Ok(Self { engine, worker: started.await?? })
     }
 
-    /// Handles an event. The answer is there as soon as the handler has given it: a body that is a stream, and what `waitUntil` keeps
-    /// running, go on.
+    /// Handles an event. Returns when the handler has replied: a streamed body, and what
+    /// `waitUntil` keeps running, go on.
     pub async fn exec(&mut self, event: impl Into<Event>) -> Result<Outcome, Error> {
         exec(self.engine, &self.worker, event.into()).await
     }
 
-    /// Waits until nothing is left to do: bodies are read, and `waitUntil` has come to its end.
+    /// Waits until nothing is left to do: bodies are read, and `waitUntil` has ended.
     pub async fn drain_waituntil(&mut self) -> Result<(), Error> {
         drain(self.engine, &self.worker).await?;
-        judge(&self.worker)
+        check_health(&self.worker)
     }
 
-    /// What its isolate holds, as of the last look.
+    /// Memory that its isolate holds, as of the last update.
     pub fn memory(&self) -> ByteSize {
         self.worker.memory()
     }

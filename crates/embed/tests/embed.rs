@@ -1,5 +1,5 @@
-//! Every function of the crate, as a program uses it. Runs on the main thread of a process of its own, because that is where V8 must be
-//! started; futures are awaited on a runtime that is none of Hearth's.
+//! Every function of the crate, as a program uses it. Runs on the main thread of a process of its
+//! own, since V8 must be started there; futures are awaited on a runtime that is not Hearth's.
 
 #![allow(clippy::unwrap_used)]
 
@@ -106,7 +106,7 @@ fn pooled_workers_stay_warm_and_give_way() {
     assert!(matches!(failed, Err(Error::Failed(Failure::Load(_)))), "{failed:?}");
 }
 
-/// A script that has to give way while an event is on its way to it serves that event.
+/// A script that is evicted while an event is on its way to it handles that event.
 fn more_names_than_room_take_turns() {
     let pool = IsolatePool::new(2, Limits::default()).unwrap();
     let operations = plain();
@@ -262,7 +262,7 @@ fn wait_until_is_drained_under_its_limits() {
     });
 }
 
-/// What a program might do: answers for one host, a store, a log of its own.
+/// Operations of a program: responses for one host, a store, a log of its own.
 #[derive(Default)]
 struct Own {
     lines: Mutex<Vec<String>>,

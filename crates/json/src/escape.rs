@@ -1,9 +1,10 @@
-//! What stands behind a backslash.
+//! Escapes: what follows a backslash.
 
 use crate::scan::byte;
 
-/// Reads the escape whose letter is at `at`, adds what it stands for as UTF-8, and says where it ends. `None` where JSON has no such
-/// escape; and for half of a surrogate pair, which JavaScript's strings can have and UTF-8 cannot.
+/// Reads the escape whose letter is at `at`, appends its character as UTF-8, and returns where it
+/// ends. `None` for an unknown escape, and for half of a surrogate pair, which JavaScript's strings
+/// can have and UTF-8 cannot.
 pub(crate) fn read(text: &[u8], at: usize, into: &mut Vec<u8>) -> Option<usize> {
     into.push(match byte(text, at) {
         letter @ (b'"' | b'\\' | b'/') => letter,

@@ -1,10 +1,12 @@
-//! JSON bodies, read beside V8. A worker that reads many gets objects of the same few shapes, with the same short strings
-//! in them again and again; V8's `JSON.parse` finds each anew. A [`Reader`] remembers both: it turns a text into a tape of
-//! numbers ([`tape`]), in which an object is the number of its shape and a string that came before is the number of its place,
-//! and JavaScript makes the value by walking the tape.
+//! Parses JSON bodies beside V8. A worker that reads many gets objects of the same few shapes, with
+//! the same short strings again and again; V8's `JSON.parse` finds each anew. A [`Reader`]
+//! remembers both: it turns a text into a tape of numbers ([`tape`]), in which an object is the
+//! number of its shape and a string that came before is the number of its slot, and JavaScript
+//! makes the value by walking the tape.
 //!
-//! What comes out is exactly what `JSON.parse` makes of the text, or nothing: whatever is unusual (and every text that is no
-//! JSON) is left to `JSON.parse`, which is slower, never wrong, and knows how to say what is wrong with it.
+//! The value is exactly what `JSON.parse` makes of the text, or the text is unsupported: rare
+//! forms, and every text that is not JSON, are left to `JSON.parse`, which is slower and reports
+//! the errors.
 #![forbid(unsafe_code)]
 
 mod escape;
@@ -12,9 +14,9 @@ mod number;
 mod reader;
 mod scan;
 mod shapes;
+mod string_cache;
 pub mod tape;
-mod texts;
 
-pub use reader::{Fresh, Kept, Reader, Unusual};
-pub use shapes::MAX_MAKERS;
-pub use texts::PLACES;
+pub use reader::{Fresh, Kept, Reader, Unsupported};
+pub use shapes::MAX_FACTORIES;
+pub use string_cache::STRING_SLOTS;

@@ -1,7 +1,7 @@
-//! Numbers, to the bit what `JSON.parse` makes of them.
+//! Numbers, equal to the bit to those of `JSON.parse`.
 
 use crate::scan::byte;
-use crate::tape::LARGEST;
+use crate::tape::MAX_INTEGER;
 
 /// A number of a text, and where it ends.
 pub(crate) struct Number {
@@ -16,20 +16,21 @@ pub(crate) enum Value {
     Double(f64),
 }
 
-/// Powers of ten, which doubles have exactly.
-const POWERS: [f64; DIGITS + 1] =
+/// The powers of ten that are exact doubles.
+const POWERS: [f64; MAX_DIGITS + 1] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18];
 
-/// Integers up to this are doubles exactly.
-const EXACT: u64 = 1 << 53;
+/// Integers up to this are exact doubles.
+const MAX_EXACT_INTEGER: u64 = 1 << 53;
 
-/// So many digits cannot overflow a u64.
-const DIGITS: usize = 18;
+/// Digits that cannot overflow a u64.
+const MAX_DIGITS: usize = 18;
 
-/// So many fit an entry.
-const SHORT: usize = 8;
+/// Digits of a number that fits an entry.
+const MAX_ENTRY_DIGITS: usize = 8;
 
-/// Reads the number that begins at `start`, where a digit or a minus is; `None` where it is not JSON's.
+/// Reads the number that begins at `start`, where a digit or a minus is; `None` where it is not
+/// valid JSON.
 pub(crate) fn read(text: &[u8], start: usize) -> Option<Number> {
     let is_negative = byte(text, start) == b'-';
     let first = start + usize::from(is_negative);
@@ -51,7 +52,7 @@ pub(crate) fn read(text: &[u8], start: usize) -> Option<Number> {
             has_exponent = matches!(byte(text, end), b'e' | b'E');
         }
         b'e' | b'E' => has_exponent = true,
-        _ if whole <= SHORT && digits != 0 => {
+        _ if whole <= MAX_ENTRY_DIGITS && digits != 0 => {
             let value = digits as i32;
             return Some(Number { value: Value::Integer(if is_negative { -value } else { value }), end });
         }
@@ -65,8 +66,8 @@ pub(crate) fn read(text: &[u8], start: usize) -> Option<Number> {
             return None;
         }
     }
-    // Both are exact then, and one division rounds once, as it should.
-    let is_exact = !has_exponent && whole + fraction <= DIGITS && digits <= EXACT;
+    // Both are exact, and one division rounds once, as it should.
+    let is_exact = !has_exponent && whole + fraction <= MAX_DIGITS && digits <= MAX_EXACT_INTEGER;
     let double = if is_exact {
         let size = digits as f64 / POWERS[fraction];
         if is_negative { -size } else { size }
@@ -76,7 +77,8 @@ pub(crate) fn read(text: &[u8], start: usize) -> Option<Number> {
     Some(Number { value: Value::of(double), end })
 }
 
-/// Reads on where `digits` ends; says where that does. The value is right for up to `DIGITS` of them.
+/// Continues where `digits` ends; returns where the number ends. The value is right for up to
+/// `MAX_DIGITS` of them.
 #[inline]
 fn integer(text: &[u8], start: usize, mut digits: u64) -> (u64, usize) {
     let mut at = start;
@@ -96,7 +98,7 @@ impl Value {
     fn of(double: f64) -> Self {
         let integer = double as i32;
         let is_integer = f64::from(integer).to_bits() == double.to_bits();
-        if is_integer && (-LARGEST - 1..=LARGEST).contains(&integer) {
+        if is_integer && (-MAX_INTEGER - 1..=MAX_INTEGER).contains(&integer) {
             Self::Integer(integer)
         } else {
             Self::Double(double)

@@ -1,22 +1,23 @@
-//! The reader: a text in, a tape out. One for each context, since it remembers what that context's JavaScript has: which makers,
-//! and which strings.
+//! The reader: from a text to a tape. One for each context, since it remembers which factories and
+//! strings that context's JavaScript has.
 //!
-//! A text is read to its end even where an object has no maker yet, so that one text teaches all its shapes. Where texts are
-//! unusual again and again, most are not even looked at.
+//! A text is read to its end even where an object has no factory yet, so that one text introduces
+//! all its shapes. Where texts are unsupported again and again, most are skipped.
 
 mod strings;
 
 use crate::number::{self, Value};
 use crate::scan::skip_space;
 use crate::shapes::{NodeId, Shapes};
+use crate::string_cache::StringCache;
 use crate::tape::{self, entry};
-use crate::texts::Texts;
 
-/// This text is for `JSON.parse`.
+/// The text is left to `JSON.parse`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unusual;
+pub struct Unsupported;
 
-/// A string that is not kept: where it lies, and whether it is ASCII. [`Reader::text_of`] has its bytes, which are UTF-8.
+/// A string that is not cached: where it is, and whether it is ASCII. [`Reader::text_of`] has its
+/// bytes, which are UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fresh {
     source: Source,
@@ -28,11 +29,11 @@ pub struct Fresh {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     Text,
-    /// It has escapes in the text.
+    /// The string has escapes in the text.
     Unescaped,
 }
 
-/// A string, always ASCII, that is to be kept at `place` before the tape is read.
+/// A string, always ASCII, that is to be cached in `place` before the tape is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
     pub place: usize,
@@ -42,37 +43,37 @@ pub struct Kept {
 
 pub struct Reader {
     shapes: Shapes,
-    texts: Texts,
+    strings: StringCache,
     /// The tape, and how much of it is written.
     entries: Box<[u32]>,
     written: usize,
     numbers: Vec<f64>,
     fresh: Vec<Fresh>,
-    /// One after the other.
+    /// Strings without their escapes, one after the other.
     unescaped: Vec<u8>,
     kept: Vec<Kept>,
-    /// An object of this text has no maker.
-    lacks_maker: bool,
-    /// How many texts to let pass, and how many it were last time.
+    /// An object of this text has no factory.
+    lacks_factory: bool,
+    /// How many texts to skip, and how many were skipped last time.
     pass: u32,
     passed: u32,
 }
 
-/// After so many texts one is tried again, however many were unusual.
+/// The most texts that are skipped before one is tried again.
 const MAX_PASS: u32 = 255;
 
 impl Default for Reader {
     fn default() -> Self {
         Self {
             shapes: Shapes::new(),
-            texts: Texts::new(),
-            entries: vec![0; tape::ENTRIES].into_boxed_slice(),
+            strings: StringCache::new(),
+            entries: vec![0; tape::MAX_ENTRIES].into_boxed_slice(),
             written: 0,
             numbers: Vec::new(),
             fresh: Vec::new(),
             unescaped: Vec::new(),
             kept: Vec::new(),
-            lacks_maker: false,
+            lacks_factory: false,
             pass: 0,
             passed: 0,
         }
@@ -80,30 +81,30 @@ impl Default for Reader {
 }
 
 impl Reader {
-    /// Reads a text. What it came to is in `entries` and the others until the next is read.
-    pub fn read(&mut self, text: &[u8]) -> Result<(), Unusual> {
-        if text.len() > tape::LONGEST {
-            return Err(Unusual);
+    /// Reads a text. The result is in `entries` and the others until the next read.
+    pub fn read(&mut self, text: &[u8]) -> Result<(), Unsupported> {
+        if text.len() > tape::MAX_TEXT_BYTES {
+            return Err(Unsupported);
         }
         if self.pass > 0 {
             self.pass -= 1;
-            return Err(Unusual);
+            return Err(Unsupported);
         }
         self.written = 0;
         self.numbers.clear();
         self.fresh.clear();
         self.unescaped.clear();
         self.kept.clear();
-        self.lacks_maker = false;
-        self.texts.begin();
-        if self.whole(text).is_some() && !self.lacks_maker {
+        self.lacks_factory = false;
+        self.strings.begin();
+        if self.whole(text).is_some() && !self.lacks_factory {
             self.passed = 0;
             return Ok(());
         }
         self.forget_kept();
         self.passed = (self.passed * 2 + 1).min(MAX_PASS);
         self.pass = self.passed;
-        Err(Unusual)
+        Err(Unsupported)
     }
 
     /// The tape.
@@ -111,17 +112,17 @@ impl Reader {
         &self.entries[..self.written]
     }
 
-    /// The numbers that its entries name by their places.
+    /// The numbers that the entries name by their index.
     pub fn numbers(&self) -> &[f64] {
         &self.numbers
     }
 
-    /// And the strings.
+    /// The strings that the entries name by their index.
     pub fn fresh(&self) -> &[Fresh] {
         &self.fresh
     }
 
-    /// The bytes of one of them; `text` is what was read.
+    /// The bytes of a fresh string; `text` is what was read.
     pub fn text_of<'a>(&'a self, text: &'a [u8], fresh: &Fresh) -> &'a [u8] {
         let source = match fresh.source {
             Source::Text => text,
@@ -134,21 +135,21 @@ impl Reader {
         &self.kept
     }
 
-    /// What `kept` asked for was not done.
+    /// The strings of `kept` were not cached.
     pub fn forget_kept(&mut self) {
         for kept in self.kept.drain(..) {
-            self.texts.forget(kept.place);
+            self.strings.forget(kept.place);
         }
     }
 
-    /// Asks for makers of shapes that were seen twice: `make(number, keys)` says whether there is one now. A shape whose maker
-    /// cannot be made is not asked for again.
-    pub fn teach(&mut self, mut make: impl FnMut(u32, &[&str]) -> bool) {
-        let mut number = self.shapes.next_maker();
+    /// Requests factories of shapes that were seen twice: `make(number, keys)` says whether there
+    /// is one now. A shape whose factory cannot be made is not requested again.
+    pub fn make_factories(&mut self, mut make: impl FnMut(u32, &[&str]) -> bool) {
+        let mut number = self.shapes.next_factory();
         while let Some((node, keys)) = self.shapes.wanted() {
             if make(number, &keys) {
                 self.shapes.made(node);
-                number = self.shapes.next_maker();
+                number = self.shapes.next_factory();
             }
         }
     }
@@ -166,7 +167,8 @@ impl Reader {
         Some(())
     }
 
-    /// Reads the value that begins at `at`, with `first`, which is that of the key `place`, and says where it ends.
+    /// Reads the value that begins at `at` with `first`, the value of the key `place`, and returns
+    /// where it ends.
     #[inline(always)]
     fn value(&mut self, text: &[u8], at: usize, first: u8, place: NodeId, depth: usize) -> Option<usize> {
         match first {
@@ -181,10 +183,10 @@ impl Reader {
         }
     }
 
-    /// `at` is behind the brace.
+    /// `at` is after the brace.
     #[inline(never)]
     fn object(&mut self, text: &[u8], at: usize, place: NodeId, depth: usize) -> Option<usize> {
-        if depth >= tape::DEPTH {
+        if depth >= tape::MAX_DEPTH {
             return None;
         }
         let head = self.written;
@@ -213,17 +215,17 @@ impl Reader {
                 return None;
             }
         }
-        match self.shapes.maker(node) {
-            Some(maker) => self.entries[head] = entry(tape::OBJECT, maker as i32),
-            None => self.lacks_maker = true,
+        match self.shapes.factory(node) {
+            Some(factory) => self.entries[head] = entry(tape::OBJECT, factory as i32),
+            None => self.lacks_factory = true,
         }
         Some(at + 1)
     }
 
-    /// `at` is behind the bracket.
+    /// `at` is after the bracket.
     #[inline(never)]
     fn array(&mut self, text: &[u8], at: usize, place: NodeId, depth: usize) -> Option<usize> {
-        if depth >= tape::DEPTH {
+        if depth >= tape::MAX_DEPTH {
             return None;
         }
         let head = self.written;

@@ -1,4 +1,5 @@
-//! Eight bytes at a time to the end of a string; and single ones, where the end of the text is a byte that JSON has nowhere.
+//! Scans eight bytes at a time for the end of a string, and single bytes, where the end of the text
+//! counts as a byte that JSON has nowhere.
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHS: u64 = 0x8080_8080_8080_8080;
@@ -8,7 +9,7 @@ pub(crate) fn byte(text: &[u8], at: usize) -> u8 {
     if at < text.len() { text[at] } else { 0 }
 }
 
-/// The first place at or after `at` that is no white space, and the byte there.
+/// The first position at or after `at` that is not white space, and the byte there.
 #[inline(always)]
 pub(crate) fn skip_space(text: &[u8], at: usize) -> (usize, u8) {
     let next = byte(text, at);
@@ -23,9 +24,10 @@ fn skip_more(text: &[u8], mut at: usize) -> (usize, u8) {
     (at, byte(text, at))
 }
 
-/// A string of up to fifteen letters, all ASCII, and where it ends. `None` where it is longer, or has something else in it.
+/// A string of up to fifteen characters, all ASCII, and where it ends. `None` where it is longer,
+/// or has other bytes.
 #[inline(always)]
-pub(crate) fn short(text: &[u8], at: usize) -> Option<(Short, usize)> {
+pub(crate) fn short(text: &[u8], at: usize) -> Option<(ShortStr, usize)> {
     let rest = text.get(at..)?;
     let Some(bytes) = rest.first_chunk::<16>() else {
         return last_short(rest).map(|(short, length)| (short, at + length));
@@ -34,47 +36,47 @@ pub(crate) fn short(text: &[u8], at: usize) -> Option<(Short, usize)> {
     Some((short, at + length))
 }
 
-/// The same where the text ends soon.
+/// The same near the end of the text.
 #[inline(never)]
-fn last_short(rest: &[u8]) -> Option<(Short, usize)> {
+fn last_short(rest: &[u8]) -> Option<(ShortStr, usize)> {
     let mut bytes = [0; 16];
     bytes[..rest.len()].copy_from_slice(rest);
     short_of(&bytes)
 }
 
 #[inline(always)]
-fn short_of(bytes: &[u8; 16]) -> Option<(Short, usize)> {
+fn short_of(bytes: &[u8; 16]) -> Option<(ShortStr, usize)> {
     let all = u128::from_le_bytes(*bytes);
     let (low, high) = (all as u64, (all >> 64) as u64);
     let found = specials(low);
     if found != 0 {
         let length = (found.trailing_zeros() / 8) as usize;
-        return (bytes[length] == b'"').then(|| (Short { low: low & below(found), high: 0 }, length));
+        return (bytes[length] == b'"').then(|| (ShortStr { low: low & below(found), high: 0 }, length));
     }
     let found = specials(high);
     if found == 0 {
         return None;
     }
     let length = 8 + (found.trailing_zeros() / 8) as usize;
-    (bytes[length] == b'"').then(|| (Short { low, high: high & below(found) }, length))
+    (bytes[length] == b'"').then(|| (ShortStr { low, high: high & below(found) }, length))
 }
 
-/// Its bytes, followed by zeros, which no string has.
+/// The string's bytes, followed by zeros, which no string has.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Short {
+pub(crate) struct ShortStr {
     pub(crate) low: u64,
     pub(crate) high: u64,
 }
 
-/// All bits of the bytes before the first that was found.
+/// A mask of the bytes before the first one that was found.
 #[inline(always)]
 fn below(found: u64) -> u64 {
     let first = found & found.wrapping_neg();
     (first >> 7).wrapping_sub(1)
 }
 
-/// The first byte at or after `at` that a string cannot have as it is: a quote, a backslash, a control character, or one that is
-/// not ASCII. The text's length where there is none.
+/// The first byte at or after `at` that a string cannot have as it is: a quote, a backslash, a
+/// control character, or one that is not ASCII. The text's length where there is none.
 pub(crate) fn special(text: &[u8], mut at: usize) -> usize {
     while let Some(chunk) = text.get(at..).and_then(<[u8]>::first_chunk::<8>) {
         let found = specials(u64::from_le_bytes(*chunk));

@@ -1,31 +1,34 @@
-//! The shapes of objects: which keys, in which order. A tree, like that of V8's own hidden classes: from a node, each key that
-//! was seen next leads to another, and a node is the shape of the objects whose keys lead to it.
+//! The shapes of objects: their keys in order. They are a tree, like V8's own hidden classes: from
+//! a node, each key that was seen next leads to another node, and a node is the shape of the
+//! objects whose keys lead to it.
 //!
-//! A node remembers which key came next last time, and so does the place where an object lies: to read an object like the one
-//! before is to compare bytes. A shape that is seen again gets a maker: a function that makes such objects.
+//! A node remembers which key came next last time, and so does the place where an object lies:
+//! reading an object like the one before compares bytes. A shape that is seen again gets a factory:
+//! a function that makes such objects.
 //!
-//! Bounds: so many nodes, so many bytes of keys, so many makers. Nothing is thrown away; when the tree is full, what is not in it
-//! is unusual.
+//! Nodes, bytes of keys and factories are bounded. Nothing is removed; when the tree is full,
+//! shapes that it lacks are unsupported.
 
 use crate::scan;
 
-/// How many makers there are at most.
-pub const MAX_MAKERS: usize = 64;
+/// The most factories of a reader.
+pub const MAX_FACTORIES: usize = 64;
 
 const MAX_NODES: usize = 512;
 const MAX_KEY_BYTES: usize = 8 << 10;
-/// Of one object.
+/// The most keys of an object.
 const MAX_KEYS: u16 = 64;
-/// Of one node: an object that has others than these here is a table by names, and has no shape.
+/// The most children of a node: an object with more kinds of keys here is a table by names and has
+/// no shape.
 const MAX_CHILDREN: usize = 32;
-/// Of one text.
+/// The most shapes of one text that get a factory.
 const MAX_WANTED: usize = 8;
 
 pub(crate) struct Shapes {
     nodes: Vec<Node>,
-    /// One after the other.
+    /// All keys, one after the other.
     keys: Vec<u8>,
-    makers: u32,
+    factories: u32,
     wanted: Vec<NodeId>,
 }
 
@@ -34,25 +37,26 @@ pub(crate) struct NodeId(u32);
 
 struct Node {
     parent: NodeId,
-    /// The first eight bytes of the key that leads here with the quote behind it, and which of them there are.
+    /// The first eight bytes of the key that leads here, with the quote after it, and a mask of
+    /// those that exist.
     head: u64,
     head_mask: u64,
-    /// Of that key.
+    /// Where that key is in `keys`.
     key_start: u32,
     key_length: u16,
     /// How many keys lead here.
     keys: u16,
     first_child: Option<NodeId>,
     next_sibling: Option<NodeId>,
-    /// Where it went last time: from here, and in the object that was this key's value, or lay in it.
+    /// The last transitions: from this node, and in the object that was this key's value, or in it.
     next: Option<NodeId>,
     inside: Option<NodeId>,
-    maker: Maker,
+    factory: Factory,
 }
 
 /// States: `Unseen -> Seen -> Wanted -> Made`.
 #[derive(Clone, Copy)]
-enum Maker {
+enum Factory {
     Unseen,
     Seen,
     Wanted,
@@ -60,7 +64,7 @@ enum Maker {
 }
 
 impl NodeId {
-    /// Of objects without keys, and where all others begin.
+    /// The shape of objects without keys, where all others begin.
     pub(crate) const ROOT: Self = Self(0);
 
     fn index(self) -> usize {
@@ -73,11 +77,11 @@ impl NodeId {
 impl Shapes {
     pub(crate) fn new() -> Self {
         let root = Node::new(NodeId::ROOT, 0, b"", 0);
-        Self { nodes: vec![root], keys: Vec::new(), makers: 0, wanted: Vec::new() }
+        Self { nodes: vec![root], keys: Vec::new(), factories: 0, wanted: Vec::new() }
     }
 
-    /// From `node` by the key that begins at `at`, behind its quote: where that leads, and where the key ends, behind the other
-    /// quote. `place` is the key whose value the object is.
+    /// Follows the key that begins at `at`, after its quote, from `node`: the next node, and where
+    /// the key ends, after the other quote. `place` is the key whose value the object is.
     #[inline(always)]
     pub(crate) fn follow(&mut self, node: NodeId, place: NodeId, text: &[u8], at: usize) -> Option<(NodeId, usize)> {
         let guess = if node == NodeId::ROOT { self.nodes[place.index()].inside } else { self.nodes[node.index()].next };
@@ -90,7 +94,7 @@ impl Shapes {
         self.find(node, place, guess, text, at)
     }
 
-    /// The same, where the key is longer than eight, or another than last time.
+    /// The same, where the key is longer than eight bytes, or not the one of last time.
     #[inline(never)]
     fn find(
         &mut self,
@@ -119,24 +123,24 @@ impl Shapes {
         Some((child, end + 1))
     }
 
-    /// The maker of the shape. Where there is none, the shape has been seen once more.
-    pub(crate) fn maker(&mut self, node: NodeId) -> Option<u32> {
-        let maker = &mut self.nodes[node.index()].maker;
-        match *maker {
-            Maker::Made(number) => return Some(number),
-            Maker::Unseen => *maker = Maker::Seen,
-            Maker::Seen => {
-                if self.wanted.len() < MAX_WANTED && self.makers as usize + self.wanted.len() < MAX_MAKERS {
-                    *maker = Maker::Wanted;
+    /// The factory of the shape. Where there is none, the shape was seen once more.
+    pub(crate) fn factory(&mut self, node: NodeId) -> Option<u32> {
+        let factory = &mut self.nodes[node.index()].factory;
+        match *factory {
+            Factory::Made(number) => return Some(number),
+            Factory::Unseen => *factory = Factory::Seen,
+            Factory::Seen => {
+                if self.wanted.len() < MAX_WANTED && self.factories as usize + self.wanted.len() < MAX_FACTORIES {
+                    *factory = Factory::Wanted;
                     self.wanted.push(node);
                 }
             }
-            Maker::Wanted => {}
+            Factory::Wanted => {}
         }
         None
     }
 
-    /// A shape that should have a maker, and its keys. Each is told once.
+    /// A shape that should have a factory, and its keys. Each is returned once.
     pub(crate) fn wanted(&mut self) -> Option<(NodeId, Vec<&str>)> {
         let node = self.wanted.pop()?;
         let mut keys = Vec::with_capacity(usize::from(self.nodes[node.index()].keys));
@@ -149,15 +153,15 @@ impl Shapes {
         Some((node, keys))
     }
 
-    /// The number of the maker that comes next.
-    pub(crate) fn next_maker(&self) -> u32 {
-        self.makers
+    /// The number of the next factory.
+    pub(crate) fn next_factory(&self) -> u32 {
+        self.factories
     }
 
-    /// The next maker was made, for this shape.
+    /// The next factory was made, for this shape.
     pub(crate) fn made(&mut self, node: NodeId) {
-        self.nodes[node.index()].maker = Maker::Made(self.makers);
-        self.makers += 1;
+        self.nodes[node.index()].factory = Factory::Made(self.factories);
+        self.factories += 1;
     }
 
     fn key(&self, node: NodeId) -> &[u8] {
@@ -165,7 +169,7 @@ impl Shapes {
         &self.keys[node.key_start as usize..][..usize::from(node.key_length)]
     }
 
-    /// The child by that key, new if it must be.
+    /// The child by that key; created if it does not exist.
     fn child(&mut self, node: NodeId, key: &[u8]) -> Option<NodeId> {
         let mut count = 0;
         let mut at = self.nodes[node.index()].first_child;
@@ -190,7 +194,7 @@ impl Shapes {
         Some(child)
     }
 
-    /// Whether the key is on the way to the node: then this is the second of its name.
+    /// Whether the key is on the path to the node: then the object has it twice.
     fn leads_to(&self, node: NodeId, key: &[u8]) -> bool {
         let mut at = node;
         while at != NodeId::ROOT {
@@ -203,7 +207,8 @@ impl Shapes {
     }
 }
 
-/// Whether JavaScript treats such keys differently: as the prototype, in a literal, or as an index, which come first.
+/// Whether JavaScript treats such keys specially: as the prototype, in a literal, or as an index,
+/// which comes first.
 fn is_special(key: &[u8]) -> bool {
     key == b"__proto__" || key.first().is_some_and(u8::is_ascii_digit)
 }
@@ -228,7 +233,7 @@ impl Node {
             next_sibling: None,
             next: None,
             inside: None,
-            maker: Maker::Unseen,
+            factory: Factory::Unseen,
         }
     }
 }

@@ -1,5 +1,6 @@
-//! What a worker costs: isolates, cold starts step by step, with and without the code cache, warm calls, memory.
-//! Run by hand (`cargo bench -p hearth-runtime`); prints p50 and p99, asserts nothing. `V8_FLAGS` has more flags for V8.
+//! The costs of a worker: isolates, cold starts step by step, with and without the code cache, warm
+//! calls, memory. Run by hand (`cargo bench -p hearth-runtime`); prints p50 and p99, asserts
+//! nothing. `V8_FLAGS` has more flags for V8.
 
 #![allow(clippy::unwrap_used)]
 
@@ -34,7 +35,8 @@ fn resident() -> f64 {
     line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1024.0
 }
 
-/// The parts of V8's blob (`src/snapshot/snapshot.cc`): after the header come what each isolate has, what all share, and the context.
+/// The parts of V8's blob (`src/snapshot/snapshot.cc`): after the header come the isolate's part,
+/// the shared part, and the context.
 fn parts(snapshot: &Snapshot) -> [usize; 2] {
     let bytes = snapshot.bytes();
     let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
@@ -43,7 +45,7 @@ fn parts(snapshot: &Snapshot) -> [usize; 2] {
     [read_only + context - shared, blob - context]
 }
 
-/// CPU time of this thread: what others do to the machine is not in it.
+/// CPU time of this thread, without what the rest of the machine does.
 fn cpu() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: demands a place for the time, which is above.
@@ -74,14 +76,15 @@ fn main() {
     runtime.block_on(async move { tokio::spawn(benches(platform, snapshot)).await.unwrap() });
 }
 
-/// Those that were named, or all.
+/// The benchmarks that were named, or all.
 async fn benches(platform: Platform, snapshot: Snapshot) {
-    // As in a server: V8 sets up what isolates share with the first and takes it down with the last.
+    // As in a server: V8 sets up what isolates share with the first and takes it down with the
+    // last.
     let _first = Isolate::new(platform, &snapshot, HEAP);
     let named: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let wanted = |name: &str| named.is_empty() || named.iter().any(|named| named == name);
     if wanted("memory") {
-        // First: what others leave behind would be used again.
+        // First: memory that other benchmarks free would be used again.
         memory(platform, &snapshot).await;
     }
     if wanted("cold") {
@@ -96,7 +99,7 @@ async fn benches(platform: Platform, snapshot: Snapshot) {
     }
 }
 
-/// Workers that nobody asks for anything. Those that are to stay small have tidied up after their start.
+/// Idle workers. Those with a small footprint have shrunk their heaps after their start.
 async fn memory(platform: Platform, snapshot: &Snapshot) {
     const COUNT: usize = 200;
     let mut all = Vec::new();
@@ -221,7 +224,7 @@ async fn steps(platform: Platform, snapshot: &Snapshot) {
     }
 }
 
-/// A context for each request in one isolate, with all that it leaves behind.
+/// A context for each request in one isolate, with what it leaves in the heap.
 async fn contexts(platform: Platform, snapshot: &Snapshot) {
     let app = app(HELLO, ByteSize::mb(8));
     let shared = SharedIsolate::new(Isolate::new(platform, snapshot, HEAP));

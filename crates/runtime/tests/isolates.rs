@@ -1,6 +1,7 @@
-//! Isolates and workers from the library's side: threads, drop order, the code cache, events. Runs on the main thread of a
-//! process of its own, because that is where V8 must be started. Each test runs in both ways in which threads enter an isolate that is
-//! nobody's for good: under V8's own lock, and without it.
+//! Isolates and workers through the public API: threads, drop order, the code cache, events. Runs
+//! on the main thread of a process of its own, since V8 must be started there. Each test runs with
+//! both ways in which threads enter an isolate that no thread keeps: under V8's own lock, and
+//! without it.
 
 #![allow(clippy::unwrap_used)]
 
@@ -29,7 +30,7 @@ struct Bench {
     runtime: tokio::runtime::Runtime,
 }
 
-/// Nothing takes this long: what does, hangs.
+/// Nothing takes this long unless it hangs.
 const TEST_TIMEOUT: Duration = Duration::from_secs(120);
 const HELLO: &str = "let n = 0; export default { fetch() { return new Response(`hello ${++n}`); } };";
 
@@ -59,8 +60,8 @@ fn main() {
         ("the_second_cold_start_does_not_compile_again", the_second_cold_start_does_not_compile_again),
         ("what_is_compiled_ahead_is_not_compiled_again", what_is_compiled_ahead_is_not_compiled_again),
         ("scheduled_and_task_events_come_to_their_results", scheduled_and_task_events_come_to_their_results),
-        ("who_has_its_answer_finds_the_worker_free", who_has_its_answer_finds_the_worker_free),
-        ("the_first_turns_of_an_app_run_apart", the_first_turns_of_an_app_run_apart),
+        ("a_client_that_has_its_reply_finds_the_worker_free", a_client_that_has_its_reply_finds_the_worker_free),
+        ("the_first_turns_of_an_app_run_in_their_own_tier", the_first_turns_of_an_app_run_in_their_own_tier),
         ("hooks_run_and_are_cut_off", hooks_run_and_are_cut_off),
         ("a_worker_counts_its_requests", a_worker_counts_its_requests),
         ("what_fails_to_load_says_why", what_fails_to_load_says_why),
@@ -142,7 +143,8 @@ fn an_isolate_moves_between_threads(bench: &Bench) {
     collect(&isolate);
 }
 
-/// While it is in one, it makes, uses and drops others, some of which lived elsewhere.
+/// While a thread is in one isolate, it creates, uses and drops others, some of which were on other
+/// threads.
 fn a_thread_comes_back_to_the_isolate_it_was_in(bench: &Bench) {
     let make = || bench.isolate();
     let make_elsewhere = || std::thread::scope(|scope| scope.spawn(make).join().unwrap());
@@ -166,7 +168,8 @@ fn a_thread_comes_back_to_the_isolate_it_was_in(bench: &Bench) {
     collect(&mut outer);
 }
 
-/// Collections, exceptions, deep recursion, optimised code and regular expressions are all where V8 looks at its stack.
+/// Collections, exceptions, deep recursion, optimised code and regular expressions are where V8
+/// uses its stack.
 fn a_worker_moves_house_with_all_it_has(bench: &Bench) {
     let code = "const kept = [], down = (n) => n && 1 + down(n - 1);
         export default { async fetch() {
@@ -180,7 +183,7 @@ fn a_worker_moves_house_with_all_it_has(bench: &Bench) {
     let runtime = bench.runtime.handle();
     let ask = || runtime.block_on(async { text(worker.fetch(get("/")).await.unwrap()).await });
     for _ in 0..20 {
-        // This thread's stack lies above, and the others' below.
+        // This thread's stack lies above the others'.
         assert_eq!(ask(), "RangeError after 1000 19999 true");
         std::thread::scope(|scope| {
             for _ in 0..2 {
@@ -239,7 +242,7 @@ fn the_second_cold_start_does_not_compile_again(bench: &Bench) {
         for _ in 0..3 {
             let worker = Worker::start_from(blank(), app.clone(), ThreadPolicy::Inline).await.unwrap();
             assert_eq!(text(worker.fetch(get("/")).await.unwrap()).await, "hello 1");
-            // The code is kept after the answer.
+            // The code is cached after the reply.
             worker.wait_until_idle().await;
         }
     });
@@ -270,11 +273,11 @@ fn what_is_compiled_ahead_is_not_compiled_again(bench: &Bench) {
         Worker::compile(blank(), &broken);
         assert!(!Worker::is_compiled(&broken));
         let started = Worker::start_from(blank(), broken, ThreadPolicy::Inline).await;
-        assert!(matches!(started, Err(Failure::Load(_))), "who starts it hears of it");
+        assert!(matches!(started, Err(Failure::Load(_))), "the caller that starts it gets the error");
     });
 }
 
-/// Answers of turns that are not quite over when they are made, and by which way they go.
+/// Handlers whose turns go on after their replies, by the way in which the replies leave.
 const TRAILING: &str = "
     const trail = async (hops) => {
         for (let i = 0; i < hops; i++) await null;
@@ -295,16 +298,16 @@ const TRAILING: &str = "
         async task() { trail(50); return 1; },
     };";
 
-fn who_has_its_answer_finds_the_worker_free(bench: &Bench) {
+fn a_client_that_has_its_reply_finds_the_worker_free(bench: &Bench) {
     let threads = JsThreads::start(1).unwrap();
-    let (blank, lane) = (bench.blanks(), threads.turn_pools());
+    let (blank, pools) = (bench.blanks(), threads.turn_pools());
     bench.run(async move {
-        for place in [ThreadPolicy::Inline, ThreadPolicy::ByLatency(lane)] {
+        for place in [ThreadPolicy::Inline, ThreadPolicy::ByLatency(pools)] {
             let app = app(TRAILING, ByteSize(0));
-            // Now it stays in the lane.
+            // From now on it runs in the low-priority pool.
             app.latency.record(Duration::from_secs(1));
             let worker = Worker::start_from(blank(), app, place).await.unwrap();
-            assert!(!worker.is_busy(), "who may use the worker finds it free");
+            assert!(!worker.is_busy(), "a started worker is free");
             for path in ["/plain", "/await", "/timer", "/wait", "/throw"].repeat(8) {
                 let answer = worker.fetch(get(path)).await;
                 assert!(!worker.is_busy(), "{path}");
@@ -318,18 +321,18 @@ fn who_has_its_answer_finds_the_worker_free(bench: &Bench) {
     threads.shutdown(Duration::ZERO);
 }
 
-fn the_first_turns_of_an_app_run_apart(bench: &Bench) {
+fn the_first_turns_of_an_app_run_in_their_own_tier(bench: &Bench) {
     let threads = JsThreads::start(1).unwrap();
-    let (blank, lane) = (bench.blanks(), threads.turn_pools());
+    let (blank, pools) = (bench.blanks(), threads.turn_pools());
     bench.run(async move {
         let app = app(HELLO, ByteSize::mb(8));
-        let worker = Worker::start_from(blank(), app.clone(), ThreadPolicy::ByLatency(lane)).await.unwrap();
+        let worker = Worker::start_from(blank(), app.clone(), ThreadPolicy::ByLatency(pools)).await.unwrap();
         let inline = |worker: &Worker| match worker.handle(get("/"), Instant::now()) {
             MaybeReady::Ready((answer, _)) => Ok(answer.unwrap()),
             MaybeReady::Pending(response) => Err(response),
         };
         let (mut requests, began) = (0, Instant::now());
-        // How many it takes is up to how long they take, on a machine that may have much else to do.
+        // The number of requests depends on how long they take, on a machine that may be busy.
         while let Err(response) = inline(&worker) {
             requests += 1;
             assert_eq!(text(response.await.unwrap()).await, format!("hello {requests}"));
@@ -337,7 +340,7 @@ fn the_first_turns_of_an_app_run_apart(bench: &Bench) {
             assert_eq!(app.code_cache.statistics().entries, 1, "the first one's code is kept all the same");
             assert!(began.elapsed() < TEST_TIMEOUT, "short turns make it fast: {:?}", app.latency);
         }
-        assert!(requests > 0, "nobody is known at first");
+        assert!(requests > 0, "no app is fast at first");
     });
     threads.shutdown(Duration::ZERO);
 }
@@ -451,24 +454,26 @@ fn a_killed_worker_is_gone_and_says_why(bench: &Bench) {
     });
 }
 
-/// While the lane has no thread to spare, heaps stay as they are: so no thread that serves others destroys them.
+/// While the low-priority pool has no free thread, heaps are not destroyed: no thread that serves
+/// requests destroys them.
 fn what_a_worker_leaves_behind_is_cleared_away_in_the_lane(bench: &Bench) {
     let threads = JsThreads::start(1).unwrap();
-    let (blank, lane) = (bench.blanks(), threads.turn_pools());
+    let (blank, pools) = (bench.blanks(), threads.turn_pools());
     let (release, held) = mpsc::channel::<()>();
     let held = Arc::new(Mutex::new(held));
     bench.run(async move {
         let mut app = app("export default { fetch() { for (;;); } };", ByteSize(0));
         Arc::get_mut(&mut app).unwrap().limits.cpu = Duration::from_millis(50);
-        let start =
-            || async { Worker::start_from(blank(), app.clone(), ThreadPolicy::ByLatency(lane.clone())).await.unwrap() };
+        let start = || async {
+            Worker::start_from(blank(), app.clone(), ThreadPolicy::ByLatency(pools.clone())).await.unwrap()
+        };
         let (stopped, dropped) = (start().await, start().await);
-        // More than it has threads.
+        // More than the pool has threads.
         let mut full: Vec<_> = (0..200)
             .map(|_| {
                 let held = held.clone();
-                // An error is the other end's drop, which is what it waits for.
-                Box::pin(lane.spawn_blocking(move || drop(held.lock().map(|held| held.recv()))))
+                // The error is the drop of the other end, which the job waits for.
+                Box::pin(pools.spawn_blocking(move || drop(held.lock().map(|held| held.recv()))))
             })
             .collect();
         poll_fn(|cx| {
@@ -491,7 +496,7 @@ fn what_a_worker_leaves_behind_is_cleared_away_in_the_lane(bench: &Bench) {
         drop(release);
         tokio::time::timeout(TEST_TIMEOUT, rest).await.unwrap();
         let began = Instant::now();
-        // What is left are ours and the stopped worker's.
+        // The references that are left: the test's and the stopped worker's.
         while Arc::strong_count(&app) > 2 {
             assert!(began.elapsed() < TEST_TIMEOUT, "{}", Arc::strong_count(&app));
             tokio::task::yield_now().await;
@@ -500,7 +505,7 @@ fn what_a_worker_leaves_behind_is_cleared_away_in_the_lane(bench: &Bench) {
     threads.shutdown(Duration::ZERO);
 }
 
-/// While a module is looked for, and while V8 has it evaluated.
+/// While a module is resolved, and while V8 evaluates it.
 fn a_panic_in_an_op_ends_its_worker_alone(bench: &Bench) {
     for name in ["./panic.js", "./panic-when-evaluated.txt"] {
         let worker = bench.start(&format!("export default {{ fetch: () => import('{name}') }};")).unwrap();
@@ -569,13 +574,13 @@ fn a_pinned_workers_lock_is_given_up_when_it_goes(bench: &Bench) {
             desk.close();
         }
     });
-    let (there, blank, lane) = (runtime.recv().unwrap(), bench.blanks(), threads.turn_pools());
+    let (there, blank, pools) = (runtime.recv().unwrap(), bench.blanks(), threads.turn_pools());
     let code = "let n = 0; export default { fetch(request) { for (; request.url.endsWith('/stop');); return new Response(`${++n}`) } };";
     let mut stopped = app(code, ByteSize(0));
     Arc::get_mut(&mut stopped).unwrap().limits.cpu = Duration::from_millis(50);
     let apps = [stopped, app(code, ByteSize(0)), app(code, ByteSize(0))];
     let start = |app: &Arc<App>| {
-        let (blank, app, place) = (blank(), app.clone(), ThreadPolicy::Pinned(desk.clone(), lane.clone()));
+        let (blank, app, place) = (blank(), app.clone(), ThreadPolicy::Pinned(desk.clone(), pools.clone()));
         let worker = there.spawn(async move { Worker::start_from(blank, app, place).await.unwrap() });
         bench.run(async move { worker.await.unwrap() })
     };
@@ -609,7 +614,7 @@ fn a_pinned_workers_lock_is_given_up_when_it_goes(bench: &Bench) {
     threads.shutdown(Duration::ZERO);
 }
 
-/// What a worker leaves unfinished is handles of an isolate that another is using at that moment.
+/// A worker that ends has handles of an isolate that another worker uses at that moment.
 fn contexts_of_an_isolate_end_while_others_run(bench: &Bench) {
     let isolate = SharedIsolate::new(bench.isolate());
     let busy = "export default { async fetch() { for (let i = 0; i < 20; i++) { await new Promise((done) => setTimeout(done)) } return new Response('done') } };";
@@ -657,8 +662,8 @@ fn a_buffer_that_is_bound_meanwhile_is_not_transferred(bench: &Bench) {
     assert_eq!(answer, "DataCloneError 65536");
 }
 
-/// Deep recursion shows that the isolate knows its new thread's stack: with the old one's limit it would fault, or fail at
-/// once.
+/// Deep recursion shows that the isolate has its new thread's stack limit: with the old one it
+/// would fault, or fail at once.
 fn a_spare_settles_on_the_thread_that_uses_it(bench: &Bench) {
     let code = "const down = (n) => n && 1 + down(n - 1);
         export default { fetch() { try { down(1e9) } catch (e) { return new Response(`${e.name} after ${down(1000)}`) } } };";

@@ -1,18 +1,18 @@
-//! Strings. Short ones without escapes may be known already; the others are made anew, from where they lie in the text or,
-//! where they have escapes, from what these came to.
+//! Strings. ShortStr ones without escapes may be cached; the others are made anew, from their place in
+//! the text or, where they have escapes, from their unescaped copy.
 
 use super::{Fresh, Kept, Reader, Source};
 use crate::escape;
 use crate::scan::{self, byte};
+use crate::string_cache::Found;
 use crate::tape::{self, entry};
-use crate::texts::Found;
 
 impl Reader {
-    /// `at` is behind the quote.
+    /// `at` is after the quote.
     #[inline(always)]
     pub(super) fn string(&mut self, text: &[u8], at: usize) -> Option<usize> {
         let Some((short, end)) = scan::short(text, at) else { return self.long_string(text, at) };
-        match self.texts.find(short) {
+        match self.strings.find(short) {
             Found::Kept(place) => self.push(entry(tape::KEPT, place as i32))?,
             Found::Keep(place) => {
                 self.kept.push(Kept { place, start: at, end });
@@ -44,7 +44,7 @@ impl Reader {
         Some(end + 1)
     }
 
-    /// One whose first escape is at `escape`.
+    /// A string whose first escape is at `escape`.
     fn escaped_string(&mut self, text: &[u8], at: usize, escape: usize) -> Option<usize> {
         let start = self.unescaped.len();
         let (mut plain, mut end) = (at, escape);

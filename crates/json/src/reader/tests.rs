@@ -1,17 +1,18 @@
-//! What texts come to, and what is left to `JSON.parse`. That every value is right is the fuzz target's part (`fuzz/src/json.rs`).
+//! The tapes of texts, and which texts are unsupported. The fuzz target checks every value
+//! (`fuzz/src/json.rs`).
 
-use super::{Kept, Reader, Unusual};
+use super::{Kept, Reader, Unsupported};
 use crate::tape::{self, parts};
 
-/// Reads it until it is no longer new; all makers can be made.
-fn read(reader: &mut Reader, text: &str) -> Result<(), Unusual> {
+/// Reads the text until it is not new; all factories can be made.
+fn read(reader: &mut Reader, text: &str) -> Result<(), Unsupported> {
     for _ in 0..2000 {
         if reader.read(text.as_bytes()).is_ok() {
             return Ok(());
         }
-        reader.teach(|_, _| true);
+        reader.make_factories(|_, _| true);
     }
-    Err(Unusual)
+    Err(Unsupported)
 }
 
 fn fresh(reader: &Reader, text: &str) -> Vec<(String, bool)> {
@@ -45,20 +46,20 @@ fn values_lie_on_the_tape_in_the_order_of_the_text() {
 #[test]
 fn a_shape_gets_its_maker_when_it_is_seen_again() {
     let mut reader = Reader::default();
-    let mut makers: Vec<(u32, Vec<String>)> = Vec::new();
+    let mut factories: Vec<(u32, Vec<String>)> = Vec::new();
     let mut taught = Vec::new();
     for _ in 0..8 {
         let result = reader.read(br#"[{"x":1,"y":2},{"y":1},{"x":3,"y":4}]"#);
-        reader.teach(|number, keys| {
-            makers.push((number, keys.iter().map(|key| (*key).to_owned()).collect()));
+        reader.make_factories(|number, keys| {
+            factories.push((number, keys.iter().map(|key| (*key).to_owned()).collect()));
             true
         });
-        taught.push((result.is_ok(), makers.len()));
+        taught.push((result.is_ok(), factories.len()));
     }
-    // The second text after one, and the third after three, were not looked at.
+    // The second text after one, and the third after three, were skipped.
     assert_eq!(taught[..2], [(false, 1), (false, 1)]);
     assert_eq!(taught[2..], [(false, 2), (false, 2), (false, 2), (false, 2), (true, 2), (true, 2)]);
-    assert_eq!(makers, [(0, vec!["x".to_owned(), "y".to_owned()]), (1, vec!["y".to_owned()])]);
+    assert_eq!(factories, [(0, vec!["x".to_owned(), "y".to_owned()]), (1, vec!["y".to_owned()])]);
     assert_eq!(parts(reader.entries()[4]), (tape::OBJECT, 1));
 }
 
@@ -67,8 +68,8 @@ fn a_maker_that_cannot_be_made_is_not_asked_for_again() {
     let mut reader = Reader::default();
     let mut asked = 0;
     for _ in 0..1000 {
-        assert_eq!(reader.read(br#"{"a":1}"#), Err(Unusual));
-        reader.teach(|_, _| {
+        assert_eq!(reader.read(br#"{"a":1}"#), Err(Unsupported));
+        reader.make_factories(|_, _| {
             asked += 1;
             false
         });
@@ -87,9 +88,9 @@ fn a_string_is_fresh_then_kept_then_known() {
     reader.read(br#"["short"]"#).unwrap();
     assert!(reader.kept().is_empty() && reader.fresh().is_empty());
     assert_eq!(parts(reader.entries()[1]), (tape::KEPT, place as i32));
-    // A text that comes to nothing keeps nothing.
+    // An unsupported text caches nothing.
     reader.read(br#"["other"]"#).unwrap();
-    assert_eq!(reader.read(br#"["other",]"#), Err(Unusual));
+    assert_eq!(reader.read(br#"["other",]"#), Err(Unsupported));
     while reader.read(br#"["other"]"#).is_err() {}
     assert_eq!(reader.kept().len(), 1);
 }
@@ -118,9 +119,9 @@ fn escapes_are_read() {
 
 #[test]
 fn what_is_unusual_is_left_to_json_parse() {
-    let deep = "[".repeat(tape::DEPTH + 1) + &"]".repeat(tape::DEPTH + 1);
-    let long = format!("[{}0]", "0,".repeat(tape::ENTRIES));
-    let large = format!("\"{}\"", "a".repeat(tape::LONGEST));
+    let deep = "[".repeat(tape::MAX_DEPTH + 1) + &"]".repeat(tape::MAX_DEPTH + 1);
+    let long = format!("[{}0]", "0,".repeat(tape::MAX_ENTRIES));
+    let large = format!("\"{}\"", "a".repeat(tape::MAX_TEXT_BYTES));
     let many = format!("[{}0]", "0.5,".repeat(tape::NUMBERS + 1));
     let wide = format!("{{{}\"z\":0}}", (0..64).map(|n| format!("\"k{n}\":0,")).collect::<String>());
     let texts = [
@@ -166,9 +167,9 @@ fn what_is_unusual_is_left_to_json_parse() {
         &wide,
     ];
     for text in texts {
-        assert_eq!(read(&mut Reader::default(), text), Err(Unusual), "{text}");
+        assert_eq!(read(&mut Reader::default(), text), Err(Unsupported), "{text}");
     }
-    assert_eq!(Reader::default().read(b"[\"\xff\"]"), Err(Unusual));
+    assert_eq!(Reader::default().read(b"[\"\xff\"]"), Err(Unsupported));
 }
 
 #[test]
@@ -176,9 +177,9 @@ fn a_table_by_names_fills_no_more_than_its_part() {
     let mut reader = Reader::default();
     for n in 0..20_000 {
         let _ = reader.read(format!("{{\"name{n}\":1}}").as_bytes());
-        reader.teach(|_, _| true);
+        reader.make_factories(|_, _| true);
     }
-    // Others are learned still.
+    // Other shapes are still learned.
     assert!(read(&mut reader, r#"[{"name0":1,"value":2}]"#).is_ok());
 }
 
@@ -186,7 +187,7 @@ fn a_table_by_names_fills_no_more_than_its_part() {
 fn texts_that_are_unusual_again_and_again_are_hardly_looked_at() {
     let mut reader = Reader::default();
     for _ in 0..2000 {
-        assert_eq!(reader.read(b"[1, \"\\x\"]"), Err(Unusual));
+        assert_eq!(reader.read(b"[1, \"\\x\"]"), Err(Unsupported));
     }
     let mut passed = 0;
     while reader.read(b"[1]").is_err() {

@@ -1,6 +1,6 @@
 //! JSON bodies, as a tape from which `js/fetch/json.js` makes the value (see `hearth_json`).
 
-use hearth_json::{Reader, Unusual};
+use hearth_json::{Reader, Unsupported};
 
 use super::body::{Everything, collect_later, take_all};
 use super::convert::{id_of, string_bytes, text_of, with_bytes};
@@ -61,8 +61,8 @@ fn read<'s>(
     let mut reader = state.bodies.borrow_mut().take_json_reader();
     let result = match reader.read(bytes) {
         Ok(()) => give_tape(scope, args, rv, &mut reader, bytes).map(|()| true),
-        Err(Unusual) => {
-            reader.teach(|number, keys| teach(scope, args, number, keys).is_some());
+        Err(Unsupported) => {
+            reader.make_factories(|number, keys| make_factory(scope, args, number, keys).is_some());
             Ok(false)
         }
     };
@@ -77,7 +77,7 @@ fn give_tape<'s>(
     reader: &mut Reader,
     bytes: &[u8],
 ) -> Result<(), OpError> {
-    if keep(scope, args, reader, bytes).is_none() {
+    if cache_strings(scope, args, reader, bytes).is_none() {
         reader.forget_kept();
         return Err(OpError::Pending);
     }
@@ -113,7 +113,7 @@ fn write<T: Copy>(into: v8::Local<v8::Value>, numbers: &[T]) -> Result<(), OpErr
 }
 
 /// Stores the strings that are to be cached in their places.
-fn keep(scope: &mut v8::PinScope<'_, '_>, args: &Arguments<'_>, reader: &Reader, bytes: &[u8]) -> Option<()> {
+fn cache_strings(scope: &mut v8::PinScope<'_, '_>, args: &Arguments<'_>, reader: &Reader, bytes: &[u8]) -> Option<()> {
     for kept in reader.kept() {
         let places = v8::Local::<v8::Array>::try_from(args.get(3)).ok()?;
         let text = v8::String::new_from_one_byte(scope, &bytes[kept.start..kept.end], v8::NewStringType::Internalized)?;
@@ -125,7 +125,7 @@ fn keep(scope: &mut v8::PinScope<'_, '_>, args: &Arguments<'_>, reader: &Reader,
 /// Creates the factory of objects with these keys: it reads one value for each key, and V8 knows
 /// their hidden class beforehand. Keys are ASCII without quotes and backslashes, as the reader
 /// promises, and none is `__proto__`.
-fn teach(scope: &mut v8::PinScope<'_, '_>, args: &Arguments<'_>, number: u32, keys: &[&str]) -> Option<()> {
+fn make_factory(scope: &mut v8::PinScope<'_, '_>, args: &Arguments<'_>, number: u32, keys: &[&str]) -> Option<()> {
     v8::tc_scope!(let scope, scope);
     let mut code = String::from("\"use strict\"; return () => ({");
     for key in keys {
@@ -146,8 +146,8 @@ fn teach(scope: &mut v8::PinScope<'_, '_>, args: &Arguments<'_>, number: u32, ke
         v8::script_compiler::NoCacheReason::NoReason,
     )?;
     let undefined = v8::undefined(scope).into();
-    let maker = function.call(scope, undefined, &[args.get(5)])?;
-    let makers = v8::Local::<v8::Array>::try_from(args.get(4)).ok()?;
-    makers.set_index(scope, number, maker)?;
+    let factory = function.call(scope, undefined, &[args.get(5)])?;
+    let factories = v8::Local::<v8::Array>::try_from(args.get(4)).ok()?;
+    factories.set_index(scope, number, factory)?;
     Some(())
 }

@@ -1,4 +1,5 @@
-//! Globals whose files have not run: apps cannot tell, and what an app has changed by the time they run is nothing to them.
+//! Globals whose files have not run: apps cannot notice, and changes by an app before a file runs
+//! do not affect it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -33,7 +34,7 @@ fn joined(words: &BTreeSet<String>) -> String {
     words.iter().map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
-/// All that could be a name in the built-in files.
+/// All words of the built-in files that could be names.
 fn collect_words(folder: &Path, words: &mut BTreeSet<String>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

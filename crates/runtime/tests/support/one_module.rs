@@ -44,7 +44,7 @@ pub fn app(code: &str, cache: ByteSize) -> Arc<App> {
     named("one", code, no_egress(), Arc::new(CodeCache::new(cache)))
 }
 
-/// An app whose name is also its owner's, beside others: what they share is the caller's.
+/// An app whose name is also its owner's; the caller passes what it shares with others.
 pub fn named(name: &str, code: &str, egress: Arc<Client>, code_cache: Arc<CodeCache>) -> Arc<App> {
     let id = ModuleId::new("/index.js");
     let source = ModuleSource { id, code: ModuleCode::Module(code.into()), source_map: None };

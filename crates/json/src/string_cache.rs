@@ -1,31 +1,34 @@
-//! The short strings that come again and again. JavaScript keeps them in an array; here is which of its places has which, so that
-//! a string that is there is its place's number, and is neither made nor hashed by V8 again.
+//! A cache of the short strings that come again and again. JavaScript keeps them in an array; this
+//! table knows which slot of it has which string, so that a cached string is its slot's number, and
+//! V8 neither makes nor hashes it again.
 //!
-//! States of a place: `Free -> Seen -> Kept`: a string gets a place when it is first seen, and is kept when it is seen again. A
-//! stranger that wants the place wears it down first, so that strings which come once do not drive out those which come often.
+//! States of a slot: `Free -> Seen -> Kept`: a string gets a slot when it is first seen, and is
+//! cached when it is seen again. Another string that needs the slot must come several times first,
+//! so that rare strings do not evict frequent ones.
 //!
-//! Invariant: within one text, a place that was used keeps its string. JavaScript is told of all changes before it reads the tape.
+//! Invariant: within one text, a slot that was used keeps its string. JavaScript applies all
+//! changes before it reads the tape.
 
-use crate::scan::Short;
+use crate::scan::ShortStr;
 
-/// How many strings are kept.
-pub const PLACES: usize = 512;
+/// The number of slots.
+pub const STRING_SLOTS: usize = 512;
 
-/// How often a string that is kept withstands others.
-const WORTH: u8 = 3;
+/// How often a cached string withstands others.
+const MAX_RESISTANCE: u8 = 3;
 
-pub(crate) struct Texts {
+pub(crate) struct StringCache {
     places: Box<[Place]>,
-    /// Counts the texts that were read.
+    /// The number of texts that were read.
     round: u32,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Place {
-    text: Short,
+    text: ShortStr,
     state: State,
     worth: u8,
-    /// When it was last used.
+    /// When the slot was last used.
     round: u32,
 }
 
@@ -38,49 +41,49 @@ enum State {
 }
 
 pub(crate) enum Found {
-    /// It is kept there.
+    /// Cached in that slot.
     Kept(usize),
-    /// It shall be kept there from now on.
+    /// To be cached in that slot from now on.
     Keep(usize),
-    /// It has no place.
+    /// Has no slot.
     Not,
 }
 
-// === impl Texts ===
+// === impl StringCache ===
 
-impl Texts {
+impl StringCache {
     pub(crate) fn new() -> Self {
-        Self { places: vec![Place::default(); PLACES].into_boxed_slice(), round: 0 }
+        Self { places: vec![Place::default(); STRING_SLOTS].into_boxed_slice(), round: 0 }
     }
 
-    /// The next text begins.
+    /// Begins the next text.
     pub(crate) fn begin(&mut self) {
         self.round = self.round.wrapping_add(1);
     }
 
-    /// Looks for a string. It may be in either of two places beside each other.
+    /// Looks a string up. It may be in either of two neighbouring slots.
     #[inline]
-    pub(crate) fn find(&mut self, text: Short) -> Found {
+    pub(crate) fn find(&mut self, text: ShortStr) -> Found {
         let first = place_of(text);
         for number in [first, first ^ 1] {
             let place = &mut self.places[number];
             if place.text == text && place.state == State::Kept {
                 place.round = self.round;
-                place.worth = WORTH;
+                place.worth = MAX_RESISTANCE;
                 return Found::Kept(number);
             }
         }
         self.meet(first, text)
     }
 
-    /// One that is not kept.
+    /// The string is not cached.
     #[inline(never)]
-    fn meet(&mut self, first: usize, text: Short) -> Found {
+    fn meet(&mut self, first: usize, text: ShortStr) -> Found {
         let round = self.round;
         for number in [first, first ^ 1] {
             let place = &mut self.places[number];
             if place.text == text && place.state == State::Seen {
-                *place = Place { text, state: State::Kept, worth: WORTH, round };
+                *place = Place { text, state: State::Kept, worth: MAX_RESISTANCE, round };
                 return Found::Keep(number);
             }
         }
@@ -98,13 +101,13 @@ impl Texts {
         Found::Not
     }
 
-    /// Nothing came of keeping it.
+    /// The string could not be cached.
     pub(crate) fn forget(&mut self, place: usize) {
         self.places[place].state = State::Seen;
     }
 }
 
-fn place_of(text: Short) -> usize {
+fn place_of(text: ShortStr) -> usize {
     let mixed = (text.low ^ text.high.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> 55) as usize % PLACES
+    (mixed >> 55) as usize % STRING_SLOTS
 }
