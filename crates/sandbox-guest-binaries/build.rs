@@ -19,7 +19,7 @@ const PROGRAMS: [Program; 2] = [
     Program {
         name: "hearth-agent",
         folder: "../sandbox-agent",
-        sources: &["src", "scripts", "Cargo.toml", "../jail/src", "../jail/Cargo.toml"],
+        sources: &["src", "scripts", "Cargo.toml", "../sys/src", "../sys/Cargo.toml"],
         // Small, and quick to start.
         profile: [("CARGO_PROFILE_RELEASE_LTO", "fat"), ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")],
     },

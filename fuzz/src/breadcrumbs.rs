@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::path::Path;
 
-use hearth_jail::breadcrumbs::{AppRef, Breadcrumbs, TurnPhase, parse, read};
+use hearth_crash::breadcrumbs::{AppRef, Breadcrumbs, TurnPhase, parse, read};
 
 const RECORD: usize = 512;
 const NAME: usize = 160;

@@ -5,7 +5,7 @@ pub mod scene;
 mod starting;
 mod walls;
 
-use hearth_jail::procfs::ProcStat;
+use hearth_sys::procfs::ProcStat;
 use serde_json::Value;
 
 use self::scene::{

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use hearth_jail::procfs;
+use hearth_sys::procfs;
 
 use crate::client::{Client, Reply};
 use crate::folder::{Folder, ask, at_host, eventually, until_changed, until_status, until_text};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use hearth_jail::procfs::{self, ProcStat};
+use hearth_sys::procfs::{self, ProcStat};
 use serde_json::{Value, json};
 
 use crate::client::{Client, Reply};

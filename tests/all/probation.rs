@@ -48,7 +48,7 @@ const NOTICED: u64 = 20;
 
 /// The threads of the cell that have computed a lot, by their names.
 fn hard_at_work(server: &Server) -> Vec<String> {
-    let threads = hearth_jail::procfs::threads(server.cell()).filter(|thread| thread.ticks >= NOTICED);
+    let threads = hearth_sys::procfs::threads(server.cell()).filter(|thread| thread.ticks >= NOTICED);
     let name = |id| std::fs::read_to_string(format!("/proc/{}/task/{id}/comm", server.cell()));
     threads.filter_map(|thread| Some(name(thread.id).ok()?.trim_end().to_owned())).collect()
 }

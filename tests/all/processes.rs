@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use hearth_jail::procfs::ProcStat;
+use hearth_sys::procfs::ProcStat;
 
 use crate::client::Client;
 use crate::folder::{Folder, eventually, says};

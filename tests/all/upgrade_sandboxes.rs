@@ -4,7 +4,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use hearth_jail::procfs::{self, ProcStat};
+use hearth_sys::procfs::{self, ProcStat};
 use serde_json::{Value, json};
 
 use crate::client::{Client, Reply};

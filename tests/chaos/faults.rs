@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use hearth_jail::procfs;
+use hearth_sys::procfs;
 
 use crate::folder::{Folder, eventually, says};
 use crate::random::Random;

@@ -36,7 +36,7 @@ impl Budget {
 }
 
 fn machine_share() -> ByteSize {
-    ByteSize(hearth_jail::memory::available().unwrap_or(CAGE) / 100 * MACHINE_PERCENT)
+    ByteSize(hearth_sys::memory::available().unwrap_or(CAGE) / 100 * MACHINE_PERCENT)
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use hearth_jail::breadcrumbs::{BreadcrumbError, Breadcrumbs};
-use hearth_jail::crash_handler::{self, CrashHooks};
+use hearth_crash::breadcrumbs::{BreadcrumbError, Breadcrumbs};
+use hearth_crash::crash_handler::{self, CrashHooks};
 
 /// Threads that breadcrumbs are kept for.
 const THREADS: usize = 255;

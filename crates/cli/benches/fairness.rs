@@ -25,7 +25,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use hearth_jail::sched::{ChildSlice, set_short_slice};
+use hearth_sys::sched::{ChildSlice, set_short_slice};
 
 use crate::server::{Server, apps, serve_folder};
 

@@ -64,7 +64,7 @@ fn main() -> ExitCode {
         Command::Cell => name_process("hearth-cell"),
         Command::Spawner => {
             name_process("hearth-spawner");
-            hearth_jail::memory::raise_oom_score();
+            hearth_sys::memory::raise_oom_score();
         }
         Command::Serve(_) => name_process("hearth"),
         _ => {}
@@ -118,7 +118,7 @@ fn raise_file_limit() {
 
 /// Says what each thread of a crashed process was running.
 fn breadcrumbs(file: &std::path::Path) -> anyhow::Result<()> {
-    for running in hearth_jail::breadcrumbs::read(file)?.running {
+    for running in hearth_crash::breadcrumbs::read(file)?.running {
         println!("thread {} ran request {} of {}@{}", running.thread, running.request, running.app, running.version);
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use hearth_jail::sched::{ChildSlice, set_short_slice};
+use hearth_sys::sched::{ChildSlice, set_short_slice};
 use tokio::runtime::{Builder, Runtime};
 
 pub fn start() -> io::Result<Runtime> {

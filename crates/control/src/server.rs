@@ -315,7 +315,7 @@ fn administer(config: AdminConfig, control: &Control) -> io::Result<(oneshot::Se
     let AdminConfig { listener, token } = config;
     let address: SocketAddr = listener.local_addr()?;
     let listener = Listener::plain(listener)?;
-    let max_connections = hearth_jail::fds::max_open().map_or(MOST_CLIENTS, |limit| (limit / 4).min(MOST_CLIENTS));
+    let max_connections = hearth_sys::fds::max_open().map_or(MOST_CLIENTS, |limit| (limit / 4).min(MOST_CLIENTS));
     let config =
         Config { default_host: address.to_string(), max_body: LARGEST_UPLOAD, max_connections, ..Config::default() };
     let server = Server::new(config, Arc::new(Admin::new(control.clone(), &token)));

@@ -1,12 +1,13 @@
-//! Landlock: what of the file system, the network and other processes' sockets and signals a process may still reach. What
-//! is not allowed here is forbidden from [`Ruleset::enter`] on, to the calling thread and all that it starts.
+//! Landlock: restricts which files, ports, and other processes' sockets and signals a process can
+//! reach. What is not allowed is forbidden from [`Ruleset::enter`] on, for the calling thread and
+//! all that it starts.
 //!
 //! ```text
 //! Ruleset::new (asks the kernel what it can hold) -> allow … -> enter
 //! ```
-//! A ruleset is made beforehand and entered later, by whoever has forked since: `enter` allocates nothing. What is already
-//! open stays usable. Rules are about files, not names: a file that is replaced by another of its name is no longer
-//! covered, one that appears in a folder that is covered is.
+//! A ruleset is made beforehand and entered later, possibly after a fork: `enter` allocates
+//! nothing. Files that are open already stay usable. Rules apply to files, not names: a file that
+//! replaces another of the same name is not covered; one that appears in a covered folder is.
 
 use std::ffi::CString;
 use std::io;
@@ -118,7 +119,7 @@ pub fn open_path(path: &Path) -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the descriptor was opened above, and nobody else knows of it.
+    // SAFETY: the descriptor was opened above and has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -180,7 +181,8 @@ impl Ruleset {
         // SAFETY: the call reads `size` bytes of the attributes, which live to its end.
         let made = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, &raw const attributes, size, 0) };
         match libc::c_int::try_from(made) {
-            // SAFETY: the number is a descriptor that the kernel has just made for us, and nobody else knows of.
+            // SAFETY: the number is a descriptor that the kernel has just made; it has no other
+            // owner.
             Ok(fd) if fd >= 0 => Ok(Self { ruleset: unsafe { OwnedFd::from_raw_fd(fd) }, files, abi }),
             _ => Err(LandlockError::Make(io::Error::last_os_error())),
         }

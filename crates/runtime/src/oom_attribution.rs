@@ -15,7 +15,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hearth_core::ByteSize;
-use hearth_jail::breadcrumbs::{AppRef, Attribution};
+use hearth_crash::breadcrumbs::{AppRef, Attribution};
 
 use crate::memory_accounting::{self, MemoryPressure, UsageOwner};
 

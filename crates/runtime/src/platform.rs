@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use hearth_core::ByteSize;
-use hearth_jail::breadcrumbs::Breadcrumbs;
+use hearth_crash::breadcrumbs::Breadcrumbs;
 
 use crate::memory_accounting::{self, MemoryBudget};
 use crate::scheduler::lower_priority;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hearth_core::{Failure, Headers, LimitKind, Limits, Method, RequestId, Response};
-use hearth_jail::breadcrumbs::TurnPhase;
+use hearth_crash::breadcrumbs::TurnPhase;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::body_table::BodyId;

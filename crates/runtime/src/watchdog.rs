@@ -23,7 +23,7 @@ use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use hearth_core::{AppName, Owner, RequestId};
-use hearth_jail::breadcrumbs::{BreadcrumbWriter, Breadcrumbs};
+use hearth_crash::breadcrumbs::{BreadcrumbWriter, Breadcrumbs};
 
 use self::turn::WatchedThread;
 use crate::app::App;

@@ -15,14 +15,14 @@ use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
 
-use hearth_jail::sched::{ChildSlice, set_short_slice};
 use hearth_sandbox_agent::{AgentCallId, AgentReply, AgentRequest, CHUNK, CallFailure, OutputStream, VERSION};
+use hearth_sys::sched::{ChildSlice, set_short_slice};
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-use crate::child::{Child, ChildId};
+use crate::child::{ChildId, ChildProcess};
 use crate::connection::{HostConnection, Lost};
 use crate::file_writer::FileWriters;
 use crate::files;
@@ -54,7 +54,7 @@ pub struct Agent {
     interpreters: Interpreters,
     /// The environment of every process.
     env: Vec<(String, String)>,
-    children: HashMap<ChildId, Child>,
+    children: HashMap<ChildId, ChildProcess>,
     last_key: u32,
     fork_server: Option<ForkServer>,
     /// Prewarm requests that are not answered yet, with the interpreters that they wait for.
@@ -230,7 +230,7 @@ impl Agent {
             AgentRequest::Mkdir { id, path, missing } => self.reply_done(id, files::mkdir(&path, missing)),
             AgentRequest::Rename { id, from, to } => self.reply_done(id, files::rename(&from, &to)),
             AgentRequest::Reseed { id, seed } => {
-                let seeded = hearth_jail::reseed::reseed(&seed.0);
+                let seeded = hearth_sys::reseed::reseed(&seed.0);
                 let seeded = seeded.map_err(|error| files::failure("/dev/urandom", &error));
                 self.discard_node_spares();
                 self.reply_done(id, seeded);

@@ -30,7 +30,7 @@ pub enum ChildKind {
     },
 }
 
-pub struct Child {
+pub struct ChildProcess {
     pub kind: ChildKind,
     /// `None` until the fork server has reported it.
     pub pid: Option<Pid>,
@@ -61,7 +61,7 @@ pub enum Feed {
     Pipe,
 }
 
-impl Child {
+impl ChildProcess {
     /// With new pipes. The agent's ends do not block.
     pub fn new(kind: ChildKind, feed: Feed) -> nix::Result<(Self, Ends)> {
         let (stdout, their_stdout) = pipe2(OFlag::O_CLOEXEC)?;

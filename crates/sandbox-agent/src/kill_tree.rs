@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use hearth_jail::procfs::{self, ProcStat};
+use hearth_sys::procfs::{self, ProcStat};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

@@ -12,7 +12,7 @@ use std::ffi::CString;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::path::Path;
 
-use hearth_jail::sched::set_batch;
+use hearth_sys::sched::set_batch;
 use nix::errno::Errno;
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn};
 use nix::sys::signal::SigSet;

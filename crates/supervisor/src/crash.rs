@@ -1,6 +1,6 @@
 //! Why a cell was lost, and which app caused it.
 
-use hearth_jail::breadcrumbs::{AttributionRecord, CrashTrail, Crashed, Running};
+use hearth_crash::breadcrumbs::{AttributionRecord, CrashTrail, Crashed, Running};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,7 +94,7 @@ impl Culprit {
 
 #[cfg(test)]
 mod tests {
-    use hearth_jail::breadcrumbs::TurnPhase;
+    use hearth_crash::breadcrumbs::TurnPhase;
 
     use super::*;
 

@@ -11,7 +11,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use hearth_jail::procfs::{self, ProcStat, ProcState};
+use hearth_sys::procfs::{self, ProcStat, ProcState};
 use tokio::time::Instant;
 
 /// Time between two pings.

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use hearth_crash::breadcrumbs::{self, CrashTrail};
 use hearth_ipc::{CellMessage, ControlMessage, FrameError, PassError, fd_passing, frame};
-use hearth_jail::breadcrumbs::{self, CrashTrail};
 use tokio::io::{AsyncReadExt, BufReader, ReadHalf, WriteHalf};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};

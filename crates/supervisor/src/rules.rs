@@ -49,6 +49,6 @@ impl CellRules {
 }
 
 fn share_of_machine(cells: usize) -> Option<ByteSize> {
-    let bytes = hearth_jail::memory::available()? / 100 * DEFAULT_MEMORY_PERCENT;
+    let bytes = hearth_sys::memory::available()? / 100 * DEFAULT_MEMORY_PERCENT;
     Some(ByteSize(bytes / cells.max(1) as u64))
 }

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hearth_jail::procfs;
+use hearth_sys::procfs;
 use serde_json::Value;
 
 use crate::client::Reply;

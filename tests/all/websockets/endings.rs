@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hearth_jail::procfs::ProcStat;
+use hearth_sys::procfs::ProcStat;
 
 use super::socket::{CLOSE, goodbye, open};
 use crate::folder::{Folder, until};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use hearth_jail::procfs::ProcStat;
+use hearth_sys::procfs::ProcStat;
 
 /// Of /proc's clocks: the kernel's interface to programs has always been 100 a second.
 const TICKS: f64 = 100.0;

@@ -18,8 +18,8 @@ use hearth_config::JailMode;
 use hearth_ipc::{JailPlan, Role};
 use hearth_jail::landlock::{self, LandlockError, PathAccess, Ruleset, TcpAccess};
 use hearth_jail::privileges;
-use hearth_jail::rlimit::{self, Resource};
 use hearth_jail::seccomp::{Filter, UnixSockets};
+use hearth_sys::rlimit::{self, Resource};
 
 /// What is read of the system while apps run, all of it open to everybody on the machine: how names become addresses, what
 /// time it is here, how much of the machine is ours, and random numbers for V8's hashes.

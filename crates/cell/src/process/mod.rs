@@ -80,7 +80,7 @@ pub enum ProcessError {
 
 /// Serves until control says otherwise or is gone. Must be called on the process's main thread, as V8 wants it.
 pub fn run(snapshot: &Snapshot) -> Result<(), ProcessError> {
-    hearth_jail::fds::close_inherited().map_err(ProcessError::Descriptors)?;
+    hearth_sys::fds::close_inherited().map_err(ProcessError::Descriptors)?;
     let starting = Starting::begin()?;
     let socket =
         std::io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from).map_err(ProcessError::NoControl)?;

@@ -6,7 +6,8 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hearth_ipc::fd_passing;
-use hearth_jail::{memory, privileges};
+use hearth_jail::privileges;
+use hearth_sys::memory;
 
 use super::ProcessError;
 

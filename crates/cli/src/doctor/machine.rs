@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use hearth_core::ByteSize;
-use hearth_jail::rlimit::{self, Resource};
 use hearth_runtime::Platform;
+use hearth_sys::rlimit::{self, Resource};
 
 use super::finding::Finding;
 use crate::terminal::size;

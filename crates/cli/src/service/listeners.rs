@@ -7,7 +7,7 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 
-use hearth_jail::socket_activation::{self, ActivationError};
+use hearth_sys::socket_activation::{self, ActivationError};
 use serde::{Deserialize, Serialize};
 
 use crate::bind::BindError;

@@ -305,7 +305,7 @@ fn borrowed(all: &[OwnedFd]) -> Vec<BorrowedFd<'_>> {
 /// Kills the children that the failed program started: the previous program does not know them, and could not reap them.
 fn end_children_except(kept: &[u32]) {
     let this = std::process::id();
-    let own = hearth_jail::procfs::processes().filter(|process| process.parent == this && !kept.contains(&process.id));
+    let own = hearth_sys::procfs::processes().filter(|process| process.parent == this && !kept.contains(&process.id));
     for process in own.collect::<Vec<_>>() {
         let Some(pid) = i32::try_from(process.id).ok().and_then(rustix::process::Pid::from_raw) else { continue };
         // A child that has ended already only needs to be reaped.

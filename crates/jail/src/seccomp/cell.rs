@@ -25,7 +25,7 @@ const PRCTL: &[c_int] = &[
     PR_SET_PDEATHSIG,
 ];
 
-/// Copies and flags of descriptors; not who is sent a signal when something happens to one.
+/// Copies and flags of descriptors; not the owner of their signals.
 const FCNTL: &[c_int] = &[F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL];
 
 pub(super) fn rules(process: u32, sockets: UnixSockets) -> Rules {
@@ -46,8 +46,8 @@ pub(super) fn rules(process: u32, sockets: UnixSockets) -> Rules {
     let thread = Check { argument: 0, half: Half::Lower, mask: THREAD | NAMESPACES, must: Must::BeOneOf(vec![THREAD]) };
     rules.extend([
         (SYS_clone, Verdict::Where(vec![thread])),
-        // Refused by a filter of its own: its arguments cannot be looked at, and who is told that it is not there uses
-        // `clone`.
+        // Refused by a filter of its own, since its arguments cannot be inspected; a caller that
+        // gets ENOSYS uses `clone`.
         (SYS_clone3, Verdict::Allow),
         (SYS_socket, Verdict::Where(vec![family(families), stream_or_datagram()])),
         (SYS_socketpair, Verdict::Where(vec![family(&[AF_UNIX])])),

@@ -24,7 +24,7 @@ pub(super) fn rules(limit: MemoryLimit) -> Rules {
         .chain(all(OF_THIS_MACHINE))
         .collect();
     let no_namespaces = Check { argument: 0, half: Half::Lower, mask: NAMESPACES, must: Must::BeOneOf(vec![0]) };
-    // What is typed into a terminal, by who is not at the keyboard.
+    // Input injected into a terminal.
     let no_typing =
         Check { argument: 1, half: Half::Lower, mask: u32::MAX, must: Must::BeNoneOf(vec![TIOCSTI as u32, 0x541c]) };
     rules.extend([

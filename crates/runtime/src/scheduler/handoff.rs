@@ -3,14 +3,14 @@
 //! - a standby worker, where other tasks wait for that thread (`standby.rs`);
 //! - the scheduler ticker, until the turn ends: the thread has the weight of fast apps' threads until
 //!   the app is classified as slow, and the others would wait for the kernel's clock to tick
-//!   (`hearth_jail::sched_tick`).
+//!   (`hearth_sys::sched_tick`).
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::sync::{Arc, Weak};
 
-use hearth_jail::sched::{ChildSlice, set_default_slice, set_short_slice};
-use hearth_jail::sched_tick::{BusyGuard, SchedulerTicker};
+use hearth_sys::sched::{ChildSlice, set_default_slice, set_short_slice};
+use hearth_sys::sched_tick::{BusyGuard, SchedulerTicker};
 
 use super::standby::StandbyWorkers;
 

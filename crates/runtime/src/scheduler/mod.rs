@@ -31,8 +31,8 @@
 //! | `handoff.rs`, `standby.rs` | replacement of a thread that a long turn blocks |
 //! | `deferred_replies.rs` | replies that are sent when their turn is over |
 //!
-//! Two parts are elsewhere: `hearth_jail::sched` sets priorities and time slices of threads, and
-//! `hearth_jail::sched_tick` makes the kernel reschedule in time while long turns use all cores.
+//! Two parts are elsewhere: `hearth_sys::sched` sets priorities and time slices of threads, and
+//! `hearth_sys::sched_tick` makes the kernel reschedule in time while long turns use all cores.
 //! `watchdog.rs` measures running turns and starts the handoff.
 
 mod deferred_replies;

@@ -9,8 +9,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hearth_jail::sched::{ChildSlice, set_short_slice};
-use hearth_jail::sched_tick::{SchedulerTicker, Trigger};
+use hearth_sys::sched::{ChildSlice, set_short_slice};
+use hearth_sys::sched_tick::{SchedulerTicker, Trigger};
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use super::handoff::ThreadBackup;

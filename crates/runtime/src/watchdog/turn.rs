@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use hearth_core::{LimitExceeded, RequestId};
-use hearth_jail::breadcrumbs::{AppRef, BreadcrumbWriter, TurnPhase};
+use hearth_crash::breadcrumbs::{AppRef, BreadcrumbWriter, TurnPhase};
 
 use super::budget::Budget;
 use super::loan_cell::{LoanCell, LoanOwner};

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use hearth_core::{Footprint, LimitExceeded, RequestId};
-use hearth_jail::breadcrumbs::TurnPhase;
+use hearth_crash::breadcrumbs::TurnPhase;
 
 use super::inner::LiveState;
 use crate::context_state::ContextState;

@@ -10,7 +10,7 @@ use hearth_sandbox_agent::{
 use nix::errno::Errno;
 
 use super::Agent;
-use crate::child::{Child, ChildId, ChildKind, Feed, token};
+use crate::child::{ChildId, ChildKind, ChildProcess, Feed, token};
 use crate::exec_state::ExecState;
 use crate::files;
 use crate::interpreter::Interpreter;
@@ -101,7 +101,7 @@ impl Agent {
     fn run_once(&mut self, mut run: ExecState, exec: Exec, argv: &[String]) -> Result<(), CallFailure> {
         let key = self.new_key();
         let feed = if exec.stdin == (Stdin::Empty {}) { Feed::Nothing } else { Feed::Pipe };
-        let (mut child, ends) = Child::new(ChildKind::Once, feed).map_err(|error| full("no pipes", error))?;
+        let (mut child, ends) = ChildProcess::new(ChildKind::Once, feed).map_err(|error| full("no pipes", error))?;
         let env = self.environment(&exec.env, key);
         let cwd = exec.cwd.as_deref().unwrap_or(HOME_FOLDER);
         match (Program { argv, env: &env, cwd, fds: &ends.standard() }).spawn() {
@@ -139,7 +139,7 @@ impl Agent {
     }
 
     /// Registers a child that was just started with the loop.
-    pub(super) fn register_child(&mut self, key: ChildId, child: Child) -> Result<(), CallFailure> {
+    pub(super) fn register_child(&mut self, key: ChildId, child: ChildProcess) -> Result<(), CallFailure> {
         let interest = self.output_interest();
         let added = [OutputStream::Stdout, OutputStream::Stderr]
             .iter()
@@ -157,7 +157,7 @@ impl Agent {
         Ok(())
     }
 
-    pub(super) fn running(&mut self, id: AgentCallId) -> Option<(ChildId, &mut Child)> {
+    pub(super) fn running(&mut self, id: AgentCallId) -> Option<(ChildId, &mut ChildProcess)> {
         let found = self.children.iter_mut().find(|(_, child)| child.run.as_ref().is_some_and(|run| run.id == id));
         found.map(|(key, child)| (*key, child))
     }

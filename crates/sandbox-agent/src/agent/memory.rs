@@ -9,8 +9,8 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use hearth_jail::procfs;
 use hearth_sandbox_agent::{AgentReply, OutputStream};
+use hearth_sys::procfs;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -76,8 +76,9 @@ impl Agent {
     }
 
     fn end_for_memory(&mut self, victim: u32, limit: u64) {
-        let is_its =
-            |key, child: &crate::child::Child| child.run.is_some() && kill_tree::contains(child.pid, key, victim);
+        let is_its = |key, child: &crate::child::ChildProcess| {
+            child.run.is_some() && kill_tree::contains(child.pid, key, victim)
+        };
         let found = self.children.iter().find(|(key, child)| is_its(**key, child)).map(|(key, _)| *key);
         let Some(key) = found else {
             // It belongs to a session that runs nothing, or to a command that has ended.

@@ -10,7 +10,7 @@ use nix::unistd::{read, write};
 
 use super::Agent;
 use super::exec::{HOME_FOLDER, full, invalid, zero};
-use crate::child::{Child, ChildId, ChildKind, Feed};
+use crate::child::{ChildId, ChildKind, ChildProcess, Feed};
 use crate::exec_state::ExecState;
 use crate::files;
 use crate::fork_server::{ForkRequest, control};
@@ -58,7 +58,7 @@ impl Agent {
     fn start_session(&mut self, language: Language, name: &str) -> Result<ChildId, CallFailure> {
         let key = self.new_key();
         let kind = ChildKind::Session { language, name: name.to_owned() };
-        let (mut child, ends) = Child::new(kind, Feed::Nothing).map_err(|error| full("no pipes", error))?;
+        let (mut child, ends) = ChildProcess::new(kind, Feed::Nothing).map_err(|error| full("no pipes", error))?;
         let (ours, theirs) = control().ok_or_else(|| full("no socket", Errno::EMFILE))?;
         let env = self.environment(&[], key);
         let failed = |message: &str| CallFailure { kind: FailureKind::Other, message: message.to_owned() };

@@ -17,7 +17,7 @@ use nix::unistd::chdir;
 
 use super::Agent;
 use super::exec::{HOME_FOLDER, full, invalid, zero};
-use crate::child::{Child, ChildId, ChildKind, Feed};
+use crate::child::{ChildId, ChildKind, ChildProcess, Feed};
 use crate::exec_state::ExecState;
 use crate::files;
 use crate::fork_server::{ForkRequest, control};
@@ -45,8 +45,9 @@ impl Agent {
     }
 
     fn spare(&self, interpreter: Interpreter) -> Option<ChildId> {
-        let is_spare =
-            |child: &Child| child.kind == ChildKind::Spare(interpreter) && !child.being_killed && is_alive(child);
+        let is_spare = |child: &ChildProcess| {
+            child.kind == ChildKind::Spare(interpreter) && !child.being_killed && is_alive(child)
+        };
         let spares = self.children.iter().filter(|(_, child)| is_spare(child));
         // A ready one is preferred to one that still starts.
         spares.max_by_key(|(_, child)| child.control.is_none()).map(|(key, _)| *key)
@@ -54,7 +55,8 @@ impl Agent {
 
     fn start_spare(&mut self, interpreter: Interpreter) -> Result<ChildId, NotSpawned> {
         let key = self.new_key();
-        let (mut child, ends) = Child::new(ChildKind::Spare(interpreter), Feed::Pipe).map_err(NotSpawned::Program)?;
+        let (mut child, ends) =
+            ChildProcess::new(ChildKind::Spare(interpreter), Feed::Pipe).map_err(NotSpawned::Program)?;
         let (ours, theirs) = control().ok_or(NotSpawned::Program(Errno::EMFILE))?;
         match interpreter {
             Interpreter::Python => self.fork(key, ForkRequest::Spare, &ends, theirs.as_fd())?,
@@ -141,7 +143,7 @@ impl Agent {
 }
 
 /// Whether it has not ended, seen by the agent or not.
-fn is_alive(child: &Child) -> bool {
+fn is_alive(child: &ChildProcess) -> bool {
     let Some(stdin) = &child.stdin else { return false };
     let mut fds = [PollFd::new(stdin.as_fd(), PollFlags::empty())];
     poll(&mut fds, PollTimeout::ZERO) == Ok(0)

@@ -3,8 +3,8 @@
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-use hearth_jail::sched::{ChildSlice, set_short_slice};
 use hearth_sandbox::{ExecEvent, ExecRequest, Sandbox};
+use hearth_sys::sched::{ChildSlice, set_short_slice};
 use tokio::runtime::Runtime;
 
 /// What a row should be at most, in milliseconds: half of its times, and ninety-nine of a hundred.

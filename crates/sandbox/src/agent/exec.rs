@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use hearth_jail::sched_tick::{BusyGuard, SchedulerTicker, Trigger};
 use hearth_sandbox_agent::{AgentCallId, AgentReply, AgentRequest, CHUNK, End, Exec, Language, OutputStream, Signal};
+use hearth_sys::sched_tick::{BusyGuard, SchedulerTicker, Trigger};
 use tokio::time::{Instant, timeout_at};
 
 use super::calls::Receive;

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hearth_jail::sandbox::PROXY_ADDR;
 use hearth_sandbox_agent::{AgentReply, AgentRequest, FromGuest, MAX_TUNNEL_CONNS, TunnelConnId};
+use hearth_sandbox_spawner::PROXY_ADDR;
 use tokio::sync::mpsc;
 
 use super::calls::ProtocolViolation;

@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hearth_jail::procfs::{self, ProcStat};
 use hearth_sandbox::drivers::process::{Process, SpawnerCommand};
 use hearth_sandbox::{Driver, ExecRequest, Language, Sandbox, SandboxConfig, SandboxPool, SandboxState, Seen};
+use hearth_sys::procfs::{self, ProcStat};
 
 use crate::{TEST_TIMEOUT, driver, out, pool, pool_config, sandbox, sh};
 

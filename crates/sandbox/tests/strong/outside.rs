@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hearth_jail::procfs::ProcStat;
+use hearth_sys::procfs::ProcStat;
 
 /// The one process below this one that has `mark` in its command line.
 pub fn monitor(mark: &str) -> u32 {

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use hearth_jail::sandbox::SandboxSpec;
+use hearth_sandbox_spawner::SandboxSpec;
 use serde_json::{Value, json};
 
 use crate::driver::RootImage;

@@ -10,8 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hearth_core::ByteSize;
-use hearth_jail::sandbox::SandboxSpec;
-use hearth_jail::sandbox::cgroup::SandboxCgroups;
+use hearth_sandbox_spawner::SandboxSpec;
+use hearth_sandbox_spawner::cgroup::SandboxCgroups;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 

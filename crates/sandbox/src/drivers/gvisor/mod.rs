@@ -31,8 +31,8 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hearth_core::ByteSize;
-use hearth_jail::sandbox::cgroup::{CgroupHierarchies, SandboxCgroups};
-use hearth_jail::sandbox::{SandboxNetwork, SandboxSpec};
+use hearth_sandbox_spawner::cgroup::{CgroupHierarchies, SandboxCgroups};
+use hearth_sandbox_spawner::{SandboxNetwork, SandboxSpec};
 use tokio::sync::OnceCell;
 
 use self::container::{Container, Running, StartFrom};

@@ -7,9 +7,9 @@ use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
-use hearth_jail::sandbox::SandboxSpec;
-use hearth_jail::sandbox::cgroup::SandboxCgroups;
 use hearth_sandbox_agent::Language;
+use hearth_sandbox_spawner::SandboxSpec;
+use hearth_sandbox_spawner::cgroup::SandboxCgroups;
 
 use super::container::{Container, Running, StartFrom};
 use crate::driver::RootImage;

@@ -14,7 +14,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hearth_jail::sandbox::MONITOR_DIR;
+use hearth_sandbox_spawner::MONITOR_DIR;
 use serde_json::json;
 
 use super::api::{Api, ApiError, Method};

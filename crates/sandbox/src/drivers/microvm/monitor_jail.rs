@@ -1,4 +1,4 @@
-//! Starts virtual machine monitors in a jail (`hearth_jail::sandbox`, monitor jails). A spawner
+//! Starts virtual machine monitors in a jail (`hearth_sandbox_spawner`, monitor jails). A spawner
 //! process starts them, because that takes a process with one thread. It is started on first use,
 //! and again if it should die; its monitors die with it.
 
@@ -11,8 +11,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use hearth_jail::sandbox::cgroup::{CgroupHierarchies, SandboxCgroups};
-use hearth_jail::sandbox::{
+use hearth_sandbox_spawner::cgroup::{CgroupHierarchies, SandboxCgroups};
+use hearth_sandbox_spawner::{
     HostFeatures, MonitorJail, SandboxNetwork, SandboxSpec, SpawnReply, SpawnRequest, seqpacket,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hearth_core::ByteSize;
-use hearth_jail::sandbox::cgroup::SandboxCgroups;
+use hearth_sandbox_spawner::cgroup::SandboxCgroups;
 use rustix::process::{Signal, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 use tokio::net::UnixStream;

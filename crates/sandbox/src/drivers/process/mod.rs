@@ -1,5 +1,5 @@
 //! Sandboxes made of namespaces, on the machine's own kernel: started in a few milliseconds, with
-//! no program that Hearth does not bring along. What isolates them is in `hearth_jail::sandbox`.
+//! no program that Hearth does not bring along. What isolates them is in `hearth_sandbox_spawner`.
 //!
 //! | file | |
 //! |---|---|
@@ -25,8 +25,8 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hearth_jail::sandbox::cgroup::{CgroupHierarchies, Controller, remaining_tasks};
-use hearth_jail::sandbox::{HostFeatures, Programs, SandboxNetwork, SandboxSpec};
+use hearth_sandbox_spawner::cgroup::{CgroupHierarchies, Controller, remaining_tasks};
+use hearth_sandbox_spawner::{HostFeatures, Programs, SandboxNetwork, SandboxSpec};
 use tokio::sync::Mutex;
 
 use self::process_budget::ProcessBudget;
@@ -69,7 +69,7 @@ pub struct Process {
 pub fn serve_spawner() -> io::Result<()> {
     let programs =
         Programs { agent: hearth_sandbox_guest_binaries::AGENT, typescript: hearth_sandbox_guest_binaries::TYPESCRIPT };
-    hearth_jail::sandbox::serve(io::stdin().as_fd(), programs)
+    hearth_sandbox_spawner::serve(io::stdin().as_fd(), programs)
 }
 
 impl Process {

@@ -13,8 +13,8 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use hearth_jail::sandbox::cgroup::CgroupHierarchies;
-use hearth_jail::sandbox::{HostFeatures, SandboxSpec, SpawnReply, SpawnRequest, seqpacket};
+use hearth_sandbox_spawner::cgroup::CgroupHierarchies;
+use hearth_sandbox_spawner::{HostFeatures, SandboxSpec, SpawnReply, SpawnRequest, seqpacket};
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::sync::{oneshot, watch};

@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use hearth_jail::sandbox::cgroup::CgroupHierarchies;
+use hearth_sandbox_spawner::cgroup::CgroupHierarchies;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use super::instance::{self, DriverState, SavedInstance};

@@ -5,7 +5,7 @@ use std::io;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 
-use hearth_jail::sandbox::PROXY_ADDR;
+use hearth_sandbox_spawner::PROXY_ADDR;
 use tokio::sync::mpsc;
 
 use crate::driver::{BidiStream, Uplink};

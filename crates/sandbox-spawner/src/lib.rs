@@ -1,18 +1,19 @@
-//! Sandboxes made of namespaces. A spawner, a process of its own with one thread, makes them: forking a process that has
-//! many is not safe, and what a spawner has prepared once, each sandbox copies.
+//! Makes sandboxes of namespaces. A spawner, a process of its own with one thread, makes them:
+//! forking a process that has many threads is not safe, and what a spawner has prepared once, each
+//! sandbox copies. Contains `unsafe` code.
 //!
 //! | file | |
 //! |---|---|
-//! | `plan.rs` | what a sandbox is to have, and what is said between a driver and its spawner |
-//! | `channel.rs` | messages with descriptors between processes |
+//! | `protocol.rs` | the specification of a sandbox, and the messages between a driver and its spawner |
+//! | `seqpacket.rs` | messages with descriptors between processes |
 //! | `spawner.rs` | the spawner: prepares, and makes one sandbox after the other |
-//! | `birth.rs` | a process in new namespaces, mapped to a user of its own and put under limits |
-//! | `init.rs` | what that process does until it is the agent |
-//! | `enclosure.rs`, `confine.rs` | a program of somebody else's between walls: its root, and what a process does until it is that program |
-//! | `template.rs` | the root file system that all sandboxes of an image copy |
+//! | `clone.rs` | a process in new namespaces, mapped to a user of its own and put under limits |
+//! | `init.rs` | what that process does before it becomes the agent |
+//! | `monitor_rootfs.rs`, `monitor_init.rs` | the jail of a virtual machine monitor: its root, and what a process does before it becomes the monitor |
+//! | `rootfs.rs` | the root file system that all sandboxes of an image copy |
 //! | `disk.rs` | what a sandbox can write to |
 //! | `mounts.rs` | mounting |
-//! | `network.rs` | a loopback with one listener |
+//! | `loopback.rs` | a loopback with one listener |
 //! | `cgroup.rs` | limits for all processes of a sandbox together |
 //!
 //! ```text
@@ -24,8 +25,8 @@
 //!                                        child: network, mounts, pivot, limits, capabilities, Landlock, seccomp, exec agent
 //! driver <--Created, [agent, pidfd, listener]-- spawner
 //! ```
-//! Who ends: a sandbox with its first process, the agent; an agent with its connection or its spawner; a spawner with its
-//! driver's end of the channel. So a server that is killed leaves nothing running.
+//! A sandbox ends with its first process, the agent; an agent with its connection or its spawner; a
+//! spawner with its driver's end of the channel. So a server that is killed leaves nothing running.
 
 pub mod cgroup;
 mod clone;
@@ -47,7 +48,7 @@ pub use spawner::{Programs, serve};
 
 use std::io;
 
-/// What could not be done on the way to a sandbox.
+/// The step of making a sandbox that failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{step}: {error}")]
 pub struct SpawnError {

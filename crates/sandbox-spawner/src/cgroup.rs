@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::protocol::SandboxSpec;
-use crate::procfs::ProcStat;
+use hearth_sys::procfs::ProcStat;
 
 /// Below the group that the server itself is in, where that can be, so that what limits the server limits its sandboxes.
 const CGROUP_DIR: &str = "hearth-sandboxes";
@@ -53,9 +53,9 @@ pub struct SandboxCgroups {
     all: Vec<(Hierarchy, PathBuf)>,
 }
 
-/// The ways into a sandbox's groups for processes of ours. Whoever moves another process waits until every processor has passed
-/// a certain point (a grace period of RCU), 10 ms and more. A process that is born in its group does not wait, and neither does
-/// a thread that moves itself.
+/// How a process of the spawner gets into a sandbox's groups. Moving another process waits until
+/// every processor has passed a certain point (a grace period of RCU), 10 ms and more. A process
+/// that is created in its group does not wait, and neither does a thread that moves itself.
 #[derive(Debug, Default)]
 pub struct CgroupEntry {
     /// The folder of version two's group: processes are born there.
@@ -147,7 +147,7 @@ impl CgroupHierarchies {
     }
 }
 
-/// Nothing runs under this number; a process that has ended and that nobody has asked about is none.
+/// Whether no process with this id runs; a zombie counts as ended.
 fn has_ended(process: u32) -> bool {
     ProcStat::read(process).is_none_or(|process| !process.is_alive())
 }
@@ -268,7 +268,7 @@ impl SandboxCgroups {
         }
     }
 
-    /// Puts a process of somebody else's into the groups, which were made.
+    /// Moves another process into the groups, which exist already.
     pub fn add_process(&self, pid: u32) -> io::Result<()> {
         self.all.iter().try_for_each(|(_, folder)| fs::write(folder.join("cgroup.procs"), pid.to_string()))
     }
@@ -330,9 +330,10 @@ impl CgroupEntry {
         self.clone_target.as_ref().map(AsFd::as_fd)
     }
 
-    /// Puts the calling process, which must have one thread only, into the groups that nobody is born in.
+    /// Moves the calling process, which must have one thread only, into the groups that no process
+    /// is created in.
     pub fn enter(&self) -> io::Result<()> {
-        // The kernel's word for whoever writes.
+        // 0 stands for the writing process.
         self.tasks.iter().try_for_each(|mut tasks| tasks.write_all(b"0"))
     }
 }

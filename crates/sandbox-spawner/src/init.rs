@@ -14,11 +14,11 @@ use super::mounts::{self, MountRestriction};
 use super::protocol::{SandboxNetwork, SandboxSpec};
 use super::rootfs::{EMPTY_FILE, PRIVATE_DIRS, RootfsTemplate, SHM_DIR};
 use super::{SpawnError, Step, loopback, seqpacket};
-use crate::fds::close_all_except;
-use crate::landlock::{LandlockError, PathAccess, Ruleset, TcpAccess};
-use crate::privileges;
-use crate::rlimit::{self, Resource};
-use crate::seccomp::{Filter, MemoryLimit};
+use hearth_jail::landlock::{LandlockError, PathAccess, Ruleset, TcpAccess};
+use hearth_jail::privileges;
+use hearth_jail::seccomp::{Filter, MemoryLimit};
+use hearth_sys::fds::close_all_except;
+use hearth_sys::rlimit::{self, Resource};
 
 /// Open files of one process.
 const MAX_FDS: u64 = 4_096;
@@ -136,11 +136,11 @@ fn reset_signals() {
 }
 
 fn set_user(go: UidMapped) -> io::Result<()> {
-    let nobody: *const libc::gid_t = std::ptr::null();
+    let no_groups: *const libc::gid_t = std::ptr::null();
     // SAFETY: the calls take numbers; the first an empty list, which may be null. They concern this thread, the only one.
     unsafe {
         // Forbidden where the mapping was made without rights: the groups then stay, which are the server's own.
-        if libc::syscall(libc::SYS_setgroups, 0, nobody) != 0 && go == UidMapped::DropGroups {
+        if libc::syscall(libc::SYS_setgroups, 0, no_groups) != 0 && go == UidMapped::DropGroups {
             return Err(io::Error::last_os_error());
         }
         let is_done = libc::syscall(libc::SYS_setresgid, SANDBOX_UID, SANDBOX_UID, SANDBOX_UID) == 0
@@ -221,7 +221,7 @@ pub fn capped_fd_limit(descriptors: u64) -> io::Result<u64> {
 /// The connection as descriptor 0, nothing as 1 and 2. Gives the agent's program, which is none of the three.
 fn place_fds(context: &InitContext<'_>) -> io::Result<RawFd> {
     let null = fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
-    // SAFETY: the calls take numbers of open descriptors. 0, 1 and 2 belong to nobody in this process.
+    // SAFETY: the calls take numbers of open descriptors. 0, 1 and 2 have no owner in this process.
     unsafe {
         let agent = libc::fcntl(context.agent.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 10);
         let is_done = agent >= 0

@@ -56,7 +56,7 @@ pub fn ext4(device: &Path, at: &Path, options: &str) -> io::Result<()> {
     mount(Some(device), at, Some("ext4"), libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOATIME, Some(options))
 }
 
-/// Lets go of what is mounted at `at`, now or when nobody uses it any more.
+/// Unmounts what is mounted at `at`, now or when it is no longer in use.
 pub fn unmount(at: &Path) -> io::Result<()> {
     let path = c_path(at)?;
     // SAFETY: both are given a string that ends in a zero and lives to the end of the call.

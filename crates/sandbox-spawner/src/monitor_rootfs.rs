@@ -1,6 +1,6 @@
-//! The root file system of a program of somebody else's between walls: a virtual machine's monitor, which its guest might
-//! take over. The system's libraries, the files that the program was promised, the devices that it needs, and nothing else:
-//! no `/etc`, no programs, nobody's home.
+//! The root file system of a jailed virtual machine monitor, which its guest might take over: the
+//! system's libraries, the files that the monitor needs, its devices, and nothing else: no `/etc`,
+//! no programs, no home folders.
 
 use std::fs;
 use std::io;
@@ -77,8 +77,9 @@ fn bind_device(node: &Path, root: &Path) -> io::Result<()> {
     bind_char_device(node, None, &there)
 }
 
-/// A node of our own for the same device, which everybody may use: here that is one process, whose user nobody knows. Only
-/// root can make one; who is not root is the user that may use the machine's.
+/// A device node of the jail's own, usable by every user: that is one process here, whose user has
+/// no account. Only root can make one; a server that is not root runs the monitor as its own user,
+/// which may use the machine's device.
 fn make_device_node(device: &Path, root: &Path) -> io::Result<()> {
     let there = root.join(device.strip_prefix("/").unwrap_or(device));
     let number = fs::metadata(device)?.rdev();

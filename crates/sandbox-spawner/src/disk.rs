@@ -46,7 +46,7 @@ const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4C82;
 const LOOP_CONFIGURE: libc::c_ulong = 0x4C0A;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
-/// Somebody else may take the device that was free.
+/// Another process may take the device that was free.
 const MAX_ATTACH_TRIES: u32 = 20;
 /// Ends all writing to a file system at once; what was not written is dropped.
 const EXT4_IOC_SHUTDOWN: libc::c_ulong = 0x8004_587D;
@@ -106,7 +106,8 @@ struct LoopInfo {
 }
 
 impl DiskPool {
-    /// `workshop` is a folder that nobody else sees. Says why there can be no disks, if there can be none.
+    /// `workshop` is a folder in this process's own mount namespace. The error says why there can
+    /// be no disks.
     pub fn new(folder: File, workshop: &Path) -> io::Result<Self> {
         let (mounts, nodes) = (workshop.join("disks"), workshop.join("nodes"));
         fs::create_dir(&mounts)?;
@@ -137,7 +138,8 @@ impl DiskPool {
         self.ready.contains_key(&size)
     }
 
-    /// Makes one ahead, of the size that was asked for last: others that were ready would lie there for nobody.
+    /// Makes one ahead, of the size that was requested last: ready ones of other sizes would not be
+    /// used.
     pub fn prepare(&mut self, size: u64) -> io::Result<()> {
         let disk = self.make(size)?;
         for (_, other) in self.ready.drain() {
@@ -270,8 +272,8 @@ impl Disk {
     pub fn release(self) {
         if let Ok(root) = File::open(&self.at) {
             let how = SHUTDOWN_NO_FLUSH;
-            // SAFETY: the call reads one number, which lives to its end; the descriptor is open. Where it is refused, what was
-            // not written yet is written for nobody.
+            // SAFETY: the call reads one number, which lives to its end; the descriptor is open.
+            // Where it is refused, the unwritten data is written in vain.
             unsafe { libc::ioctl(root.as_raw_fd(), EXT4_IOC_SHUTDOWN as _, &raw const how) };
         }
         if mounts::unmount(&self.at).is_ok() {

@@ -1,5 +1,5 @@
-//! The root file system that all sandboxes of an image copy: prepared once by the spawner, in its own mount namespace, where
-//! nobody else sees it. A copy is one system call.
+//! The root file system that all sandboxes of an image copy: prepared once by the spawner, in a
+//! mount namespace of its own. A copy is one system call.
 //!
 //! Of the machine's own system a sandbox gets `/usr`, the links to it, and of `/etc` what programs and libraries cannot do
 //! without; all of it read-only. Passwords, keys, home folders, sockets and devices are not among it.
@@ -20,7 +20,7 @@ const BUILD_DIRS: [&str; 2] = ["/run", "/tmp"];
 /// Names in the root of the machine that are part of its system.
 const SYSTEM_DIRS: [&str; 7] = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];
 
-/// Of `/etc`: files and folders that everybody may read, and that are the same for everybody.
+/// Entries of `/etc` that are world-readable, and the same for every user.
 const ETC_ENTRIES: [&str; 12] = [
     "alternatives",
     "ca-certificates.conf",
@@ -124,7 +124,7 @@ impl RootfsBuilder {
         }
     }
 
-    /// Nobody writes to it from now on.
+    /// Makes it read-only.
     pub fn finish(&self, root: PathBuf) -> Result<RootfsTemplate, SpawnError> {
         mounts::restrict(&root, MountRestriction::ReadOnlyWithDevices).step("a read-only root file system")?;
         Ok(RootfsTemplate { root, stage: self.folder.join("stage"), disk: self.folder.join("disk") })

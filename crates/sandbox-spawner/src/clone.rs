@@ -14,7 +14,8 @@ use super::protocol::{SandboxNetwork, SandboxSpec};
 use super::seqpacket;
 use super::{SpawnError, Step};
 
-/// UidMapping that nobody has: above those that systemd gives to containers, below those that are signed.
+/// User ids without an account: above those that systemd gives to containers, below those that are
+/// negative as signed numbers.
 const FIRST_UID: u32 = 1_900_000_000;
 const UID_COUNT: u32 = 100_000_000;
 /// A child that has not become another program by then never will; others wait for the spawner.
@@ -27,7 +28,7 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 /// In the sandbox.
 pub const SANDBOX_UID: u32 = 1_000;
 
-/// Whom a sandbox's user is outside.
+/// The user outside that a sandbox's user is mapped to.
 #[derive(Clone, Copy, Debug)]
 pub struct MappedUser {
     pub user: u32,
@@ -35,10 +36,10 @@ pub struct MappedUser {
     go: UidMapped,
 }
 
-/// To whom sandboxes' users are mapped outside.
+/// How sandboxes' users are mapped to users outside.
 #[derive(Clone, Copy, Debug)]
 pub enum UidMapping {
-    /// One that nobody has, a new one for each sandbox.
+    /// An id without an account, a new one for each sandbox.
     Unused { next: u32 },
     /// The spawner's own.
     Own { user: u32, group: u32 },
@@ -49,7 +50,8 @@ pub enum UidMapping {
 pub enum UidMapped {
     /// The groups of this process must go; the child may let go of them.
     DropGroups,
-    /// They stay, since who was mapped without rights may not change them. They are the user's own.
+    /// The groups stay: a process that was mapped without privileges may not change them. They are
+    /// the user's own.
     KeepGroups,
 }
 
@@ -90,7 +92,7 @@ pub fn spawn_in_namespaces(
             }
         };
         let report = ChildReport::Failed { reason: failed.to_string() };
-        // Nobody listens any more: there is nobody to tell.
+        // Fails where the spawner has gone, which then needs no report.
         let _ = seqpacket::send(theirs.as_fd(), &report, &[]);
         // SAFETY: ends this process at once; nothing of its parent's, of which it is a copy, is run.
         unsafe { libc::_exit(1) };
@@ -127,7 +129,7 @@ fn read_reports(channel: &OwnedFd) -> Result<Option<OwnedFd>, SpawnError> {
 fn write_uid_map(pid: i32, owner: MappedUser) -> io::Result<UidMapped> {
     let MappedUser { user, group, go } = owner;
     if go == UidMapped::KeepGroups {
-        // Who has no right to change groups must give up that right to be mapped.
+        // A process without the right to change groups must give up that right to be mapped.
         fs::write(format!("/proc/{pid}/setgroups"), "deny")?;
     }
     fs::write(format!("/proc/{pid}/uid_map"), format!("{SANDBOX_UID} {user} 1"))?;
@@ -149,7 +151,7 @@ impl UidMapping {
     }
 }
 
-/// Does something in a copy of this process, which then ends; nobody waits for it.
+/// Runs a function in a forked copy of this process, which then ends without being waited for.
 ///
 /// # Safety
 /// The process must have one thread only, and its children must be reaped by the kernel.
@@ -208,7 +210,7 @@ unsafe fn clone(namespaces: libc::c_int, group: Option<BorrowedFd<'_>>) -> io::R
     let pid = unsafe { libc::syscall(libc::SYS_clone3, &raw mut arguments, size_of::<libc::clone_args>()) };
     match pid {
         0 => Ok(None),
-        // SAFETY: the kernel has just made it for us, and nobody else knows of it.
+        // SAFETY: the kernel has just made the descriptor; it has no other owner.
         1.. => Ok(Some((pid as i32, unsafe { OwnedFd::from_raw_fd(pidfd) }))),
         _ => Err(io::Error::last_os_error()),
     }

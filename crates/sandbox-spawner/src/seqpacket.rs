@@ -10,9 +10,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Longer messages are not sent.
-const LONGEST: usize = 16 << 10;
+const MAX_MESSAGE_BYTES: usize = 16 << 10;
 /// At most so many descriptors with a message.
-const MOST: usize = 8;
+const MAX_FDS: usize = 8;
 /// Space for their header and themselves, in words, which keeps it aligned.
 const SPACE: usize = 8;
 
@@ -25,7 +25,7 @@ pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     if made != 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just made both for us, and nobody else knows of them.
+    // SAFETY: the kernel has just made both descriptors; they have no other owner.
     Ok(unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) })
 }
 
@@ -43,7 +43,7 @@ pub fn set_receive_timeout(socket: BorrowedFd<'_>, time: Duration) -> io::Result
 
 pub fn send<M: Serialize>(to: BorrowedFd<'_>, message: &M, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
     let mut text = serde_json::to_vec(message)?;
-    if text.len() > LONGEST || fds.len() > MOST {
+    if text.len() > MAX_MESSAGE_BYTES || fds.len() > MAX_FDS {
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let mut space = [0_u64; SPACE];
@@ -58,7 +58,7 @@ pub fn send<M: Serialize>(to: BorrowedFd<'_>, message: &M, fds: &[BorrowedFd<'_>
         // SAFETY: computes a number.
         header.msg_controllen = unsafe { libc::CMSG_SPACE(bytes) } as usize;
         // SAFETY: the control data is long enough for one header with `fds.len()` descriptors: `SPACE` words hold 16 bytes of
-        // header and `MOST` descriptors. The first header is at its start, which is aligned, and is not null.
+        // header and `MAX_FDS` descriptors. The first header is at its start, which is aligned, and is not null.
         unsafe {
             let first = libc::CMSG_FIRSTHDR(&raw const header);
             (*first).cmsg_level = libc::SOL_SOCKET;
@@ -77,7 +77,7 @@ pub fn send<M: Serialize>(to: BorrowedFd<'_>, message: &M, fds: &[BorrowedFd<'_>
 
 /// The next message and its descriptors; `None` when the other end is closed.
 pub fn receive<M: DeserializeOwned>(from: BorrowedFd<'_>) -> io::Result<Option<(M, Vec<OwnedFd>)>> {
-    let mut text = vec![0; LONGEST];
+    let mut text = vec![0; MAX_MESSAGE_BYTES];
     let mut space = [0_u64; SPACE];
     let mut part = libc::iovec { iov_base: text.as_mut_ptr().cast(), iov_len: text.len() };
     // SAFETY: all zeros is a valid header.
@@ -108,8 +108,9 @@ pub fn receive<M: DeserializeOwned>(from: BorrowedFd<'_>) -> io::Result<Option<(
 
 fn received(header: &libc::msghdr) -> Vec<OwnedFd> {
     let mut fds = Vec::new();
-    // SAFETY: the kernel has filled in the header; the walk over its control data stays within the length that it gave. The
-    // descriptors in it were made for us by this very call, and nobody else knows of them.
+    // SAFETY: the kernel has filled in the header; the walk over its control data stays within the
+    // length that it gave. The descriptors in it were made by this very call and have no other
+    // owner.
     unsafe {
         let mut at = libc::CMSG_FIRSTHDR(header);
         while !at.is_null() {

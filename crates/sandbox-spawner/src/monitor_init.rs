@@ -1,5 +1,6 @@
-//! What a process does until it is a program of somebody else's between walls (`jail.rs`). Like `init.rs` for sandboxes,
-//! and stricter: no network, nothing to be started, a few folders to be read and one to be written to.
+//! What a process does before it becomes a virtual machine monitor in a jail (`monitor_rootfs.rs`).
+//! Like `init.rs` for sandboxes, and stricter: no network, no further programs, a few readable
+//! folders and one writable one.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -12,11 +13,11 @@ use super::monitor_rootfs::{LIBRARIES, MONITOR_DIR};
 use super::protocol::MonitorJail;
 use super::rootfs::RootfsTemplate;
 use super::{SpawnError, Step, mounts, seqpacket};
-use crate::fds::close_all_except;
-use crate::landlock::{LandlockError, PathAccess, Ruleset, TcpAccess};
-use crate::privileges;
-use crate::rlimit::{self, Resource};
-use crate::seccomp::Filter;
+use hearth_jail::landlock::{LandlockError, PathAccess, Ruleset, TcpAccess};
+use hearth_jail::privileges;
+use hearth_jail::seccomp::Filter;
+use hearth_sys::fds::close_all_except;
+use hearth_sys::rlimit::{self, Resource};
 
 const MAX_FDS: u64 = 1_024;
 /// Above all that the program is given.
@@ -45,8 +46,8 @@ pub fn run(jail: &MonitorJail, context: &MonitorContext<'_>, parent: BorrowedFd<
         Ok(never) => match never {},
         Err(failed) => failed,
     };
-    // Whoever asked is told over the channel where it was.
-    // SAFETY: takes numbers. This process is about to end, and nobody uses what is at that place by now.
+    // The spawner expects the error on the channel, in the descriptor's old place.
+    // SAFETY: takes numbers. This process is about to end, and does not use the replaced descriptor.
     unsafe { libc::dup2(channel.as_raw_fd(), parent.as_raw_fd()) };
     failed
 }
@@ -55,7 +56,7 @@ pub fn run(jail: &MonitorJail, context: &MonitorContext<'_>, parent: BorrowedFd<
 fn copy_above(fd: RawFd) -> io::Result<OwnedFd> {
     // SAFETY: takes numbers, the first that of an open descriptor.
     let copy = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, FIRST_FREE_FD) };
-    // SAFETY: the kernel has just made it for us, and nobody else knows of it.
+    // SAFETY: the kernel has just made the descriptor; it has no other owner.
     if copy >= 0 { Ok(unsafe { OwnedFd::from_raw_fd(copy) }) } else { Err(io::Error::last_os_error()) }
 }
 
@@ -120,7 +121,7 @@ fn place_fds(fds: &[OwnedFd]) -> io::Result<()> {
     // All out of the way first: places are still taken by what is to be put elsewhere.
     let copies = fds.iter().map(|fd| copy_above(fd.as_raw_fd())).collect::<io::Result<Vec<_>>>()?;
     for (place, copy) in (0..).zip(&copies) {
-        // SAFETY: takes numbers. What was at this place belongs to nobody that goes on.
+        // SAFETY: takes numbers. The replaced descriptor has no owner that goes on.
         if unsafe { libc::dup2(copy.as_raw_fd(), place) } != place {
             return Err(io::Error::last_os_error());
         }

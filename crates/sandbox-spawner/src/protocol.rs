@@ -28,7 +28,8 @@ pub enum SandboxNetwork {
     Host,
 }
 
-/// A program of somebody else's to be started between walls. Descriptors that come with the request are its 0, 1, 2, …
+/// A virtual machine monitor to be started in a jail. Descriptors that come with the request are
+/// its 0, 1, 2, …
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MonitorJail {
     /// Its limits, and the size of the one folder that it can write to. It has no network and no image.
@@ -94,7 +95,7 @@ pub struct HostFeatures {
     pub without_limits: Option<String>,
     /// The version of Landlock, if it is there.
     pub landlock: Option<u32>,
-    /// Each sandbox has a user that nobody else has.
+    /// Each sandbox has a user id of its own.
     pub own_users: bool,
     /// Why sandboxes write into memory instead of onto disks, where they do.
     pub without_disks: Option<String>,

@@ -16,10 +16,10 @@ use super::monitor_init::{self, MonitorContext};
 use super::protocol::{HostFeatures, MonitorJail, SandboxNetwork, SandboxSpec, SpawnReply, SpawnRequest};
 use super::rootfs::{RootfsBuilder, RootfsTemplate};
 use super::{SpawnError, Step, monitor_rootfs, mounts, seqpacket};
-use crate::landlock::Abi;
-use crate::procfs;
-use crate::sched::raise_priority;
-use crate::seccomp::{self, Filter, MemoryLimit};
+use hearth_jail::landlock::Abi;
+use hearth_jail::seccomp::{self, Filter, MemoryLimit};
+use hearth_sys::procfs;
+use hearth_sys::sched::raise_priority;
 
 /// A disk is made ahead so many milliseconds after the last sandbox: not while its agent starts.
 const DISK_PREPARE_DELAY_MS: libc::c_int = 5;
@@ -141,21 +141,21 @@ impl Spawner {
         let (said, fds) = match ask {
             SpawnRequest::Begin { .. } => return Ok(()),
             SpawnRequest::CreateMonitor { ticket, jail } => {
-                said(ticket, self.create_monitor(&jail, fds).map(|born| (born, None)))
+                reply_for(ticket, self.create_monitor(&jail, fds).map(|born| (born, None)))
             }
             SpawnRequest::Create { ticket, .. } if !self.devices_intact() => (
                 SpawnReply::Unfit { ticket, reason: "a device of its template is none any more".to_owned() },
                 Vec::new(),
             ),
             SpawnRequest::Create { ticket, spec } => {
-                said(ticket, self.create(&spec).map(|(born, agent)| (born, Some(agent))))
+                reply_for(ticket, self.create(&spec).map(|(born, agent)| (born, Some(agent))))
             }
         };
         seqpacket::send(driver, &said, &fds.iter().map(AsFd::as_fd).collect::<Vec<_>>())
     }
 }
 
-fn said(ticket: u64, made: Result<(Spawned, Option<OwnedFd>), SpawnError>) -> ReplyWithFds {
+fn reply_for(ticket: u64, made: Result<(Spawned, Option<OwnedFd>), SpawnError>) -> ReplyWithFds {
     match made {
         Ok((born, agent)) => {
             let fds = agent.into_iter().chain([born.pidfd]).chain(born.opened).collect();
@@ -260,8 +260,8 @@ impl Spawner {
         if let Some(disk) = disk {
             self.disks_in_use.push((born.pidfd.try_clone().step("a descriptor")?, disk));
         }
-        // Among the sandbox's own, where the group that they are in has no more for that. Without one it would come before
-        // everybody, with as much to do as its programs make it.
+        // Raised only where a CPU group limits the sandbox. Without one its agent would come before
+        // all other processes, for as much work as its programs cause.
         if self.hierarchies.holds(Controller::Cpu) {
             raise_priority(born.pid);
         }
@@ -304,7 +304,8 @@ fn require_single_thread() -> io::Result<()> {
     }
 }
 
-/// Mounts that nobody else sees. Who is not root needs to be the root of a user namespace for that.
+/// Enters a mount namespace of its own. Without root that takes a user namespace in which this
+/// process is root.
 fn enter_mount_namespace() -> Result<UidMapping, SpawnError> {
     // SAFETY: these ask, and cannot fail.
     let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
@@ -326,14 +327,14 @@ fn unshare(what: libc::c_int) -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// A program in memory, which nobody can change any more.
+/// A program in a sealed memfd: its content cannot change any more.
 fn sealed_memfd(bytes: &[u8]) -> io::Result<OwnedFd> {
     // SAFETY: the name is a string that ends in a zero.
     let fd = unsafe { libc::memfd_create(c"hearth-agent".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just made it for us, and nobody else knows of it.
+    // SAFETY: the kernel has just made the descriptor; it has no other owner.
     let mut file = fs::File::from(unsafe { OwnedFd::from_raw_fd(fd) });
     file.write_all(bytes)?;
     let seals = libc::F_SEAL_SEAL | libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_WRITE;

@@ -3,7 +3,7 @@
 use tempfile::TempDir;
 
 use super::*;
-use crate::sandbox::SandboxNetwork;
+use crate::SandboxNetwork;
 
 const MOUNTS: &str = "30 25 0:26 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n\
                       31 25 0:27 /docker/a /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n\
