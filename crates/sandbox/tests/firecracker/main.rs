@@ -218,7 +218,7 @@ async fn garbage_is_not_believed() {
     for request in REQUESTS {
         let stage = Stage::new(json!({ "at": request, "do": "garbage" }), TEST_TIMEOUT).await;
         let why = stage.refusal().await;
-        assert!(why.contains(&format!("answered {request} with what is no HTTP")), "{request}: {why}");
+        assert!(why.contains(&format!("answered {request} with invalid HTTP")), "{request}: {why}");
         stage.end().await;
     }
     let stage = Stage::new(json!({ "at": "CONNECT", "do": "garbage" }), TEST_TIMEOUT).await;

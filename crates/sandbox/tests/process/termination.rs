@@ -238,7 +238,7 @@ async fn a_server_to_be_killed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_killed_leaves_nothing() {
     let mut server = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "ends::a_server_to_be_killed", "--nocapture"])
+        .args(["--exact", "termination::a_server_to_be_killed", "--nocapture"])
         .env("HEARTH_TEST_SERVER", "1")
         .stdout(Stdio::piped())
         .spawn()

@@ -189,18 +189,18 @@ async fn an_agent_that_breaks_the_protocol_is_cut_off() {
         for (id, word) in scene {
             send(&mut peer, *id, word.clone()).await;
         }
-        assert_eq!(end_of(&agent).await, "the sandbox's agent is gone: it said more than it may", "{scene:?}");
+        assert_eq!(end_of(&agent).await, "the sandbox's agent is gone: it broke the protocol", "{scene:?}");
     }
     let (agent, mut peer, _uplink) = opened().await;
     for id in 0..=MAX_TUNNEL_CONNS as u32 {
         assert!(agent.is_open());
         send(&mut peer, id, open.clone()).await;
     }
-    assert!(end_of(&agent).await.ends_with("it said more than it may"));
+    assert!(end_of(&agent).await.ends_with("it broke the protocol"));
     // This agent was not asked to listen.
     let (agent, mut peer) = connected().await;
     send(&mut peer, 1, open).await;
-    assert!(end_of(&agent).await.ends_with("it said more than it may"));
+    assert!(end_of(&agent).await.ends_with("it broke the protocol"));
 }
 
 #[tokio::test]
