@@ -1,7 +1,7 @@
 // @ts-check
 "use strict";
-// CommonJS modules: `require`, `module`, `exports`, each module run once, cycles seeing what is exported so far.
-// Which file a specifier means and what its text is are the natives' business; it never lies outside the app.
+// CommonJS modules: `require`, `module`, `exports`. Each module runs once; a cycle sees what is
+// exported so far. The natives decide which file a specifier means; it is never outside of the app.
 
 const { ReflectApply, SafeMap, StringPrototypeLastIndexOf, StringPrototypeSlice } = require("primordials");
 const { op_commonjs_load, op_commonjs_resolve } = require("ops");

@@ -1,9 +1,10 @@
 // @ts-check
 "use strict";
-// The console namespace (https://console.spec.whatwg.org/), which goes to op_console under the id of the request that
-// speaks. Counters, clocks and the indentation of groups belong to a request too; dropConsole forgets them at its end.
+// The console namespace (https://console.spec.whatwg.org/). It writes to op_console under the id of
+// the request whose turn runs. Counters, clocks and the indentation of groups belong to a request,
+// too; dropConsole forgets them at its end.
 //
-// Deviations: what console_format.js says; clear does nothing.
+// Deviations: those of console_format.js; clear does nothing.
 
 const {
   ArrayPrototypePush, ArrayPrototypeUnshift, ErrorCaptureStackTrace, ObjectCreate, ObjectDefineProperty,

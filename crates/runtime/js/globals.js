@@ -1,8 +1,8 @@
 // @ts-check
 "use strict";
-// What apps find on globalThis: this file and src/globals.rs, which has those of lazy files, alone touch it. Interfaces are
-// writable and not enumerable, as Web IDL has it; an app that overwrites one changes it for itself, since nothing of ours
-// looks there.
+// The globals of apps: only this file and src/lazy_globals.rs, which has those of lazy files,
+// define them. Interfaces are writable and not enumerable, as Web IDL has it; an app that
+// overwrites one changes it for itself, since built-in code does not look there.
 
 const { ObjectDefineProperty, ReflectDeleteProperty, SymbolToStringTag } = require("primordials");
 const { addListener, removeListener, dispatch } = require("events/scope");
@@ -41,9 +41,10 @@ define("Bun", bun);
 defineEnumerable("self", global);
 defineEnumerable("navigator", { __proto__: { [SymbolToStringTag]: "Navigator" }, userAgent: "Hearth" });
 
-// Apps are not to have memory that two threads could share, nor waiting on it. There is nobody to share with, and a thread
-// that waits serves nobody. A flag of V8's keeps SharedArrayBuffer out (src/platform.rs), and a shared buffer that a Wasm
-// module brings along leads nowhere (src/globals.rs).
+// Apps have no memory that two threads could share, and no waiting on it: apps have no second
+// thread, and a thread that waits serves no requests. A flag of V8 keeps SharedArrayBuffer out
+// (src/platform.rs), and a shared buffer that a Wasm module creates gives no access to its
+// constructor (src/lazy_globals.rs).
 ReflectDeleteProperty(global, "Atomics");
 
 /** Puts the `Hearth` object where nothing can replace it. */

@@ -68,7 +68,8 @@ function formatValue(context, value, depth, indent) {
 class Entries {
   list = [];
   height = 0;
-  // Fields, though the constructor sets them: assigning to what is not there yet could call a setter of Object.prototype.
+  // Fields, though the constructor sets them: assigning to an undefined property could call a
+  // setter of Object.prototype.
   context = /** @type {any} */ (undefined);
   depth = 0;
   indent = 0;

@@ -100,7 +100,8 @@ function formatError(error, cls) {
     const message = ownData(error, "message");
     return typeof message === "string" && message !== "" ? `[${name}: ${truncate(message)}]` : `[${name}]`;
   }
-  // V8 wrote the first line when the error was made, mostly before anybody gave it a name of its own.
+  // V8 wrote the first line when the error was created, mostly before the error got a name of its
+  // own.
   if (StringPrototypeStartsWith(stack, "Error")) {
     const end = StringPrototypeIndexOf(stack, "\n");
     const head = end < 0 ? stack : StringPrototypeSlice(stack, 0, end);

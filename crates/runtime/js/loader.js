@@ -1,15 +1,16 @@
 // @ts-check
 "use strict";
-// The module system of the built-in files: a file gets at those before it in the list of `src/bootstrap.rs`, and at no
-// other, so cycles cannot exist. The body of `(extras, compile, supply) => ({ define, finish })`.
+// The module system of the built-in files: a file can require the files before it in the list of
+// `src/bootstrap.rs`, and no others, so cycles cannot exist. The body of `(extras, compile, supply)
+// => ({ define, finish })`.
 //
-// Most files are lazy: they run when something of theirs is first used, which may be long after an app has changed every
-// built-in there is. Until then a context has nothing of them but their body. What refers to a lazy file has a File, by
-// `lazy(name)`: `use()` gives what it exports, and `exports` is undefined for as long as it has not run, so whoever asks
-// whether an object is of its class need not run it to say no.
+// Most files are lazy: they run at the first use of their exports, which may be long after an app
+// has changed every built-in. Until then a context has only their body. Code that refers to a lazy
+// file has a File, by `lazy(name)`: `use()` returns its exports, and `exports` is undefined as long
+// as it has not run, so a check whether an object is of its class need not run it.
 //
-// Of files that have run when the snapshot is made, each context has the exports that some lazy file will ask for, and no
-// more: an object of twenty properties costs V8 twenty descriptions of objects on the way to it.
+// Of files that have run when the snapshot is made, each context has the exports that some lazy
+// file requires, and no more: an object of twenty properties costs V8 twenty property descriptions.
 
 /** Fields, not assignments: those would call setters that an app has put on Object.prototype. */
 class File {
@@ -37,7 +38,7 @@ function fileOf(name) {
   return (files[name] ??= new File(name));
 }
 
-/** The same for whoever may use all that it exports. */
+/** The same for code that may use all of its exports. */
 function lazy(name) {
   if (!finished) want(name, ALL);
   return fileOf(name);
@@ -115,11 +116,11 @@ function finish(globals) {
   }
   wanted = undefined;
   finished = true;
-  // V8's own, which nobody here uses.
+  // V8's own, which built-in code does not use.
   for (const key of ["console", "trace", "isTraceCategoryEnabled"]) delete extras[key];
 }
 
-// For the globals of src/globals.rs.
+// For the globals of src/lazy_globals.rs.
 extras.load = (file, name) => files[file].use()[name];
 extras.away = { __proto__: null, wasm: undefined };
 

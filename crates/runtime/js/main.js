@@ -293,7 +293,7 @@ function fail(id, error) {
   op_request_fail(id, describeError(error));
 }
 
-/** An error that nobody caught: the log has it, and the worker is replaced. */
+/** An uncaught error: it is logged, and the worker is replaced. */
 function background(id, error) {
   op_background_error(id, describeError(error));
 }
@@ -348,7 +348,7 @@ function requireCommonJs(id) {
 const SPARE = "spare";
 
 /**
- * Serves a request to nobody, in a context that is no worker's yet, and leaves nothing behind but what V8 has learned by it: the
+ * Handles a request without a client, in a context that no worker has yet. Nothing remains but what V8 has learned: the
  * shapes of the objects that a request makes, which are in the snapshot; and that functions are compiled, which spares have
  * found out before they are needed.
  */
@@ -361,7 +361,7 @@ function rehearse(stage) {
 function rehearsal(request, stage) {
   const { headers } = request;
   if (stage === SPARE) {
-    // The native that would know has nobody to ask, and throws; what comes before it is done.
+    // The native that it ends with needs a worker and throws; the code before it has run.
     attempt(() => headers.get("accept"));
     new (urls.use().URL)("http://host/").pathname;
   }

@@ -1,7 +1,8 @@
 // @ts-check
 "use strict";
-// Which attributes of our own classes inspect.js shows: their state is private. Each class says so in its own file, when
-// that runs, so that what is kept are its own getters and never those that an app has put in their place.
+// The attributes of built-in classes that inspect.js shows: their state is private. Each class
+// registers them in its own file, when that runs, so that the original getters are kept and never
+// those of an app.
 
 const { ArrayFrom, SafeMap, safeGetOwnPropertyDescriptor } = require("primordials");
 

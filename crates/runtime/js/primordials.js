@@ -37,7 +37,7 @@ const { iterator: SymbolIterator, toStringTag: SymbolToStringTag } = Symbol;
 
 /**
  * Let go of at the end, as are others that are not constant: the functions below that others use keep all variables of this
- * file alive, and with this one each context would have thousands of functions that nobody has taken out of it.
+ * file alive, and with this one each context would have thousands of functions that no file has taken out of it.
  * @type {any}
  */
 let primordials = { __proto__: null };
@@ -185,7 +185,7 @@ put("PromiseAll", (list) => new PromiseClass((resolve, reject) => {
     }, reject);
   }
 }));
-/** Tells V8 that nobody has to look after this promise's rejection. */
+/** Tells V8 that this promise's rejection needs no handler. */
 put("markPromiseAsHandled", (promise) => { PromisePrototypeThen(promise, undefined, () => {}); });
 
 // Collections whose methods an app cannot replace: `map.get(k)` finds an own copy on a frozen prototype that inherits

@@ -1,7 +1,8 @@
 // @ts-check
 "use strict";
-// Stack traces in terms of what people wrote: positions go through the source maps of transpiled modules.
-// Frames of the built-in files are left out: they say nothing to an app, and a lot about us.
+// Stack traces with the positions of the original sources: positions go through the source maps of
+// transpiled modules. Frames of the built-in files are left out: they do not help an app, and they
+// would show Hearth's internals.
 
 const {
   ArrayPrototypeJoin, ErrorPrototypeToString, StringPrototypeStartsWith,

@@ -1,11 +1,14 @@
 // @ts-check
 "use strict";
-// setTimeout and friends (https://html.spec.whatwg.org/multipage/timers-and-user-prompts.html#timers). Time itself passes
-// in op_timer_*; this keeps what is to be called: an id's callback, its arguments, and the async context it was made in.
-// Timers belong to the request that made them: no other can clear them, and they go with it (dropTimers).
+// setTimeout and the like
+// (https://html.spec.whatwg.org/multipage/timers-and-user-prompts.html#timers). op_timer_* measure
+// the time; this file keeps what is to be called: an id's callback, its arguments, and the async
+// context in which it was set. Timers belong to the request that set them: no other can clear them,
+// and they end with it (dropTimers).
 //
-// Deviations: a string as handler is a TypeError, for there is no eval; nested timers are not slowed down to 4 ms; a
-// delay above 2^31-1 ms counts as 1 ms, as browsers and Node do it, instead of wrapping around.
+// Deviations: a string as handler is a TypeError, for there is no eval; nested timers are not
+// slowed down to 4 ms; a delay above 2^31-1 ms counts as 1 ms, as browsers and Node do it, instead
+// of wrapping around.
 
 const { MathTrunc, ReflectApply, SafeMap, SafeSet, TypeError } = require("primordials");
 const { converters, requiredArguments } = require("webidl");
@@ -41,7 +44,7 @@ function forget(id, request) {
   if (ids.size === 0) byRequest.delete(request);
 }
 
-/** For friends: whoever holds the id may cancel it, in whatever request. */
+/** For built-in files: cancels by id, in any request. */
 function cancelTimer(id) {
   const timer = timers.get(id);
   if (timer === undefined) return;
@@ -96,7 +99,7 @@ function setInterval(handler, timeout = 0, ...args) {
   return startTimer(handler, convertDelay(timeout, prefix), true, args);
 }
 
-/** Both clear functions: they take the ids of either kind. Unknown ids are nobody's business. */
+/** Both clear functions: they take the ids of either kind. Unknown ids are ignored. */
 function clear(id, prefix) {
   id = converters.long(id, prefix, "Argument 1");
   const timer = timers.get(id);

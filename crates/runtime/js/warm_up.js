@@ -1,10 +1,11 @@
 // @ts-check
 "use strict";
-// Serves requests while the snapshot is made, in a context that is thrown away, so that the snapshot has the code of all
-// functions that a first request needs, and V8 need not compile them again for each worker. Gets what main.js exports.
+// Handles requests while the snapshot is made, in a context that is thrown away, so that the
+// snapshot has the code of all functions that a first request needs, and V8 need not compile them
+// again for each worker. Gets the exports of main.js.
 //
-// Natives that ask the worker have nobody to ask here: they throw, which is caught, and what comes after them is called for
-// itself. The others answer.
+// Natives that need a worker throw here, which is caught, and the code after them is called
+// separately. The others work.
 
 function attempt(f) {
   try {

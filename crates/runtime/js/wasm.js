@@ -1,8 +1,9 @@
 // @ts-check
 "use strict";
-// https://webassembly.github.io/spec/js-api/ and web-api/. V8 has all of it; this changes two things before an app sees it
-// (src/globals.rs): shared memory is refused, and compiling asynchronously is done at once behind a promise. V8 would compile
-// on threads of its own, whose time nobody is charged for, and finish in tasks that only an embedder with a message loop runs.
+// https://webassembly.github.io/spec/js-api/ and web-api/. V8 has all of it; this changes two
+// things before an app sees it (src/lazy_globals.rs): shared memory is refused, and asynchronous
+// compilation is done at once behind a promise. V8 would compile on threads of its own, whose time
+// is charged to no app, and finish in tasks that only an embedder with a message loop runs.
 
 const {
   FunctionPrototypeCall, ObjectDefineProperty, PromisePrototypeThen, PromiseReject, PromiseResolve, ReflectConstruct, TypeError,

@@ -46,7 +46,7 @@ class SubtleCrypto {
       if (!webidl.isObject(algorithm)) algorithm = converters.DOMString(algorithm, prefix, "Argument 1");
       data = converters.BufferSource(data, prefix, "Argument 2");
       const name = normalizeAlgorithm(algorithm, digests, prefix);
-      // No copy is needed: the op is through with the bytes before anybody can change them.
+      // No copy is needed: the op has read the bytes before other code can change them.
       return PromiseResolve(op_crypto_digest(name, asBytes(data)));
     } catch (error) {
       return PromiseReject(error);

@@ -1,10 +1,11 @@
 // @ts-check
 "use strict";
-// AbortController and AbortSignal (https://dom.spec.whatwg.org/#aborting-ongoing-activities). AbortSignal.timeout runs on
-// the timers of timers.js and so belongs to the request that made it.
+// AbortController and AbortSignal (https://dom.spec.whatwg.org/#aborting-ongoing-activities).
+// AbortSignal.timeout uses the timers of timers.js and so belongs to the request that made it.
 //
-// Signals made by AbortSignal.any hang on their sources by weak references, and by strong ones only while somebody
-// listens to them: a signal that lives as long as the app does not gather the dead of every request.
+// Signals made by AbortSignal.any are referenced weakly by their sources, and strongly only while
+// they have listeners: a signal that lives as long as the app does not accumulate those of ended
+// requests.
 
 const { ArrayPrototypePush, SafeSet, SafeWeakRef } = require("primordials");
 const webidl = require("webidl");
@@ -36,7 +37,7 @@ class AbortSignal extends EventTarget {
   #sources = [];
   /** @type {any[]} weak references to all signals that depend on this one */
   #dependents = [];
-  /** @type {any} SafeSet: those of them that must not be collected, because somebody listens */
+  /** @type {any} SafeSet: those of them that must not be collected, because they have listeners */
   #observed = undefined;
   #pruneAt = 16;
 
@@ -120,7 +121,7 @@ class AbortSignal extends EventTarget {
       if (signal.#aborted) return;
       signal.#aborted = true;
       signal.#reason = reason === undefined ? abortError() : reason;
-      // All are aborted before anybody is told.
+      // All are aborted before any listener is called.
       const toAbort = [];
       for (let i = 0; i < signal.#dependents.length; i++) {
         const dependent = signal.#dependents[i].deref();

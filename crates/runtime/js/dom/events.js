@@ -13,8 +13,8 @@ const { Event, eventInitMembers, initEvent, isEventTarget } = require("dom/event
 const text = (key) => ({ key, converter: converters.USVString, defaultValue: "" });
 const dictionary = (name, members) => webidl.createDictionaryConverter(name, eventInitMembers, members);
 
-// Each constructor converts its arguments before it calls Event's: that one then reads our copy, not the app's object,
-// whose getters therefore run once.
+// Each constructor converts its arguments before it calls Event's, which then reads the copy and
+// not the app's object: its getters run once.
 
 const convertCustomEventInit = dictionary("CustomEventInit", [
   { key: "detail", converter: converters.any, defaultValue: null },

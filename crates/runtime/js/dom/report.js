@@ -20,7 +20,7 @@ function reportException(error) {
   try {
     hook(error);
   } catch {
-    // A hook that fails has nobody to tell.
+    // The error of a hook that fails is dropped.
   }
 }
 

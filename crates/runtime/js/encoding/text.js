@@ -64,7 +64,7 @@ class TextDecoder {
     let bytes = NOTHING;
     if (input !== undefined) {
       bytes = converters.BufferSource(input, prefix, "Argument 1", bufferOptions);
-      // The ops want memory that nobody else writes to.
+      // The ops need memory that other code does not write to.
       if (!webidl.isArrayBuffer(bufferOf(bytes))) bytes = copyBytes(bytes);
     }
     const stream = options === undefined ? false : convertDecodeOptions(options, prefix, "Argument 2").stream;

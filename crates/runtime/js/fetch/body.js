@@ -1,7 +1,8 @@
 // @ts-check
 "use strict";
-// https://fetch.spec.whatwg.org/#body-mixin: what Request and Response have in common. Reading a body that nobody has made
-// a stream of goes to its source (inner_body.js): text() of a native body that is all there is one call of an op.
+// https://fetch.spec.whatwg.org/#body-mixin: the common part of Request and Response. Reading a
+// body whose stream was not requested goes to its source (inner_body.js): text() of a native body
+// that has arrived is one call of an op.
 
 const {
   ObjectDefineProperties, ObjectGetOwnPropertyDescriptors, PromisePrototypeThen, PromiseReject, PromiseResolve,

@@ -57,7 +57,7 @@ function fetchHttp(request, url, signal) {
     const target = hash < 0 ? url : StringPrototypeSlice(url, 0, hash);
     id = op_fetch_start(scope, methodOf(request), target, headers, body[0], body[1], redirect);
   } catch (error) {
-    // Whoever writes to it is to stop.
+    // The writer of the body is told to stop.
     if (body[0] === BODY_NATIVE) op_body_cancel(body[1]);
     throw error;
   }

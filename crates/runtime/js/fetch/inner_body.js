@@ -36,7 +36,7 @@ class InnerBody {
   stream = null;
   /** @type {any} The stream over the native body, from which `stream` may have been teed. */
   root = null;
-  /** Whether somebody took the source. */
+  /** Whether the source was taken. */
   used = false;
   /** Whether another body has the same bytes: then they have to be copied before they are given away. */
   shared = false;
@@ -53,7 +53,7 @@ class InnerBody {
 
 // ---- Making bodies
 
-// What is of a class whose file has not run cannot be there.
+// An object of a class whose file has not run cannot exist.
 const isReadableStream = (value) => readables.exports !== undefined && readables.exports.isReadableStream(value);
 const isURLSearchParams = (value) => params.exports !== undefined && params.exports.isURLSearchParams(value);
 const isBlob = (value) => blobs.exports !== undefined && blobs.exports.isBlob(value);
@@ -198,7 +198,7 @@ function transferBody(body) {
   return bodyFromStream(branches[0]);
 }
 
-/** The native body of a BODY_FILE that nobody has made a stream of, for `request`. Throws where there is no such file. */
+/** The native body of a BODY_FILE whose stream was not requested, for `request`. Throws where there is no such file. */
 function openFileBody(file, request) {
   const { openAppFile, refusalOf } = appFiles.use();
   const id = openAppFile(file, request);
@@ -206,7 +206,7 @@ function openFileBody(file, request) {
   return id;
 }
 
-/** Nobody will read this body: tells its source so. */
+/** This body will not be read: cancels its source. */
 function discardBody(body, reason) {
   if (body === null || isUnusable(body)) return;
   if (body.stream !== null) markPromiseAsHandled(streams.use().cancelStream(body.stream, reason));

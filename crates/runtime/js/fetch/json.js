@@ -1,12 +1,13 @@
 // @ts-check
 "use strict";
-// Bodies that are JSON, for workers that read many. The natives (src/ops/json.rs, crates/json) turn the text of a body into a tape
-// of numbers, on which an object is the number of the function that makes such objects, and a string that came before the number
-// of its place among those that are kept. Walking it makes the same value as JSON.parse in half the time, once V8 has optimised
-// what is here: the first bodies of a worker, and all that is unusual, go to JSON.parse.
+// JSON bodies, for workers that read many. The natives (src/ops/json.rs, crates/json) turn the text
+// of a body into a tape of numbers, on which an object is the number of the function that makes
+// such objects, and a string that came before is the number of its slot in the cache. Walking it
+// makes the same value as JSON.parse in half the time, once V8 has optimised this code: the first
+// bodies of a worker, and all unsupported ones, go to JSON.parse.
 //
-// Nothing here runs code of an app or looks anything up on what an app can change: literals define their members, and arrays
-// are written only where they have elements.
+// Nothing here runs code of an app or looks anything up on objects that an app can change: literals
+// define their members, and arrays are written only where they have elements.
 
 const { ArrayFrom, ArrayIsArray, ArrayPrototypeToSpliced, Float64Array, Int32Array, JSONParse } = require("primordials");
 const { op_body_json, op_body_text, op_json_text } = require("ops");

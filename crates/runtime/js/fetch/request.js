@@ -47,7 +47,7 @@ let urlOf;
 let settingsOf;
 /** @type {(request: any) => any} */
 let signalOf;
-/** @type {(request: any) => any} The signal that fetch() has to mind, null if nobody can abort it. */
+/** @type {(request: any) => any} The signal that aborts fetch(); null if it cannot be aborted. */
 let signalToMind;
 /** @type {(request: any, reason: unknown) => void} */
 let abortNativeRequest;
@@ -59,7 +59,7 @@ class Request {
   #method;
   /** @type {any} With its fragment. */
   #url;
-  /** @type {any} A header list until somebody wants the object. */
+  /** @type {any} A header list until the object is accessed. */
   #headers;
   /** @type {any} undefined: ask the natives; null: none. */
   #body;

@@ -1,11 +1,12 @@
 // @ts-check
 "use strict";
-// https://fetch.spec.whatwg.org/#response-class. `new Response("text")` is one object: no Headers and no body of its own
-// are made until somebody asks for them, and it is sent (respondNative, plainBody) as it is.
+// https://fetch.spec.whatwg.org/#response-class. `new Response("text")` is one object: its Headers
+// and its body are made on first access, and without them it is sent directly (respondNative,
+// plainBody).
 //
-// Deviation, as servers want it: Set-Cookie is a header like any other; fetch() gives responses as they came, of type
-// "basic", also those of a redirect that was not followed. As in Workers, a response of status 101 has a `webSocket`: the end
-// that the client gets, or that fetch() brought.
+// Deviations, as servers need them: Set-Cookie is a header like any other; fetch() gives responses
+// as they came, of type "basic", also those of a redirect that was not followed. As in Workers, a
+// response of status 101 has a `webSocket`: the end that the client gets, or that fetch() brought.
 
 const {
   ArrayIsArray, ArrayPrototypePush, JSONStringify, RangeError, StringPrototypeCharCodeAt, TypeError,
@@ -63,9 +64,9 @@ class Response {
   #status = 200;
   #statusText = "";
   #kind = HEADERS_NONE;
-  /** @type {any} With HEADERS_LIST: a header list until somebody wants the object. */
+  /** @type {any} With HEADERS_LIST: a header list until the object is accessed. */
   #headers = null;
-  /** @type {any} null: none; a string, if nobody has asked for it yet; SENT; an InnerBody. */
+  /** @type {any} null: none; a string, if it was not accessed yet; SENT; an InnerBody. */
   #body = null;
   #origin = PLAIN;
 

@@ -1,7 +1,7 @@
 // @ts-check
 "use strict";
-// The settings of a request that are kept for apps to see but (other than `redirect` and `integrity`) mean nothing to fetch():
-// those that it has if nobody says anything else. What does is request_init.js.
+// The settings of a request that apps can read but that (other than `redirect` and `integrity`)
+// have no effect on fetch(): their defaults. request_init.js sets others.
 
 /** No RequestInit was given. */
 const NO_OPTIONS = { __proto__: null };

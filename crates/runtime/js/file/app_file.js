@@ -1,11 +1,13 @@
 // @ts-check
 "use strict";
-// A file of the app's folder as a Blob that is read when somebody wants its bytes, and not before. No standard has this;
-// it is what Bun.file is, for reading. Adds to the ops of src/ops/file.rs, which see that nothing outside of the folder is read.
+// A file of the app's folder as a Blob whose bytes are read on demand. No standard has this; it is
+// what Bun.file is, for reading. Adds to the ops of src/ops/file.rs, which ensure that nothing
+// outside of the folder is read.
 //
-// The file is looked up again at each use: two readings may differ if somebody writes to it, one reading has what was
-// there when it began (or fails, if the file becomes shorter). `size` is what it was when first asked for; 0 if there is no
-// such file, as in Bun. A File, FormData or Blob cannot be made of it without reading: give them its bytes().
+// The file is opened again at each use: two readings may differ if the file is written to, one
+// reading has what was there when it began (or fails, if the file becomes shorter). `size` is its
+// size at the first access; 0 if there is no such file, as in Bun. A File, FormData or Blob cannot
+// be made of it without reading: pass them its bytes().
 
 const {
   ArrayIsArray, JSONParse, MathMax, MathMin, PromisePrototypeThen, PromiseReject, PromiseResolve, StringPrototypeStartsWith,

@@ -263,7 +263,7 @@ function view(bytes, offset, length) {
 
 // ---- For the rest of this folder
 
-/** A Blob of bytes that nobody else will write to. */
+/** A Blob of bytes that no other code will write to. */
 function blobFromBytes(bytes, type) {
   // @ts-ignore the arguments of INTERNAL
   return new Blob(INTERNAL, [bytes], normalizeType(type));

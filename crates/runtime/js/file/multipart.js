@@ -174,7 +174,7 @@ function parseHeaders(bytes, from, part) {
 }
 
 /**
- * @param {Uint8Array} bytes which nobody will write to any more: files share them
+ * @param {Uint8Array} bytes which are not written to any more: files share them
  * @param {string | undefined} boundary
  * @returns {any[]} entries of a FormData
  */

@@ -1,10 +1,11 @@
 // @ts-check
 "use strict";
-// `export default { routes }`: a fetch handler made of routes, with the app's own `fetch` for what they do not answer. No
-// standard has this; it is what Bun.serve's routes are. The path that counts is that of request.url.
+// `export default { routes }`: a fetch handler made of routes, with the app's own `fetch` for the
+// rest. No standard has this; it is what Bun.serve's routes are. The path is that of request.url.
 //
-// A wrong method is 405 with Allow; GET answers HEAD, whose body the server does not send; OPTIONS goes to `fetch`, where
-// there is one, unless its route has it. What nobody answers is 404. Both are JSON, as the server's own errors are.
+// A wrong method is 405 with Allow; GET handlers also serve HEAD, whose body the server does not
+// send; OPTIONS goes to `fetch`, where there is one, unless its route has it. A path without a
+// handler is 404. Both are JSON, as the server's own errors are.
 
 const {
   FunctionPrototypeCall, JSONStringify, ObjectDefineProperty, ObjectKeys, TypeError,

@@ -172,7 +172,7 @@ class ByteController extends Controller {
     this.enqueueOwned(ArrayBufferPrototypeTransfer(buffer), byteOffset, byteLength);
   }
 
-  /** The same for a buffer that nobody else holds, so there is no need to transfer it. */
+  /** The same for a buffer without other references, which need not be transferred. */
   enqueueOwned(buffer, byteOffset, byteLength) {
     const stream = this.stream;
     if (this.closeRequested || stream.status !== READABLE) return;

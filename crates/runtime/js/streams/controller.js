@@ -82,7 +82,7 @@ class Controller {
   }
 
 
-  /** For internal sources, whose start does nothing. Saves the microtask where nobody can tell. */
+  /** For internal sources, whose start does nothing. Saves a microtask where that cannot be observed. */
   startNow() {
     this.started = true;
   }

@@ -28,7 +28,7 @@ const {
 
 // ---- Native bodies as streams
 
-/** A byte stream whose source needs no start; nothing is pulled before somebody reads. */
+/** A byte stream whose source needs no start; nothing is pulled before the first read. */
 function byteStream(source) {
   const state = new ReadableState();
   new ByteController(state, source, 0, undefined).startNow();
@@ -80,7 +80,7 @@ function createNativeReadable(bodyId) {
   return wrapReadable(state);
 }
 
-/** The native body of a state that nobody has touched, which is used up then. 0: none. */
+/** The native body of an unused state, which is used up then. 0: none. */
 function takeNativeState(state) {
   const body = state.nativeBody;
   if (body === 0 || state.disturbed || state.reader !== undefined || state.status !== READABLE) return 0;
@@ -231,10 +231,10 @@ class Pump extends ReadRequest {
     // A source that fails while nothing is asked of it is noticed by the next read, when there is room again.
   }
 
-  /** Nobody reads any more. */
+  /** The reader is gone. */
   gone() {
     this.done = true;
-    this.cancel(new DOMException("Nobody reads this body any more", "AbortError"));
+    this.cancel(new DOMException("This body is not read any more", "AbortError"));
     this.resolvers.resolve(false);
   }
 
@@ -258,7 +258,7 @@ class Pump extends ReadRequest {
 
 /**
  * Locks the stream and writes its chunks, which must be Uint8Arrays, to a native pipe. The promise is fulfilled with true
- * when all is written, with false when nobody reads the pipe any more (the stream is cancelled then), and rejected with the
+ * when all is written, with false when the pipe has no reader any more (the stream is cancelled then), and rejected with the
  * error of the stream; a rejection counts as handled. Throws when the stream is locked.
  */
 function pumpToPipe(stream, pipeId) {
@@ -318,7 +318,7 @@ class Collector extends ReadRequest {
   append(chunk) {
     const length = this.length + TypedArrayPrototypeGetByteLength(chunk);
     if (this.buffer === undefined && this.state.controller.isByte) {
-      this.buffer = chunk; // nobody else has it
+      this.buffer = chunk; // no other code has it
     } else {
       if (this.buffer === undefined) {
         this.buffer = new Uint8Array(length);
@@ -356,7 +356,7 @@ class Collector extends ReadRequest {
 }
 
 /**
- * What is left of a stream, as a promise of a Uint8Array that nobody else holds and that is all of its buffer. Rejects when
+ * What is left of a stream, as a promise of a Uint8Array without other references, which is all of its buffer. Rejects when
  * the stream is locked.
  */
 function readAllBytes(stream) {

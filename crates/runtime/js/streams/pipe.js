@@ -160,7 +160,7 @@ class Pipe extends ReadRequest {
     const next = () => this.act(action, failed, error);
     if (this.dest.status === WRITABLE && !closeQueuedOrInFlight(this.dest)) {
       if (this.hasChunk) this.writeChunk();
-      // Also when nothing is being written: whoever waits for promises comes a microtask later.
+      // Also when nothing is being written: code that waits for promises runs a microtask later.
       if (this.pendingWrites > 0) this.afterWrites = next;
       else queueTask(next);
     } else {

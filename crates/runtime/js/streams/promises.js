@@ -1,6 +1,6 @@
 // @ts-check
 "use strict";
-// Promises as streams use them: made only when someone looks.
+// Promises of streams, created at the first access.
 
 const {
   Promise, PromisePrototypeThen, PromiseReject, PromiseResolve, PromiseWithResolvers, markPromiseAsHandled,
@@ -47,7 +47,7 @@ function queueTask(task) {
 const PENDING = 0, RESOLVED = 1, REJECTED = 2;
 
 /**
- * The promise behind `closed` and `ready`: exists once somebody has asked for it. Fulfilled with undefined or rejected;
+ * The promise behind `closed` and `ready`: exists after the first access. Fulfilled with undefined or rejected;
  * a rejection counts as handled, as the spec has it for all of these.
  */
 class LazyPromise {

@@ -63,13 +63,13 @@ declare function op_body_read(body: number): Promise<Bytes | undefined>;
 declare function op_body_bytes(body: number): Bytes | Promise<Bytes>;
 /** The same, decoded as UTF-8 without the BOM. */
 declare function op_body_text(body: number): string | Promise<string>;
-declare function op_body_cancel(body: number): void; // nobody will read any more
+declare function op_body_cancel(body: number): void; // it will not be read any more
 declare function op_body_length(body: number): number; // bytes if known from the head, else -1
 /** A pipe's reading side; the calls below are its writing side. The request that makes it owns it. */
 declare function op_pipe_new(request: number): number;
-/** Bytes are copied. 1: there is room for more; 0: full, wait for op_pipe_ready; -1: nobody reads any more. */
+/** Bytes are copied. 1: there is room for more; 0: full, wait for op_pipe_ready; -1: there is no reader any more. */
 declare function op_pipe_write(body: number, chunk: Bytes | string): 1 | 0 | -1;
-declare function op_pipe_ready(body: number): Promise<boolean>; // true: room again; false: nobody reads any more
+declare function op_pipe_ready(body: number): Promise<boolean>; // true: room again; false: there is no reader any more
 declare function op_pipe_close(body: number): void;
 declare function op_pipe_fail(body: number, message: string): void;
 
@@ -83,7 +83,7 @@ declare function op_json_text(text: string, entries: Int32Array, numbers: Float6
 // ---- src/ops/file.rs  (paths count from the app's folder)
 type FileRefusal = -1 | -2 | -3 | -4 | -5; // missing, outside the folder, not for reading, no regular file, unreadable
 declare function op_file_stat(path: string): [size: number, modified: number] | FileRefusal; // milliseconds since the epoch
-/** A body of the request with the bytes from `start` up to `end`, -1 for the file's; read when somebody reads it. */
+/** A body of the request with the bytes from `start` up to `end`, -1 for the file's; read on demand. */
 declare function op_file_open(request: number, path: string, start: number, end: number): number | FileRefusal;
 
 // ---- src/ops/fetch.rs

@@ -1,15 +1,18 @@
 // @ts-check
 "use strict";
-// WebSocket (https://websockets.spec.whatwg.org/#the-websocket-interface), for three kinds of sockets: those that an app
-// connects (`new WebSocket`), the ends of a WebSocketPair, and those that fetch() brings (`response.webSocket`). The last two
-// are as Workers have them: they must be accepted, or handed on in a Response.
+// WebSocket (https://websockets.spec.whatwg.org/#the-websocket-interface), for three kinds of
+// sockets: those that an app connects (`new WebSocket`), the ends of a WebSocketPair, and those
+// that fetch() brings (`response.webSocket`). The last two are as in Workers: they must be
+// accepted, or passed on in a Response.
 //
-// A socket belongs to the request that made it and ends with it; its listeners run in that request's async context. Its
-// connection is behind op_websocket_*: a goodbye of the other side is answered there, and pings are never seen.
+// A socket belongs to the request that made it and ends with it; its listeners run in that
+// request's async context. Its connection is behind op_websocket_*: a close message of the peer is
+// answered there, and pings are not visible.
 //
-// Deviations: sockets that were accepted have "arraybuffer" as their binaryType, may use the codes that servers use, and
-// throw when something is sent after their end, as Workers' do. bufferedAmount counts what the connection has not taken yet;
-// when more than 1 MB would wait, the socket is closed, with an error.
+// Deviations: accepted sockets have "arraybuffer" as their binaryType, may use the codes that
+// servers use, and throw when something is sent after their end, as Workers' do. bufferedAmount
+// counts what the connection has not taken yet; when more than 1 MB would wait, the socket is
+// closed, with an error.
 
 const { ArrayPrototypePush, PromisePrototypeThen, PromiseResolve, SafeMap, TypeError } = require("primordials");
 const {

@@ -26,7 +26,7 @@ for (const name of [...ENUMERABLE, ...OTHERS]) {
   check(keys.includes(name) === enumerable, `${name} is enumerable or not`);
 }
 
-// What is done to one before anybody has looked at it.
+// Changes of a global before its first access.
 globalThis.Blob = 1;
 check(describe("Blob") === '{"value":1,"writable":true,"enumerable":false,"configurable":true}', `Blob: ${describe("Blob")}`);
 URLSearchParams = 2;
