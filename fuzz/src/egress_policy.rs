@@ -133,7 +133,7 @@ fn allows(entry: &str, probe: &Probe) -> bool {
     match entry {
         "none" => return false,
         "all" => return open,
-        "public" => return open && AddressKind::of(probe.address) == AddressKind::Public,
+        "public" => return open && AddressKind::from_ip(probe.address) == AddressKind::Public,
         _ => {}
     }
     let entry = Entry::of(entry);

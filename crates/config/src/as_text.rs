@@ -19,7 +19,7 @@ where
 
 /// The text of a policy includes its ceilings; each is sent separately.
 pub(crate) mod egress {
-    use hearth_egress::EgressPolicy;
+    use hearth_egress_policy::EgressPolicy;
     use serde::Serialize;
 
     use super::*;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use hearth_core::ByteSize;
-use hearth_egress::EgressPolicy;
+use hearth_egress_policy::EgressPolicy;
 
 /// Zero means no ceiling, as zero turns limits off.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use hearth_core::ByteSize;
 use hearth_core::cidr::NotCidr;
 use hearth_core::units::UnitError;
-use hearth_egress::PolicyError;
+use hearth_egress_policy::PolicyError;
 
 use crate::cron::CronError;
 use crate::dotenv::DotenvError;

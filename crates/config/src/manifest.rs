@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hearth_core::{AppName, ByteSize, Owner, VersionName};
-use hearth_egress::EgressPolicy;
+use hearth_egress_policy::EgressPolicy;
 use serde::{Deserialize, Serialize};
 
 use crate::cron::Cron;

@@ -10,7 +10,7 @@ use std::fmt;
 use std::time::Duration;
 
 use hearth_core::Owner;
-use hearth_egress::EgressPolicy;
+use hearth_egress_policy::EgressPolicy;
 
 use crate::ceilings::AppCeilings;
 use crate::env_filter::remove_sensitive;

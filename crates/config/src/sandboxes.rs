@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hearth_core::ByteSize;
-use hearth_egress::EgressPolicy;
+use hearth_egress_policy::EgressPolicy;
 
 use crate::fields::{Fields, Read};
 use crate::value::{self, Word};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hearth_core::{ByteSize, Limits, Owner};
-use hearth_egress::EgressPolicy;
+use hearth_egress_policy::EgressPolicy;
 use serde::{Deserialize, Serialize};
 
 use crate::as_text;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use hearth_core::ByteSize;
 use hearth_core::units::parse_duration;
-use hearth_egress::EgressPolicy;
+use hearth_egress_policy::EgressPolicy;
 
 use crate::error::ConfigProblem;
 use crate::fields::{Fault, Read, printable};

@@ -1,4 +1,4 @@
-//! One app's way out: a policy, and the connections that were made under it.
+//! Sends one app's requests: a policy, and the connections that were made under it.
 
 use std::sync::Arc;
 
@@ -12,20 +12,20 @@ use crate::config::Shared;
 use crate::connect::Connector;
 use crate::decode::{codings, decode};
 use crate::error::FetchError;
-use crate::exchange::{Answer, Hop, exchange};
 use crate::headers::{Encoding, incoming};
-use crate::policy::EgressPolicy;
 use crate::pool::{Limits, Pool};
-use crate::redirect::{self, MOST_REDIRECTS, RedirectError, RedirectMode};
+use crate::redirect::{self, MAX_REDIRECTS, RedirectError, RedirectMode};
+use crate::send::{Answer, RedirectHop, send};
 use crate::upgrade;
+use hearth_egress_policy::EgressPolicy;
 
 /// Sends one app's requests. Cheap to clone; clones share connections and limits.
 #[derive(Clone)]
 pub struct Client {
     connector: Arc<Connector>,
     pool: Arc<Pool>,
-    /// Places for requests that are under way.
-    places: Arc<Semaphore>,
+    /// Permits for requests in flight.
+    permits: Arc<Semaphore>,
 }
 
 /// A request as the app made it.
@@ -57,8 +57,8 @@ impl Client {
             per_origin: config.max_idle_per_origin,
             in_all: config.max_idle,
         });
-        let places = Arc::new(Semaphore::new(config.max_requests.max(1)));
-        Self { connector: Arc::new(Connector::new(shared, policy)), pool, places }
+        let permits = Arc::new(Semaphore::new(config.max_requests.max(1)));
+        Self { connector: Arc::new(Connector::new(shared, policy)), pool, permits }
     }
 
     pub fn policy(&self) -> &EgressPolicy {
@@ -69,10 +69,10 @@ impl Client {
     /// I/O and time. Dropping the future or the response's body ends the request and closes its connection.
     pub async fn send(&self, outgoing: Outgoing) -> Result<Incoming, FetchError> {
         let mode = outgoing.redirect;
-        let mut hop = Hop::new(outgoing)?;
-        let place = self.places.clone().acquire_owned().await.expect("nobody closes this semaphore");
+        let mut hop = RedirectHop::new(outgoing)?;
+        let permit = self.permits.clone().acquire_owned().await.expect("the semaphore is never closed");
         for redirects in 0.. {
-            let answer = exchange(&self.connector, &self.pool, &mut hop).await?;
+            let answer = send(&self.connector, &self.pool, &mut hop).await?;
             let status = answer.head.status.as_u16();
             let location = match mode {
                 RedirectMode::Manual => None,
@@ -81,29 +81,29 @@ impl Client {
             let Some(location) = location else {
                 let response = match answer.head.status {
                     StatusCode::SWITCHING_PROTOCOLS => {
-                        upgrade::join(hop.offer.as_ref(), &hop.target.origin.host, answer, place).await?
+                        upgrade::join(hop.offer.as_ref(), &hop.target.origin.host, answer, permit).await?
                     }
-                    _ => deliver(answer, place),
+                    _ => deliver(answer, permit),
                 };
                 return Ok(Incoming { response, url: hop.url, redirected: redirects > 0 });
             };
             if mode == RedirectMode::Error {
                 return Err(RedirectError::Refused { url: hop.url }.into());
             }
-            if redirects == MOST_REDIRECTS {
-                return Err(RedirectError::TooMany { limit: MOST_REDIRECTS, url: hop.url }.into());
+            if redirects == MAX_REDIRECTS {
+                return Err(RedirectError::TooMany { limit: MAX_REDIRECTS, url: hop.url }.into());
             }
             redirect::follow(&mut hop, status, &location, &*self.connector.shared.config.urls)?;
-            answer.download.drain().await;
+            answer.body.drain().await;
         }
         unreachable!("the loop ends at the limit of redirects")
     }
 }
 
 /// Makes the last answer the app's response.
-fn deliver(answer: Answer, place: OwnedSemaphorePermit) -> Response {
-    let Answer { head, download } = answer;
-    let body = download.into_body(place);
+fn deliver(answer: Answer, permit: OwnedSemaphorePermit) -> Response {
+    let Answer { head, body } = answer;
+    let body = body.into_body(permit);
     let encoded = head.headers.get_all(hyper::header::CONTENT_ENCODING).iter().map(|value| value.as_bytes());
     let (body, encoding) = match codings(encoded) {
         Some(codings) if !codings.is_empty() && !body.is_empty() => (decode(body, &codings), Encoding::Undone),
@@ -113,7 +113,7 @@ fn deliver(answer: Answer, place: OwnedSemaphorePermit) -> Response {
     Response { status: head.status.as_u16(), reason: reason(&head), headers, body, websocket: None }
 }
 
-/// hyper keeps the phrase only where it is not the usual one.
+/// The reason phrase. hyper keeps it only where it is not the usual one.
 fn reason(head: &Parts) -> Option<Box<str>> {
     match head.extensions.get::<ReasonPhrase>() {
         Some(phrase) => Some(phrase.as_bytes().iter().map(|b| char::from(*b)).collect::<String>().into()),

@@ -7,8 +7,8 @@ use crate::CertificateDer;
 use crate::client::Client;
 use crate::connect::{Resolve, SystemDns};
 use crate::dialer::Dialer;
-use crate::policy::EgressPolicy;
 use crate::tls::{RootError, Tls};
+use hearth_egress_policy::EgressPolicy;
 
 /// How requests are made. The counts are per [`Client`], that is per app.
 #[derive(Clone)]
@@ -19,7 +19,7 @@ pub struct Config {
     pub dns: Arc<dyn Resolve>,
     /// Certificate authorities that are trusted beside the built-in ones.
     pub extra_roots: Vec<CertificateDer<'static>>,
-    /// What the `user-agent` header says when the app does not.
+    /// The `user-agent` header where the app sets none.
     pub user_agent: String,
     /// For look-up, dial and TLS together. Default 10 s. There is no limit on the rest of a request: it is the caller's.
     pub connect_timeout: Duration,
@@ -30,10 +30,10 @@ pub struct Config {
     pub max_idle_per_origin: usize,
     /// Connections kept in all. Default 64.
     pub max_idle: usize,
-    /// Requests under way at once; others wait for one to end. Default 128. Each holds a socket, and up to 16 MB where a
+    /// Requests in flight at once; others wait for one to end. Default 128. Each holds a socket, and up to 16 MB where a
     /// server answers with the largest brotli window.
     pub max_requests: usize,
-    /// Name look-ups under way at once; others wait. Default 8. Each may block a thread of tokio's blocking pool until the
+    /// Name look-ups in flight at once; others wait. Default 8. Each may block a thread of tokio's blocking pool until the
     /// system gives up, also after its request was cancelled.
     pub max_lookups: usize,
 }

@@ -1,7 +1,7 @@
-//! From a host to an open stream: look-up, policy, dial, TLS.
+//! Opens a stream to a host: look-up, policy, dial, TLS.
 //!
-//! A name is looked up once; each address that comes back is put to the policy, and only the allowed ones are dialled, as
-//! addresses. A DNS server that answers differently the next time (rebinding) therefore gains nothing.
+//! A name is looked up once; the policy checks each address that was found, and only the allowed ones are dialled, as addresses. A
+//! DNS server that answers differently the next time (rebinding) therefore gains nothing.
 //!
 //! Dialling is a small form of "happy eyeballs" (RFC 8305): families alternate, the next address is tried when the one before
 //! failed or has not answered for 250 ms, and the first stream wins.
@@ -22,14 +22,14 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::config::Shared;
 use crate::connection::Stream;
 use crate::error::FetchError;
-use crate::policy::EgressPolicy;
 use crate::target::{Host, Origin, Scheme};
+use hearth_egress_policy::EgressPolicy;
 
-/// How long one address has to itself.
-const STAGGER: Duration = Duration::from_millis(250);
+/// How long an attempt runs before the next address is tried as well.
+const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
-/// More addresses than anyone needs are not tried.
-const MOST_ADDRESSES: usize = 16;
+/// The most addresses of a host that are tried.
+const MAX_ADDRESSES: usize = 16;
 
 pub type Addresses<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
 
@@ -76,7 +76,7 @@ impl Connector {
             address,
             source,
         })?;
-        // Heads and small bodies go out at once; there is nothing to wait for.
+        // Heads and small bodies are sent at once, without waiting for more data.
         stream.set_nodelay(true).ok();
         match origin.scheme {
             Scheme::Http => Ok(Stream::Plain(stream)),
@@ -90,7 +90,7 @@ impl Connector {
     /// The addresses of the host that the policy allows; at least one.
     async fn allowed_addresses(&self, origin: &Origin) -> Result<VecDeque<SocketAddr>, FetchError> {
         let port = origin.port;
-        self.policy.check_host(&origin.host, port)?;
+        origin.host.check(&self.policy, port)?;
         let name = match &origin.host {
             Host::Address(address) => return Ok([SocketAddr::new(*address, port)].into()),
             Host::Name(name) => name,
@@ -113,8 +113,8 @@ impl Connector {
         }
     }
 
-    /// In a task that outlives the request: a look-up that blocks a thread counts until that thread is free again, so that
-    /// an app cannot fill the blocking pool by cancelling.
+    /// Looks a name up, in a task that outlives the request: a look-up that blocks a thread holds its permit until that thread is free
+    /// again, so that an app cannot fill the blocking pool by cancelling requests.
     async fn look_up(&self, name: &str) -> io::Result<Vec<IpAddr>> {
         let permit = self.lookups.clone().acquire_owned().await.map_err(io::Error::other)?;
         let (dns, name) = (self.shared.config.dns.clone(), name.to_owned());
@@ -127,7 +127,7 @@ impl Connector {
     }
 }
 
-/// IPv6 and IPv4 in turns, each in its own order, the family that came first first.
+/// IPv6 and IPv4 alternately, each in its own order, beginning with the family that came first.
 fn alternate(addresses: Vec<SocketAddr>) -> VecDeque<SocketAddr> {
     let first_is_v4 = addresses.first().is_some_and(SocketAddr::is_ipv4);
     let (first, second): (Vec<_>, Vec<_>) = addresses.into_iter().partition(|a| a.is_ipv4() == first_is_v4);
@@ -135,7 +135,7 @@ fn alternate(addresses: Vec<SocketAddr>) -> VecDeque<SocketAddr> {
     let mut turns = VecDeque::new();
     loop {
         let pair = [first.next(), second.next()];
-        if pair == [None, None] || turns.len() >= MOST_ADDRESSES {
+        if pair == [None, None] || turns.len() >= MAX_ADDRESSES {
             return turns;
         }
         turns.extend(pair.into_iter().flatten());
@@ -154,7 +154,7 @@ async fn dial(mut addresses: VecDeque<SocketAddr>) -> Result<TcpStream, (SocketA
         let mut next_at = None;
         if let Some(address) = addresses.pop_front() {
             attempts.spawn(async move { (address, TcpStream::connect(address).await) });
-            next_at = (!addresses.is_empty()).then(|| Instant::now() + STAGGER);
+            next_at = (!addresses.is_empty()).then(|| Instant::now() + ATTEMPT_DELAY);
         }
         let ended = match next_at {
             Some(at) => match timeout_at(at, attempts.join_next()).await {
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn families_take_turns() {
+    fn families_alternate() {
         let ordered = |text: &str| {
             let addresses = text.split(' ').map(|a| SocketAddr::new(a.parse().unwrap(), 1)).collect();
             alternate(addresses).iter().map(|a| a.ip().to_string()).collect::<Vec<_>>().join(" ")
@@ -192,14 +192,14 @@ mod tests {
         assert_eq!(ordered("1.1.1.1 ::1 2.2.2.2"), "1.1.1.1 ::1 2.2.2.2");
         assert_eq!(ordered("1.1.1.1"), "1.1.1.1");
         let many = vec!["1.1.1.1"; 100].join(" ");
-        assert_eq!(ordered(&many).split(' ').count(), MOST_ADDRESSES);
+        assert_eq!(ordered(&many).split(' ').count(), MAX_ADDRESSES);
     }
 
     #[tokio::test]
-    async fn a_dead_address_is_passed_over() {
+    async fn a_dead_address_is_skipped() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let open = listener.local_addr().unwrap();
-        // Bound, so that nobody else gets the port, and not listening.
+        // Bound, so that no other socket gets the port, and not listening.
         let bound = TcpSocket::new_v4().unwrap();
         bound.bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let dead = bound.local_addr().unwrap();

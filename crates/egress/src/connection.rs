@@ -1,6 +1,6 @@
 //! One HTTP/1.1 connection, and the task that drives it.
-//! Invariant: the task ends with the [`Connection`]. Whoever drops one, in a pool or in the middle of a response, closes its
-//! socket; there is no way to leave one running unowned.
+//! Invariant: the task ends with the [`Connection`]. Dropping one, in a pool or in the middle of a response, closes its socket; no
+//! connection runs without an owner.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -18,14 +18,14 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_rustls::client::TlsStream;
 
-use crate::upload::Upload;
+use crate::request_body::RequestBody;
 
 /// Bytes that may be read ahead of the app, and the longest head of a response.
-const BUFFER: usize = 64 * 1024;
+const READ_BUFFER: usize = 64 * 1024;
 
-/// How long a connection from the pool may take to settle after its last response: its task has to run once more. One that
-/// takes longer still has a request to write out that nobody reads.
-const SETTLE: Duration = Duration::from_millis(100);
+/// How long a connection from the pool may take to be ready for a request: its task has to run once more after the last response. A
+/// connection that takes longer is still writing a request that its server does not read.
+const READY_TIMEOUT: Duration = Duration::from_millis(100);
 
 pub(crate) enum Stream {
     Plain(TcpStream),
@@ -33,7 +33,7 @@ pub(crate) enum Stream {
 }
 
 pub(crate) struct Connection {
-    requests: http1::SendRequest<Upload>,
+    requests: http1::SendRequest<RequestBody>,
     driver: AbortHandle,
     runtime: Handle,
 }
@@ -42,16 +42,17 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) async fn start(stream: Stream) -> hyper::Result<Self> {
-        let (requests, connection) = http1::Builder::new().max_buf_size(BUFFER).handshake(TokioIo::new(stream)).await?;
-        // Its errors also reach the request or the body that they befell.
+        let (requests, connection) =
+            http1::Builder::new().max_buf_size(READ_BUFFER).handshake(TokioIo::new(stream)).await?;
+        // Its errors are reported by the request or the body that they affect.
         let driver = tokio::spawn(async move { drop(connection.with_upgrades().await) }).abort_handle();
         Ok(Self { requests, driver, runtime: Handle::current() })
     }
 
     pub(crate) async fn send(
         &mut self,
-        request: Request<Upload>,
-    ) -> Result<hyper::Response<Incoming>, TrySendError<Request<Upload>>> {
+        request: Request<RequestBody>,
+    ) -> Result<hyper::Response<Incoming>, TrySendError<Request<RequestBody>>> {
         self.requests.try_send_request(request).await
     }
 
@@ -59,12 +60,12 @@ impl Connection {
         self.requests.is_closed()
     }
 
-    /// Whether another request can be sent, after the last response has ended.
-    pub(crate) async fn settle(&mut self) -> bool {
-        matches!(timeout(SETTLE, self.requests.ready()).await, Ok(Ok(())))
+    /// Whether another request can be sent. To be called after the last response has ended.
+    pub(crate) async fn ready_for_request(&mut self) -> bool {
+        matches!(timeout(READY_TIMEOUT, self.requests.ready()).await, Ok(Ok(())))
     }
 
-    /// Where its task runs.
+    /// The runtime that its task runs on.
     pub(crate) fn runtime(&self) -> &Handle {
         &self.runtime
     }

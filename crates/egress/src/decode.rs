@@ -1,6 +1,6 @@
 //! Undoes `content-encoding`: gzip, deflate (zlib, or raw as some servers send it) and brotli, while the body streams.
-//! Invariants: a poll gives at most [`PIECE`] bytes however much they were compressed, and no more input is read until all
-//! output of the last was taken; so a "bomb" costs the app what the app reads, and us one piece.
+//! Invariants: a poll gives at most [`MAX_PIECE`] bytes however much they were compressed, and no more input is read until all
+//! output of the last was taken; so a "bomb" costs the app what it reads, and the process one piece.
 //!
 //! As in Deno, a response that is decoded here loses its `content-encoding` and `content-length` headers: they describe
 //! bytes that the app never sees, and would be wrong if it passed the response on.
@@ -15,16 +15,16 @@ use hearth_core::{Body, BodyError, ByteStream};
 use crate::gzip::{Gzip, inflate};
 
 /// The largest piece that comes out at once.
-pub(crate) const PIECE: usize = 64 * 1024;
+pub(crate) const MAX_PIECE: usize = 64 * 1024;
 
 /// The smallest buffer that is worth asking for.
-const SMALL: usize = 4 * 1024;
+const MIN_PIECE: usize = 4 * 1024;
 
-/// More codings on top of each other than anyone has reason to use are left alone.
-const MOST_CODINGS: usize = 4;
+/// A body with more codings on top of each other is not decoded.
+const MAX_CODINGS: usize = 4;
 
-/// Pieces of input without any output before others get a turn.
-const PATIENCE: usize = 32;
+/// Pieces of input without any output before the task yields.
+const MAX_EMPTY_STEPS: usize = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Coding {
@@ -40,7 +40,7 @@ pub(crate) struct Progress {
     pub(crate) ended: bool,
 }
 
-/// Compressed data that is none.
+/// Invalid compressed data.
 #[derive(Debug)]
 pub(crate) struct Corrupt(pub(crate) &'static str);
 
@@ -61,11 +61,11 @@ enum Backlog {
 
 enum Decoder {
     Gzip(Box<Gzip>),
-    /// zlib or raw: the first byte tells.
+    /// zlib or raw: the first byte decides.
     Unknown,
     Deflate(Decompress),
     Brotli(Box<Brotli>),
-    /// What still comes is ignored.
+    /// The stream has ended; further input is ignored.
     Over,
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn codings<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<Vec<
             _ => return None,
         }
     }
-    (codings.len() <= MOST_CODINGS).then_some(codings)
+    (codings.len() <= MAX_CODINGS).then_some(codings)
 }
 
 /// The body behind these codings.
@@ -103,9 +103,9 @@ impl Decode {
     /// The next output of the input that is here; `None` when there is nothing more in it.
     fn step(&mut self) -> Result<Option<Bytes>, Corrupt> {
         let size = match self.backlog {
-            Backlog::Some => PIECE,
+            Backlog::Some => MAX_PIECE,
             Backlog::None if self.input.is_empty() => return Ok(None),
-            Backlog::None => (self.input.len() * 4).clamp(SMALL, PIECE),
+            Backlog::None => (self.input.len() * 4).clamp(MIN_PIECE, MAX_PIECE),
         };
         let mut output = BytesMut::zeroed(size);
         while !self.input.is_empty() || self.backlog == Backlog::Some {
@@ -126,7 +126,7 @@ impl Decode {
 
 impl ByteStream for Decode {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
-        for _ in 0..PATIENCE {
+        for _ in 0..MAX_EMPTY_STEPS {
             match self.step() {
                 Ok(None) => {}
                 Ok(Some(piece)) => return Poll::Ready(Some(Ok(piece))),
@@ -171,7 +171,7 @@ impl Decoder {
         }
     }
 
-    /// Whether the input may end here. No input at all is an empty body, whatever it claims to be.
+    /// Whether the input may end here. No input at all is an empty body in any coding.
     fn may_end(&self) -> bool {
         match self {
             Self::Gzip(gzip) => gzip.may_end(),
@@ -183,7 +183,7 @@ impl Decoder {
 
     fn step(&mut self, input: &[u8], output: &mut [u8]) -> Result<Progress, Corrupt> {
         if let (Self::Unknown, Some(first)) = (&*self, input.first()) {
-            // A zlib header ends in 8; raw data that begins so would be a stored block with rubbish in its padding.
+            // A zlib header's low bits are 8; raw data that begins so would be a stored block with non-zero padding.
             *self = Self::Deflate(Decompress::new(first & 0x0f == 8));
         }
         let progress = match self {

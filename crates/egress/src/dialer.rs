@@ -1,5 +1,4 @@
-//! Plain connections under a policy, for whoever carries other people's bytes: a proxy. The same look-up and the same checks
-//! as for requests.
+//! Plain connections under a policy, for a proxy. The same look-up and the same checks as for requests.
 
 use std::sync::Arc;
 
@@ -9,8 +8,8 @@ use crate::config::Shared;
 use crate::connect::Connector;
 use crate::connection::Stream;
 use crate::error::FetchError;
-use crate::policy::EgressPolicy;
 use crate::target::Target;
+use hearth_egress_policy::EgressPolicy;
 
 /// Opens connections to what one policy allows.
 pub struct Dialer {
@@ -45,7 +44,7 @@ mod tests {
     use crate::config::Config;
 
     #[tokio::test]
-    async fn dials_what_the_policy_allows_and_nothing_else() {
+    async fn only_allowed_addresses_are_dialled() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let there = listener.local_addr().unwrap();
         let egress = Config::new(|_: &str, _: &str| None).build().unwrap();

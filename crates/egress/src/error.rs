@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use hearth_core::BodyError;
 
-use crate::policy::Denied;
 use crate::redirect::RedirectError;
+use hearth_egress_policy::Denied;
 
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
@@ -22,7 +22,7 @@ pub enum FetchError {
     Header { name: String, reason: &'static str },
     #[error("the look-up of {host} failed: {source}")]
     Lookup { host: String, source: io::Error },
-    /// Of the last address that was tried.
+    /// The error of the last address that was tried.
     #[error("cannot connect to {host} at {address}: {source}")]
     Connect { host: String, address: SocketAddr, source: io::Error },
     /// Look-up, dial and TLS together.
@@ -33,10 +33,10 @@ pub enum FetchError {
     /// The connection ended before the head of a response.
     #[error("{host} closed the connection before it answered")]
     Closed { host: String, source: hyper::Error },
-    /// What came is no HTTP response.
+    /// The response is not valid HTTP.
     #[error("{host} gave no valid response: {}", cause(source))]
     Protocol { host: String, source: hyper::Error },
-    /// Unasked.
+    /// The request did not ask for it.
     #[error("{host} wants to switch protocols")]
     Upgrade { host: String },
     #[error("{host} does not agree on a WebSocket: {source}")]
@@ -54,7 +54,7 @@ impl FetchError {
         "TypeError"
     }
 
-    /// What hyper's error means while a response's head is awaited.
+    /// From hyper's error while a response's head is awaited.
     pub(crate) fn exchange(host: &impl ToString, source: hyper::Error) -> Self {
         let host = host.to_string();
         if let Some(error) = find::<BodyError>(&source) {
@@ -69,7 +69,7 @@ impl FetchError {
     }
 }
 
-/// The innermost error says what happened; the outer ones, that something did.
+/// The error with its source, which names the cause.
 fn cause(error: &hyper::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), |source| format!("{error}: {source}"))
 }

@@ -1,5 +1,5 @@
 //! The gzip format (RFC 1952) around raw deflate data, fed in pieces of any size. A file may have several members one after
-//! the other; their contents follow each other. What comes after the last and is no member is ignored, as browsers do.
+//! the other; their contents follow each other. Data after the last member is ignored, as in browsers.
 //! States: `Head -> Data -> Trailer -> Head ... -> Over`.
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};

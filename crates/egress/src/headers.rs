@@ -1,7 +1,7 @@
-//! Headers on their way out and in.
+//! Filters the headers of requests and responses.
 //!
-//! Out: what describes the connection or the framing is ours, whatever the app says (`host` too: the server that was checked
-//! is the one that is named). In: what described the connection is taken out, so that an app can pass a response on.
+//! Requests: headers of the connection and the framing are set here, whatever the app has set (`host` too: it names the server that
+//! was checked). Responses: headers of the connection are removed, so that an app can pass a response on.
 
 use hearth_core::{Headers, Method};
 use hearth_websocket::handshake::{Offer, VERSION};
@@ -13,17 +13,17 @@ use hyper::header::{
 use crate::error::FetchError;
 use crate::target::Origin;
 
-/// What describes one connection, and is not passed on.
+/// Headers of one connection, which are not passed on.
 const HOP_BY_HOP: [&[u8]; 7] =
     [b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"transfer-encoding", b"upgrade"];
 
-/// What Hearth itself says in a request.
-const OURS: [&[u8]; 3] = [b"host", b"content-length", b"expect"];
+/// Headers that only Hearth sets in a request.
+const OWN: [&[u8]; 3] = [b"host", b"content-length", b"expect"];
 
-/// The same where it asks for a WebSocket.
+/// The same in a request for a WebSocket.
 const HANDSHAKE: [&[u8]; 3] = [b"sec-websocket-key", b"sec-websocket-version", b"sec-websocket-extensions"];
 
-/// What a request sends beside its body.
+/// The parts of a request's head.
 pub(crate) struct Head<'a> {
     pub(crate) method: &'a Method,
     pub(crate) origin: &'a Origin,
@@ -41,11 +41,11 @@ pub(crate) enum Presence {
 }
 
 pub(crate) fn outgoing(head: &Head<'_>) -> Result<HeaderMap, FetchError> {
-    // `with_capacity` panics where `try_append` says no.
+    // `with_capacity` panics where `try_append` returns an error.
     let mut map = HeaderMap::with_capacity((head.headers.len() + 5).min(128));
     add(&mut map, HOST, head.origin.to_string().as_bytes())?;
     for (name, value) in head.headers.iter() {
-        if HOP_BY_HOP.contains(&name) || OURS.contains(&name) {
+        if HOP_BY_HOP.contains(&name) || OWN.contains(&name) {
             continue;
         }
         if head.offer.is_some() && HANDSHAKE.contains(&name) {
@@ -65,7 +65,7 @@ pub(crate) fn outgoing(head: &Head<'_>) -> Result<HeaderMap, FetchError> {
     let encodings: &[u8] = if map.contains_key(RANGE) { b"identity" } else { b"gzip, br, deflate" };
     default(&mut map, ACCEPT_ENCODING, encodings)?;
     default(&mut map, USER_AGENT, head.user_agent.as_bytes())?;
-    // hyper says the length of bodies; these methods say so also when there is none.
+    // hyper sets the length of bodies; with these methods it is also set where there is no body.
     if head.body == Presence::Absent && matches!(head.method, Method::Post | Method::Put) {
         add(&mut map, CONTENT_LENGTH, b"0")?;
     }
@@ -88,7 +88,7 @@ fn refused(name: &[u8], reason: &'static str) -> FetchError {
     FetchError::Header { name: String::from_utf8_lossy(name).into_owned(), reason }
 }
 
-/// Whether the app's bytes are those of the wire.
+/// Whether the body's content coding was undone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Kept,

@@ -1,7 +1,7 @@
-//! Connections that wait for their next request. One pool per [`Client`](crate::Client): all its connections were made under the
+//! Idle connections. One pool per [`Client`](crate::Client): all its connections were made under the
 //! same policy, for the same app.
 //! States of a connection: `Used -> Idle -> Used | Closed`; it is in here while idle, and owned by its response while used.
-//! Invariants: at most `max_idle_per_origin` per origin and `max_idle` in all; while anything is idle one task watches the clock.
+//! Invariants: at most `max_idle_per_origin` per origin and `max_idle` in all; while anything is idle one task closes those that are too old.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -14,7 +14,7 @@ use crate::target::Origin;
 
 pub(crate) struct Pool {
     limits: Limits,
-    idle: Mutex<Idle>,
+    idle: Mutex<IdleSet>,
 }
 
 #[derive(Clone, Copy)]
@@ -25,21 +25,21 @@ pub(crate) struct Limits {
 }
 
 #[derive(Default)]
-struct Idle {
+struct IdleSet {
     /// No queue is empty; each is in the order of `since`.
-    origins: HashMap<Origin, VecDeque<Waiting>>,
+    origins: HashMap<Origin, VecDeque<IdleConnection>>,
     count: usize,
-    watch: Watch,
+    expiry_task: ExpiryTask,
 }
 
-struct Waiting {
+struct IdleConnection {
     connection: Connection,
     since: Instant,
 }
 
 /// Whether the task that closes old connections runs.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Watch {
+enum ExpiryTask {
     #[default]
     Off,
     On,
@@ -52,12 +52,12 @@ impl Pool {
         Arc::new(Self { limits, idle: Mutex::default() })
     }
 
-    /// The connection that waited least (its server most likely still holds it), if it can still be used.
+    /// The connection that was used last (its server most likely still keeps it), if it can still be used.
     pub(crate) async fn take(&self, origin: &Origin) -> Option<Connection> {
         loop {
             let mut waiting = self.lock().pop(origin)?;
             let fresh = waiting.since.elapsed() < self.limits.timeout && !waiting.connection.is_closed();
-            if fresh && waiting.connection.settle().await {
+            if fresh && waiting.connection.ready_for_request().await {
                 return Some(waiting.connection);
             }
         }
@@ -69,7 +69,7 @@ impl Pool {
         }
         let runtime = connection.runtime().clone();
         let mut idle = self.lock();
-        // Dropped after the lock: closing a socket is nobody else's business.
+        // Dropped after the lock is released.
         let crowded = idle.origins.get(&origin).is_some_and(|queue| queue.len() >= self.limits.per_origin);
         let surplus = match crowded {
             true => idle.pop_oldest(&origin),
@@ -78,17 +78,17 @@ impl Pool {
             }
             false => None,
         };
-        idle.origins.entry(origin).or_default().push_back(Waiting { connection, since: Instant::now() });
+        idle.origins.entry(origin).or_default().push_back(IdleConnection { connection, since: Instant::now() });
         idle.count += 1;
-        let watch = std::mem::replace(&mut idle.watch, Watch::On);
+        let watch = std::mem::replace(&mut idle.expiry_task, ExpiryTask::On);
         drop(idle);
         drop(surplus);
-        if watch == Watch::Off {
-            runtime.spawn(watch_the_clock(Arc::downgrade(self), self.limits.timeout));
+        if watch == ExpiryTask::Off {
+            runtime.spawn(close_expired(Arc::downgrade(self), self.limits.timeout));
         }
     }
 
-    /// Closes what waited too long. The time of the next look, `None` when nothing waits any more.
+    /// Closes connections that are idle for too long. Gives the time of the next call, `None` when no connection is idle.
     fn expire(&self) -> Option<Instant> {
         let mut idle = self.lock();
         let now = Instant::now();
@@ -102,20 +102,20 @@ impl Pool {
         idle.count -= expired.len();
         idle.origins.retain(|_, queue| !queue.is_empty());
         if next.is_none() {
-            idle.watch = Watch::Off;
+            idle.expiry_task = ExpiryTask::Off;
         }
         drop(idle);
         drop(expired);
         next.map(|since| since + self.limits.timeout)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Idle> {
+    fn lock(&self) -> MutexGuard<'_, IdleSet> {
         // Nothing under this lock leaves it half-changed when it panics.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-async fn watch_the_clock(pool: Weak<Pool>, timeout: Duration) {
+async fn close_expired(pool: Weak<Pool>, timeout: Duration) {
     let mut next = Some(Instant::now() + timeout);
     while let Some(at) = next {
         sleep_until(at).await;
@@ -123,18 +123,22 @@ async fn watch_the_clock(pool: Weak<Pool>, timeout: Duration) {
     }
 }
 
-// === impl Idle ===
+// === impl IdleSet ===
 
-impl Idle {
-    fn pop(&mut self, origin: &Origin) -> Option<Waiting> {
+impl IdleSet {
+    fn pop(&mut self, origin: &Origin) -> Option<IdleConnection> {
         self.pop_with(origin, VecDeque::pop_back)
     }
 
-    fn pop_oldest(&mut self, origin: &Origin) -> Option<Waiting> {
+    fn pop_oldest(&mut self, origin: &Origin) -> Option<IdleConnection> {
         self.pop_with(origin, VecDeque::pop_front)
     }
 
-    fn pop_with(&mut self, origin: &Origin, pop: fn(&mut VecDeque<Waiting>) -> Option<Waiting>) -> Option<Waiting> {
+    fn pop_with(
+        &mut self,
+        origin: &Origin,
+        pop: fn(&mut VecDeque<IdleConnection>) -> Option<IdleConnection>,
+    ) -> Option<IdleConnection> {
         let queue = self.origins.get_mut(origin)?;
         let waiting = pop(queue)?;
         self.count -= 1;

@@ -1,8 +1,8 @@
-//! What a redirect makes of a request: "HTTP-redirect fetch" of the Fetch standard
+//! Follows redirects: "HTTP-redirect fetch" of the Fetch standard
 //! (<https://fetch.spec.whatwg.org/#http-redirect-fetch>).
 //!
 //! Beyond the standard, `cookie` and `proxy-authorization` are taken away on the way to another origin, not only
-//! `authorization`: here the app sets them itself, and nothing else knows for whom they are. The new URL goes through all
+//! `authorization`: the app sets them itself, and which origin they are for is unknown. The new URL goes through all
 //! checks that the first went through, the policy too.
 
 use hearth_core::Method;
@@ -10,12 +10,12 @@ use hyper::header::{HeaderMap, LOCATION};
 
 use crate::config::ResolveUrl;
 use crate::error::FetchError;
-use crate::exchange::Hop;
+use crate::request_body::RequestPayload;
+use crate::send::RedirectHop;
 use crate::target::{Target, fragment};
-use crate::upload::Payload;
 
-/// As many as browsers follow.
-pub(crate) const MOST_REDIRECTS: usize = 20;
+/// The same limit as in browsers.
+pub(crate) const MAX_REDIRECTS: usize = 20;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RedirectMode {
@@ -40,7 +40,12 @@ pub enum RedirectError {
 }
 
 /// Turns the request into the one that the redirect asks for.
-pub(crate) fn follow(hop: &mut Hop, status: u16, location: &str, urls: &dyn ResolveUrl) -> Result<(), FetchError> {
+pub(crate) fn follow(
+    hop: &mut RedirectHop,
+    status: u16,
+    location: &str,
+    urls: &dyn ResolveUrl,
+) -> Result<(), FetchError> {
     let wrong = || RedirectError::Location { url: hop.url.clone(), location: location.to_owned() };
     let mut url = urls.resolve(location, &hop.url).ok_or_else(wrong)?;
     if let (None, Some(fragment)) = (fragment(&url), fragment(&hop.url)) {
@@ -57,7 +62,7 @@ pub(crate) fn follow(hop: &mut Hop, status: u16, location: &str, urls: &dyn Reso
     };
     if becomes_get {
         hop.method = Method::Get;
-        hop.payload = Payload::new(hearth_core::Body::Empty);
+        hop.payload = RequestPayload::new(hearth_core::Body::Empty);
         for name in ["content-encoding", "content-language", "content-location", "content-type", "content-length"] {
             hop.headers.remove(name);
         }
@@ -72,7 +77,7 @@ pub(crate) fn follow(hop: &mut Hop, status: u16, location: &str, urls: &dyn Reso
     Ok(())
 }
 
-/// Where the response sends the client, if it does. Several that differ are one that nobody can follow.
+/// The response's redirect location, if it has one. Locations that differ are joined, which makes an invalid one.
 pub(crate) fn location(status: u16, headers: &HeaderMap) -> Option<String> {
     if !matches!(status, 301 | 302 | 303 | 307 | 308) {
         return None;

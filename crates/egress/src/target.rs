@@ -1,19 +1,20 @@
-//! Where a request goes: scheme, host, port and path, read once from the URL, so that what the policy checks, what the
-//! socket connects to and what the `host` header says can never differ.
+//! The target of a request: scheme, host, port and path, parsed once from the URL, so that the policy, the socket and the `host`
+//! header always refer to the same host.
 //!
 //! URLs come as the URL parser serialised them (lower-case scheme, percent-encoded, hosts in ASCII, IPv4 addresses as four
-//! decimal numbers). This reader is strict instead of clever: what does not look like that is refused. A name that a
-//! resolver would take for an address (`0177.0.0.1`) stays a name here, and its address is checked after the look-up.
+//! decimal numbers). This parser is strict: other forms are rejected. A name that a resolver would take for an address (`0177.0.0.1`) stays a name here, and its address is checked after the look-up.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
+
+use hearth_egress_policy::{Denied, EgressPolicy, parse_port};
 
 use crate::error::FetchError;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) origin: Origin,
-    /// Path and query: what stands in the request line.
+    /// Path and query, as in the request line.
     pub(crate) path: String,
 }
 
@@ -67,11 +68,6 @@ impl Target {
     }
 }
 
-pub(crate) fn parse_port(text: &str) -> Option<u16> {
-    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    text.parse().ok().filter(|port| digits && *port != 0)
-}
-
 /// The fragment of a URL, with its `#`.
 pub(crate) fn fragment(url: &str) -> Option<&str> {
     url.find('#').map(|at| &url[at..])
@@ -122,11 +118,21 @@ impl Host {
         if host.is_empty() || host.len() > 254 {
             return Err("the host is empty or too long");
         }
-        // What the URL standard leaves in a host, less what could mean something to anyone.
+        // The characters that the URL standard leaves in a host, without those that have a meaning elsewhere.
         if !host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=".contains(&b)) {
             return Err("the host has a character that hosts cannot have");
         }
         Ok((Self::Name(host.to_ascii_lowercase().into()), port))
+    }
+}
+
+impl Host {
+    /// Whether the host may be looked up; for an address, whether it may be connected to.
+    pub(crate) fn check(&self, policy: &EgressPolicy, port: u16) -> Result<(), Denied> {
+        match self {
+            Self::Name(name) => policy.before_lookup(name, port),
+            Self::Address(address) => policy.check(&address.to_string(), *address, port),
+        }
     }
 }
 

@@ -53,7 +53,7 @@ impl Tls {
         for (at, root) in extra_roots.iter().enumerate() {
             roots.add(root.clone()).map_err(|source| RootError::Unusable { number: at + 1, source })?;
         }
-        // Named, so that another crate's choice of provider features cannot change ours.
+        // Named, so that another crate's choice of provider features has no effect here.
         let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(RootError::SetUp)?

@@ -1,6 +1,6 @@
-//! A request that asks for a WebSocket: `GET` with `upgrade: websocket`. It goes through the same look-up, policy and TLS as
-//! any other, over a connection of its own; where the server agrees, a task joins that connection to the app's end of the
-//! socket, and ends when both have said goodbye, or when the app's end is dropped.
+//! Requests for a WebSocket: `GET` with `upgrade: websocket`. They pass the same look-up, policy and TLS as any other, over a
+//! connection of their own. Where the server accepts, a task connects that connection to the app's end of the socket, and ends
+//! after the closing handshake, or when the app's end is dropped.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use hyper_util::rt::TokioIo;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::error::FetchError;
-use crate::exchange::Answer;
 use crate::headers::{Encoding, incoming};
+use crate::send::Answer;
 use crate::target::Host;
 
 /// What the app offers, if it asks for a WebSocket.
@@ -29,14 +29,14 @@ pub(crate) fn offer(method: &Method, headers: &Headers) -> Option<Offer> {
     Some(Offer::new(items.filter(|item| !item.is_empty()).collect()))
 }
 
-/// The server agreed: checks how, and makes the connection a socket.
+/// Checks the server's 101 response, and makes the connection a socket.
 pub(crate) async fn join(
     offer: Option<&Offer>,
     host: &Host,
     answer: Answer,
-    place: OwnedSemaphorePermit,
+    permit: OwnedSemaphorePermit,
 ) -> Result<Response, FetchError> {
-    let Answer { mut head, download } = answer;
+    let Answer { mut head, body } = answer;
     let host = || host.to_string();
     let (Some(offer), Some(upgrade)) = (offer, head.extensions.remove::<OnUpgrade>()) else {
         return Err(FetchError::Upgrade { host: host() });
@@ -45,11 +45,11 @@ pub(crate) async fn join(
     head.headers.iter().for_each(|(name, value)| all.push(name.as_str().as_bytes(), value.as_bytes()));
     offer.check(&all).map_err(|source| FetchError::Handshake { host: host(), source })?;
     let stream = upgrade.await.map_err(|source| FetchError::Closed { host: host(), source })?;
-    // The connection's own task has handed it over.
-    drop(download);
-    // The silence of an app's own sockets is its own affair: they end with its request.
+    // The connection's own task has passed the stream on.
+    drop(body);
+    // There is no limit of silence for an app's own sockets: they end with its request.
     let (mut app, end) = socket_pair(Duration::ZERO);
-    app.hold(place);
+    app.hold(permit);
     let stream = TokioIo::new(stream);
     let connection = Connection::new(stream, BytesMut::new(), Role::Client, Box::new(end), Config::default());
     tokio::spawn(connection.run());

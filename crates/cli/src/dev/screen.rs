@@ -253,7 +253,7 @@ mod tests {
         let mut screen = screen(temp.path());
         let failure = "the app failed: TypeError: no b\n    at f (file:///node_modules/x/i.js:1:1)\n    at deep (file:///lib.ts:2:12)";
         let line = serde_json::json!({
-            "level": "info", "target": "hearth_gateway::rescue", "message": "Request failed", "fields": { "failure": failure },
+            "level": "info", "target": "hearth_gateway::error_response", "message": "request failed", "fields": { "failure": failure },
         });
         let expected = "\
 TypeError: no b
@@ -271,7 +271,7 @@ TypeError: no b
             "level": "error", "target": "hearth::worker", "message": "App failed to load", "fields": { "error": "Error: no" },
         });
         let request = serde_json::json!({
-            "level": "info", "target": "hearth_gateway::rescue", "message": "Request failed",
+            "level": "info", "target": "hearth_gateway::error_response", "message": "request failed",
             "fields": { "failure": "the app failed to load: Error: no" },
         });
         assert_eq!(shown(&mut screen, worker.clone()).unwrap(), "Error: no");

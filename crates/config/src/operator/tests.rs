@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{Bound, ConfigError, Lifetime, Ratio};
-use hearth_egress::EgressPolicy;
+use hearth_egress_policy::EgressPolicy;
 
 fn parse(text: &str) -> Result<OperatorConfig, ConfigErrors> {
     OperatorConfig::parse(text, Path::new("hearth.yaml"))

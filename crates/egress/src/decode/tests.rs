@@ -83,7 +83,7 @@ fn every_coding_decodes_in_pieces_of_any_size() {
         for size in [1, 2, 7, 1000, usize::MAX] {
             let (decoded, largest) = read(decode(stream(&encoded, size), &[coding])).unwrap();
             assert!(decoded == *expected, "{coding:?} in pieces of {size}");
-            assert!(largest <= PIECE);
+            assert!(largest <= MAX_PIECE);
         }
     }
 }
@@ -161,20 +161,20 @@ fn a_bomb_comes_out_in_small_pieces() {
     let zeros = vec![0; 64 << 20];
     for (coding, encoded) in [(Coding::Gzip, gzip(&zeros)), (Coding::Brotli, hex(BROTLI_BOMB))] {
         let (decoded, largest) = read(decode(stream(&encoded, usize::MAX), &[coding])).unwrap();
-        assert!(decoded.len() == zeros.len() && largest == PIECE, "{coding:?}");
+        assert!(decoded.len() == zeros.len() && largest == MAX_PIECE, "{coding:?}");
     }
     // A bomb in a bomb.
     let twice = gzip(&gzip(&zeros));
     let mut body = decode(stream(&twice, usize::MAX), &[Coding::Gzip, Coding::Gzip]);
     let first = body.poll_next(&mut Context::from_waker(Waker::noop()));
-    assert!(matches!(first, Poll::Ready(Some(Ok(piece))) if piece.len() <= PIECE));
+    assert!(matches!(first, Poll::Ready(Some(Ok(piece))) if piece.len() <= MAX_PIECE));
 }
 
 /// A server that sends members without content for ever does not keep the thread.
 #[test]
 fn endless_nothing_lets_others_run() {
     let empty = gzip(b"");
-    let pieces = std::iter::repeat_n(Bytes::from(empty), 10 * PATIENCE).collect();
+    let pieces = std::iter::repeat_n(Bytes::from(empty), 10 * MAX_EMPTY_STEPS).collect();
     let mut body = decode(Body::Stream(Box::new(Pieces(pieces))), &[Coding::Gzip]);
     assert!(body.poll_next(&mut Context::from_waker(Waker::noop())).is_pending());
     assert_eq!(read(body).unwrap().0, b"");

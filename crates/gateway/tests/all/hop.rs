@@ -93,7 +93,7 @@ async fn an_app_sees_the_same_request_through_a_hop() {
             "x-forwarded-for: 127.0.0.1",
             "x-forwarded-proto: http",
             &format!("traceparent: {trace}"),
-            &format!("{HOP_HEADER}: the errand"),
+            &format!("{HOP_HEADER}: the directions"),
         ] {
             assert_eq!(text.lines().filter(|other| *other == line).count(), 1, "{line:?} in {text}");
         }

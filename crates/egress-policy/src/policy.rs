@@ -1,7 +1,7 @@
 //! Where an app's requests may go.
 //!
-//! A policy is one or more rule sets, and all of them must agree: the app's own, and the operator's ceiling above it
-//! ([`EgressPolicy::within`]). It is asked twice, and both answers are needed:
+//! A policy is one or more rule sets, and all of them must allow a connection: the app's own, and the operator's ceiling above it
+//! ([`EgressPolicy::within`]). It is evaluated twice, and both must pass:
 //!
 //! 1. [`before_lookup`](EgressPolicy::before_lookup), so that a name which cannot be allowed is not even looked up
 //!    (a look-up can carry data out, too);
@@ -22,7 +22,6 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::address::AddressKind;
-use crate::target::Host;
 
 mod parse;
 mod ports;
@@ -53,14 +52,14 @@ enum Public {
     Unlisted,
 }
 
-/// A host that the policy does not let through. Says what was asked for, who said no, and what would change that.
+/// A host that the policy denies: the host, the rules that denied it, and the setting that would allow it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denied {
     pub host: String,
     pub port: u16,
-    /// The address that was refused; `None` where the host was refused before any look-up.
+    /// The address that was denied; `None` where the host was denied before any look-up.
     pub address: Option<IpAddr>,
-    /// The rules that refused, as text.
+    /// The rules that denied it, as text.
     pub policy: String,
     by: Layer,
 }
@@ -76,22 +75,22 @@ enum Layer {
 
 impl EgressPolicy {
     pub fn none() -> Self {
-        Self::of(Rules::None)
+        Self::from_rules(Rules::None)
     }
 
     pub fn public() -> Self {
-        Self::of(Rules::List { public: Public::Listed, hosts: Vec::new(), ranges: Vec::new() })
+        Self::from_rules(Rules::List { public: Public::Listed, hosts: Vec::new(), ranges: Vec::new() })
     }
 
     pub fn all() -> Self {
-        Self::of(Rules::All)
+        Self::from_rules(Rules::All)
     }
 
     pub fn parse(text: &str) -> Result<Self, PolicyError> {
-        parse::rules(text).map(Self::of)
+        parse::rules(text).map(Self::from_rules)
     }
 
-    fn of(rules: Rules) -> Self {
+    fn from_rules(rules: Rules) -> Self {
         Self { layers: Arc::new([rules]) }
     }
 
@@ -104,15 +103,15 @@ impl EgressPolicy {
 
     /// Whether the host may be looked up (or, as an address, tried) at all. `host` as in a URL, without brackets.
     pub fn before_lookup(&self, host: &str, port: u16) -> Result<(), Denied> {
-        self.ask(host, port, None, |rules| rules.may_allow(host, port))
+        self.evaluate(host, port, None, |rules| rules.may_allow(host, port))
     }
 
     /// Whether a connection to this address may be made for this host.
     pub fn check(&self, host: &str, address: IpAddr, port: u16) -> Result<(), Denied> {
-        self.ask(host, port, Some(address), |rules| rules.allows(host, address, port))
+        self.evaluate(host, port, Some(address), |rules| rules.allows(host, address, port))
     }
 
-    fn ask(
+    fn evaluate(
         &self,
         host: &str,
         port: u16,
@@ -122,14 +121,6 @@ impl EgressPolicy {
         let Some(at) = self.layers.iter().position(|rules| !agrees(rules)) else { return Ok(()) };
         let by = if at == 0 { Layer::Own } else { Layer::Ceiling };
         Err(Denied { host: host.to_owned(), port, address, policy: self.layers[at].to_string(), by })
-    }
-
-    /// The same for a host that was read from a URL.
-    pub(crate) fn check_host(&self, host: &Host, port: u16) -> Result<(), Denied> {
-        match host {
-            Host::Name(name) => self.before_lookup(name, port),
-            Host::Address(address) => self.check(&address.to_string(), *address, port),
-        }
     }
 }
 
@@ -187,7 +178,7 @@ impl Rules {
                     || ranges.iter().any(|rule| rule.range.contains(address) && ports::allows(rule.port, port))
                     || (*public == Public::Listed
                         && ports::is_open(port)
-                        && AddressKind::of(address) == AddressKind::Public)
+                        && AddressKind::from_ip(address) == AddressKind::Public)
             }
         }
     }
@@ -227,7 +218,7 @@ impl fmt::Display for Denied {
         let entry = self.entry();
         let address = address.map(IpAddr::from);
         write!(f, "egress to {host} (port {port}) is denied by the policy {policy:?}: ")?;
-        match address.map(|address| (address, AddressKind::of(address))) {
+        match address.map(|address| (address, AddressKind::from_ip(address))) {
             _ if policy == "none" => f.write_str("it allows no network at all")?,
             _ if !ports::is_open(*port) => write!(f, "port {port} is blocked unless an entry names it")?,
             Some((_, AddressKind::Public)) | None => f.write_str("it is not listed")?,
@@ -240,7 +231,7 @@ impl fmt::Display for Denied {
         };
         match policy.as_str() {
             "none" => write!(f, "; to allow it, set {setting} to \"{entry}\""),
-            // The word stands alone; as ranges it can have company.
+            // `all` must be the only entry; written as ranges it can be followed by others.
             "all" => write!(f, "; to allow it, set {setting} to \"0.0.0.0/0,::/0,{entry}\""),
             _ => write!(f, "; to allow it, set {setting} to \"{policy},{entry}\""),
         }

@@ -1,7 +1,7 @@
-//! Ports where other protocols live that could be talked into something by an HTTP request: the Fetch standard blocks them
-//! (<https://fetch.spec.whatwg.org/#port-blocking>). Mail is the one that matters most to whoever hosts apps.
+//! Ports of other protocols that an HTTP request could be used to attack: the Fetch standard blocks them
+//! (<https://fetch.spec.whatwg.org/#port-blocking>). For a host of apps the most important one is mail.
 
-/// In order, for the binary search.
+/// Sorted, for the binary search.
 const BLOCKED: [u16; 83] = [
     0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109,
     110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531,

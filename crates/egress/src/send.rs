@@ -1,8 +1,8 @@
-//! One hop: one request to one server, and the head of its response.
+//! Sends one hop of a request: to one server, up to the head of its response.
 //!
-//! A connection from the pool may have been closed by its server a moment ago. A request that was not sent at all is then sent
-//! over a new one; one that may have been sent is repeated only where that is harmless (an idempotent method, and a body
-//! that is all there). Either happens once: a new connection gets no second chance.
+//! The server may just have closed a connection from the pool. A request that was not sent at all is then sent over a new
+//! connection; one that may have been sent is repeated only where that is harmless (an idempotent method, and a body that is
+//! complete). Either happens once: a failure of a new connection is final.
 
 use std::sync::Arc;
 
@@ -14,22 +14,22 @@ use hyper::{Request, Uri};
 use crate::client::Outgoing;
 use crate::connect::Connector;
 use crate::connection::Connection;
-use crate::download::{Download, Lease};
 use crate::error::FetchError;
 use crate::headers::{Head, Presence, outgoing};
 use crate::pool::Pool;
+use crate::request_body::{RequestBody, RequestPayload};
+use crate::response_body::{ConnectionGuard, ResponseBody};
 use crate::target::Target;
 use crate::upgrade;
-use crate::upload::{Payload, Upload};
 
-/// A request as it stands after the redirects so far.
-pub(crate) struct Hop {
+/// A request after the redirects so far.
+pub(crate) struct RedirectHop {
     pub(crate) method: Method,
     /// With its fragment.
     pub(crate) url: String,
     pub(crate) target: Target,
     pub(crate) headers: Headers,
-    pub(crate) payload: Payload,
+    pub(crate) payload: RequestPayload,
     /// Where it asks for a WebSocket.
     pub(crate) offer: Option<Offer>,
 }
@@ -37,12 +37,12 @@ pub(crate) struct Hop {
 /// The head of a response, and its body still on the connection.
 pub(crate) struct Answer {
     pub(crate) head: Parts,
-    pub(crate) download: Download,
+    pub(crate) body: ResponseBody,
 }
 
-// === impl Hop ===
+// === impl RedirectHop ===
 
-impl Hop {
+impl RedirectHop {
     pub(crate) fn new(outgoing: Outgoing) -> Result<Self, FetchError> {
         let Outgoing { method, url, headers, body, .. } = outgoing;
         let forbidden = ["CONNECT", "TRACE", "TRACK"];
@@ -51,10 +51,10 @@ impl Hop {
         }
         let target = Target::parse(&url)?;
         let offer = upgrade::offer(&method, &headers);
-        Ok(Self { method, url, target, headers, payload: Payload::new(body), offer })
+        Ok(Self { method, url, target, headers, payload: RequestPayload::new(body), offer })
     }
 
-    fn request(&mut self, user_agent: &str) -> Result<Request<Upload>, FetchError> {
+    fn request(&mut self, user_agent: &str) -> Result<Request<RequestBody>, FetchError> {
         let method = hyper::Method::from_bytes(self.method.as_str().as_bytes())
             .map_err(|_| FetchError::Method { method: self.method.as_str().to_owned() })?;
         let uri = Uri::try_from(self.target.path.as_str())
@@ -67,7 +67,7 @@ impl Hop {
             offer: self.offer.as_ref(),
             body: if self.payload.is_empty() { Presence::Absent } else { Presence::Present },
         })?;
-        let mut request = Request::new(self.payload.upload());
+        let mut request = Request::new(self.payload.body());
         *request.method_mut() = method;
         *request.uri_mut() = uri;
         *request.headers_mut() = headers;
@@ -82,8 +82,8 @@ impl Hop {
 }
 
 /// Sends the request and waits for the head of the response.
-pub(crate) async fn exchange(connector: &Connector, pool: &Arc<Pool>, hop: &mut Hop) -> Result<Answer, FetchError> {
-    // What becomes a WebSocket does not come back.
+pub(crate) async fn send(connector: &Connector, pool: &Arc<Pool>, hop: &mut RedirectHop) -> Result<Answer, FetchError> {
+    // A connection that becomes a WebSocket does not return to the pool.
     let used = if hop.offer.is_none() { pool.take(&hop.target.origin).await } else { None };
     if let Some(connection) = used {
         match attempt(connector, pool, hop, connection).await {
@@ -102,13 +102,13 @@ pub(crate) async fn exchange(connector: &Connector, pool: &Arc<Pool>, hop: &mut 
 struct Failure {
     error: FetchError,
     /// The body, where nothing of the request was sent.
-    unsent: Option<Upload>,
+    unsent: Option<RequestBody>,
 }
 
 async fn attempt(
     connector: &Connector,
     pool: &Arc<Pool>,
-    hop: &mut Hop,
+    hop: &mut RedirectHop,
     mut connection: Connection,
 ) -> Result<Answer, Failure> {
     let request = hop.request(&connector.shared.config.user_agent).map_err(|error| Failure { error, unsent: None })?;
@@ -116,8 +116,8 @@ async fn attempt(
     match connection.send(request).await {
         Ok(response) => {
             let (head, incoming) = response.into_parts();
-            let lease = Lease { connection, origin: hop.target.origin.clone(), pool: pool.clone(), sent };
-            Ok(Answer { head, download: Download::new(incoming, lease) })
+            let guard = ConnectionGuard { connection, origin: hop.target.origin.clone(), pool: pool.clone(), sent };
+            Ok(Answer { head, body: ResponseBody::new(incoming, guard) })
         }
         Err(mut failed) => {
             let unsent = failed.take_message().map(Request::into_body);

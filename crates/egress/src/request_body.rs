@@ -1,7 +1,7 @@
-//! A request's body on its way out: what hyper pulls from. Nothing is read before the connection can take it, so a slow
-//! server holds the app's stream back.
-//! Invariant: where a length was promised, exactly that many bytes are sent or the request fails; a body never runs over
-//! into what the server would take for the next request.
+//! A request's body, as hyper reads it. Nothing is read before the connection can take it, so a slow server holds the app's stream
+//! back.
+//! Invariant: where a length was promised, exactly that many bytes are sent or the request fails; a body never runs on into what the
+//! server would take for the next request.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,28 +12,28 @@ use bytes::Bytes;
 use hearth_core::{Body, BodyError, ByteStream};
 use hyper::body::{Frame, SizeHint};
 
-/// What a request has to send, kept for the case that it has to be sent again.
-pub(crate) enum Payload {
+/// The content of a request's body, kept so that it can be sent again.
+pub(crate) enum RequestPayload {
     Bytes(Bytes),
     Stream(Box<dyn ByteStream>),
-    /// A stream that is on its way or gone.
+    /// A stream that is being sent or was sent.
     Spent,
 }
 
-pub(crate) struct Upload {
+pub(crate) struct RequestBody {
     body: Body,
-    /// Bytes that are still owed, where a number was promised.
+    /// Bytes that are still to be sent, where a length was promised.
     owed: Option<u64>,
     sent: Sent,
 }
 
-/// Whether a request's body was handed over to its end. Shared between the body and whoever owns the connection.
+/// Whether all of a request's body was given to the connection. Shared between the body and the connection's owner.
 #[derive(Clone)]
 pub(crate) struct Sent(Option<Arc<AtomicBool>>);
 
-// === impl Payload ===
+// === impl RequestPayload ===
 
-impl Payload {
+impl RequestPayload {
     pub(crate) fn new(body: Body) -> Self {
         match body {
             Body::Empty => Self::Bytes(Bytes::new()),
@@ -50,34 +50,34 @@ impl Payload {
         }
     }
 
-    /// Whether it is all there, and can be sent as often as needed.
+    /// Whether it is complete, and can be sent more than once.
     pub(crate) fn is_replayable(&self) -> bool {
         matches!(self, Self::Bytes(_))
     }
 
-    /// The body for one attempt. A stream can be had once.
-    pub(crate) fn upload(&mut self) -> Upload {
+    /// The body for one attempt. A stream can be sent once.
+    pub(crate) fn body(&mut self) -> RequestBody {
         match self {
-            Self::Bytes(bytes) => Upload::new(bytes.clone().into(), Sent(None)),
-            Self::Spent => Upload::new(Body::Empty, Sent(None)),
+            Self::Bytes(bytes) => RequestBody::new(bytes.clone().into(), Sent(None)),
+            Self::Spent => RequestBody::new(Body::Empty, Sent(None)),
             Self::Stream(_) => {
                 let Self::Stream(stream) = std::mem::replace(self, Self::Spent) else { unreachable!("matched above") };
-                Upload::new(Body::Stream(stream), Sent(Some(Arc::default())))
+                RequestBody::new(Body::Stream(stream), Sent(Some(Arc::default())))
             }
         }
     }
 
-    /// Takes a body back that was never started.
-    pub(crate) fn restore(&mut self, upload: Upload) {
+    /// Takes a body back that was not sent.
+    pub(crate) fn restore(&mut self, upload: RequestBody) {
         if let (Self::Spent, Body::Stream(stream)) = (&*self, upload.body) {
             *self = Self::Stream(stream);
         }
     }
 }
 
-// === impl Upload ===
+// === impl RequestBody ===
 
-impl Upload {
+impl RequestBody {
     fn new(body: Body, sent: Sent) -> Self {
         let owed = body.length();
         if owed == Some(0) {
@@ -91,7 +91,7 @@ impl Upload {
     }
 }
 
-impl hyper::body::Body for Upload {
+impl hyper::body::Body for RequestBody {
     type Data = Bytes;
     type Error = BodyError;
 

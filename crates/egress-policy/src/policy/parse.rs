@@ -1,5 +1,5 @@
-//! Reads a policy as people write it. An entry that could be misread is an error that says what to write instead: a policy
-//! that silently means something else is worse than one that does not load.
+//! Parses a policy. An ambiguous entry is an error that names the unambiguous form, since a policy that is misread allows or denies
+//! the wrong hosts.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -7,9 +7,9 @@ use std::net::{IpAddr, Ipv6Addr};
 use hearth_core::Cidr;
 
 use super::{Public, Rules, ports};
-use crate::target::parse_port;
+use crate::parse_port;
 
-/// A host by name.
+/// An entry with a host name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HostRule {
     /// In lower case, without the final dot.
@@ -24,14 +24,14 @@ enum Scope {
     Subdomains,
 }
 
-/// Addresses, by whatever name.
+/// An entry with addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RangeRule {
     pub(super) range: Cidr,
     pub(super) port: Option<u16>,
 }
 
-/// What is wrong with a policy, and what to write instead.
+/// Why a policy is invalid, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
     #[error("the egress policy is empty: write none, public, all, or a list of hosts and address ranges")]
@@ -109,7 +109,7 @@ fn split_port(entry: &str) -> Result<(&str, Option<u16>), String> {
     }
 }
 
-/// `None` where this is no IPv6 address at all.
+/// `None` where the text is not an IPv6 address.
 fn bare_v6(text: &str) -> Option<Result<Cidr, String>> {
     let (address, prefix) = match text.split_once('/') {
         Some((address, prefix)) => (address, Some(prefix)),

@@ -1,4 +1,4 @@
-//! A response's body on its way in, and the connection it comes over. The app's reads are polled through to hyper, which
+//! A response's body, and the connection that it is read from. The app's reads are polled through to hyper, which
 //! reads the socket only when it is asked: back-pressure reaches the server.
 //! States of the connection: owned by the body until its end, then back in the pool. A body that is dropped before its
 //! end, or that fails, takes its connection with it.
@@ -18,32 +18,32 @@ use tokio::time::timeout;
 use crate::connection::Connection;
 use crate::error::find;
 use crate::pool::Pool;
+use crate::request_body::Sent;
 use crate::target::Origin;
-use crate::upload::Sent;
 
-/// What is read of a redirect's body, and for how long, to keep its connection.
-const DRAIN_BYTES: usize = 16 * 1024;
-const DRAIN_TIME: Duration = Duration::from_millis(50);
+/// How much of a redirect's body is read, and for how long, to keep its connection.
+const MAX_DRAIN_BYTES: usize = 16 * 1024;
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(50);
 
-/// A connection in use, and where it goes afterwards.
-pub(crate) struct Lease {
+/// A connection in use, and the pool that it returns to.
+pub(crate) struct ConnectionGuard {
     pub(crate) connection: Connection,
     pub(crate) origin: Origin,
     pub(crate) pool: Arc<Pool>,
     pub(crate) sent: Sent,
 }
 
-pub(crate) struct Download {
+pub(crate) struct ResponseBody {
     incoming: Incoming,
     /// `None` after the end or an error.
-    lease: Option<Lease>,
-    /// Given back after the connection, so that whoever waits for a place finds the connection in the pool.
+    guard: Option<ConnectionGuard>,
+    /// Released after the connection is returned, so that the request that waits for the permit finds the connection in the pool.
     permit: Option<OwnedSemaphorePermit>,
 }
 
-// === impl Lease ===
+// === impl ConnectionGuard ===
 
-impl Lease {
+impl ConnectionGuard {
     /// The response is complete. A server that answered without reading the whole request cannot be asked again.
     fn finish(self) {
         if self.sent.is_set() {
@@ -52,14 +52,14 @@ impl Lease {
     }
 }
 
-// === impl Download ===
+// === impl ResponseBody ===
 
-impl Download {
-    pub(crate) fn new(incoming: Incoming, lease: Lease) -> Self {
-        Self { incoming, lease: Some(lease), permit: None }
+impl ResponseBody {
+    pub(crate) fn new(incoming: Incoming, guard: ConnectionGuard) -> Self {
+        Self { incoming, guard: Some(guard), permit: None }
     }
 
-    /// The body for the app; its request counts as under way until the end of it.
+    /// The body for the app; the request counts as in flight until the body's end.
     pub(crate) fn into_body(mut self, permit: OwnedSemaphorePermit) -> Body {
         if self.incoming.is_end_stream() {
             self.end();
@@ -69,12 +69,12 @@ impl Download {
         Body::Stream(Box::new(self))
     }
 
-    /// Reads what nobody wants, if it is little and soon here: that costs less than another connection.
+    /// Reads and discards the body, if it is short and arrives soon: that costs less than another connection.
     pub(crate) async fn drain(mut self) {
         if self.incoming.is_end_stream() {
             return self.end();
         }
-        let mut left = DRAIN_BYTES;
+        let mut left = MAX_DRAIN_BYTES;
         let short = std::future::poll_fn(|cx| {
             while let Some(piece) = ready!(self.poll_next(cx)) {
                 match piece.ok().and_then(|piece| left.checked_sub(piece.len())) {
@@ -84,18 +84,18 @@ impl Download {
             }
             Poll::Ready(())
         });
-        timeout(DRAIN_TIME, short).await.ok();
+        timeout(DRAIN_TIMEOUT, short).await.ok();
     }
 
     fn end(&mut self) {
-        if let Some(lease) = self.lease.take() {
-            lease.finish();
+        if let Some(guard) = self.guard.take() {
+            guard.finish();
         }
         self.permit = None;
     }
 
     fn fail(&mut self, error: &hyper::Error) -> BodyError {
-        self.lease = None;
+        self.guard = None;
         self.permit = None;
         let cut = |kind| matches!(kind, ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe);
         if error.is_incomplete_message() || find::<std::io::Error>(error).is_some_and(|e| cut(e.kind())) {
@@ -106,7 +106,7 @@ impl Download {
     }
 }
 
-impl ByteStream for Download {
+impl ByteStream for ResponseBody {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         loop {
             match ready!(Pin::new(&mut self.incoming).poll_frame(cx)) {

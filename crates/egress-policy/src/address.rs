@@ -1,4 +1,4 @@
-//! What kind of address this is: one of the public Internet, or one that leads into the operator's own machine or network.
+//! Classifies addresses: public ones, and those that lead into the operator's own machine or network.
 //!
 //! The lists follow IANA's special-purpose registries. IPv6 is closed by default: only global unicast (`2000::/3`) and the
 //! well-known NAT64 prefix can be public. An IPv6 form that carries an IPv4 address (mapped, NAT64, 6to4) is what that
@@ -13,7 +13,7 @@ pub enum AddressKind {
     Loopback,
     /// `169.254.0.0/16`, `fe80::/10`: neighbours, and the metadata service of most clouds.
     LinkLocal,
-    /// A cloud's service for its guests that lies outside the link-local range.
+    /// A cloud's metadata service with an address outside of the link-local range.
     Metadata,
     /// RFC 1918, carrier-grade NAT, unique local.
     Private,
@@ -23,19 +23,19 @@ pub enum AddressKind {
     Unspecified,
     /// Documentation and benchmark ranges.
     Documentation,
-    /// Everything else that is set aside.
+    /// All other special-purpose ranges.
     Reserved,
 }
 
 impl AddressKind {
-    pub fn of(address: IpAddr) -> Self {
+    pub fn from_ip(address: IpAddr) -> Self {
         match address.to_canonical() {
-            IpAddr::V4(v4) => Self::of_v4(v4),
-            IpAddr::V6(v6) => Self::of_v6(v6),
+            IpAddr::V4(v4) => Self::from_v4(v4),
+            IpAddr::V6(v6) => Self::from_v6(v6),
         }
     }
 
-    fn of_v4(address: Ipv4Addr) -> Self {
+    fn from_v4(address: Ipv4Addr) -> Self {
         match address.octets() {
             [0, ..] => Self::Unspecified,
             [127, ..] => Self::Loopback,
@@ -53,8 +53,8 @@ impl AddressKind {
         }
     }
 
-    fn of_v6(address: Ipv6Addr) -> Self {
-        let embedded = |high: u16, low: u16| Self::of_v4(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)));
+    fn from_v6(address: Ipv6Addr) -> Self {
+        let embedded = |high: u16, low: u16| Self::from_v4(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)));
         match address.segments() {
             [0, 0, 0, 0, 0, 0, 0, 0] => Self::Unspecified,
             [0, 0, 0, 0, 0, 0, 0, 1] => Self::Loopback,
@@ -71,7 +71,7 @@ impl AddressKind {
             [0x2001, 0..=0x1ff, ..] => Self::Reserved,
             [0x2002, high, low, ..] => embedded(high, low),
             [0x2000..=0x3fff, ..] => Self::Public,
-            // IPv4-compatible, IPv4-translated, discard-only and the parts nobody was given.
+            // IPv4-compatible, IPv4-translated, discard-only and unassigned ranges.
             _ => Self::Reserved,
         }
     }
@@ -125,7 +125,7 @@ mod tests {
             (Reserved, "e000::1 fbff::1 fe00::1 fe7f::1"),
         ] {
             for address in addresses.split(' ') {
-                assert_eq!(AddressKind::of(address.parse().unwrap()), kind, "{address}");
+                assert_eq!(AddressKind::from_ip(address.parse().unwrap()), kind, "{address}");
             }
         }
     }
@@ -140,8 +140,8 @@ mod tests {
             random ^= random << 17;
             let v4 = std::net::Ipv4Addr::from_bits(random as u32);
             let [a, b, c, d] = v4.octets();
-            let plain = AddressKind::of(v4.into()) == Public;
-            let wrapped = |text: String| AddressKind::of(text.parse().unwrap()) == Public;
+            let plain = AddressKind::from_ip(v4.into()) == Public;
+            let wrapped = |text: String| AddressKind::from_ip(text.parse().unwrap()) == Public;
             assert_eq!(wrapped(format!("::ffff:{v4}")), plain, "{v4}");
             assert_eq!(wrapped(format!("64:ff9b::{v4}")), plain, "{v4}");
             assert_eq!(wrapped(format!("2002:{a:02x}{b:02x}:{c:02x}{d:02x}::1")), plain, "{v4}");
