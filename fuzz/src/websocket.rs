@@ -5,7 +5,7 @@
 use bytes::BytesMut;
 use hearth_core::ByteSize;
 use hearth_core::websocket::Message;
-use hearth_websocket::{Decoder, Deflate, Encoder, Outbox, Received, Role, parse_close};
+use hearth_websocket::{Decoder, Deflate, Encoder, FrameQueue, Received, Role, parse_close};
 
 const LIMIT: usize = 64;
 
@@ -123,7 +123,7 @@ fn read_plainly(role: Role, mut data: &[u8]) -> (Vec<Received>, bool) {
 /// What was received, sent by the other side's encoder, is received again.
 fn say_again(role: Role, received: Vec<Received>) {
     let from = if role == Role::Server { Role::Client } else { Role::Server };
-    let (mut encoder, mut outbox) = (Encoder::new(from), Outbox::default());
+    let (mut encoder, mut outbox) = (Encoder::new(from), FrameQueue::default());
     for received in received.clone() {
         match received {
             Received::Message(message) => encoder.message(message, &mut outbox),

@@ -1,4 +1,4 @@
-//! Base64, as far as keys of the handshake need it.
+//! Base64, as far as the handshake's keys need it.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -14,7 +14,7 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// Whether it is sixteen bytes in base64. The four bits that are left over need not be zero: no server minds.
+/// Whether it is sixteen bytes in base64. The four bits that are left over need not be zero, as in other servers.
 pub(crate) fn is_key(text: &[u8]) -> bool {
     text.len() == 24 && text[22..] == *b"==" && text[..22].iter().all(|byte| ALPHABET.contains(byte))
 }

@@ -1,8 +1,8 @@
-//! How much a connection may do before other connections are to have the thread. What a peer sends is cheap to send and may
-//! be dear to understand, so what counts is the work: bytes read, frames begun, bytes decompressed.
+//! How much work a connection may do before it yields to other connections. What a peer sends is cheap to send and may be
+//! expensive to decode, so the work is counted: bytes read, frames begun, bytes decompressed.
 
-/// Work of one poll: below a millisecond of bytes, a few where they are made to be dear.
-const POLL: usize = 256 * 1024;
+/// The work of one poll: below a millisecond for usual bytes, a few milliseconds for hostile ones.
+const POLL_BUDGET: usize = 256 * 1024;
 
 #[derive(Debug)]
 pub(crate) struct Budget {
@@ -12,9 +12,9 @@ pub(crate) struct Budget {
 // === impl Budget ===
 
 impl Budget {
-    /// That of one poll.
-    pub(crate) fn of_poll() -> Self {
-        Self { left: POLL }
+    /// The budget of one poll.
+    pub(crate) fn for_poll() -> Self {
+        Self { left: POLL_BUDGET }
     }
 
     pub(crate) fn unlimited() -> Self {

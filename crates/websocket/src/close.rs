@@ -1,29 +1,29 @@
-//! The codes of goodbyes (RFC 6455, 7.4, and the registry of IANA), and the payload that carries them.
+//! Close frames: their status codes (RFC 6455, 7.4, and IANA's registry) and their payload.
 
 use hearth_core::websocket::{Close, MOST_REASON};
 
-use crate::violation::Violation;
+use crate::protocol_error::ProtocolError;
 
-/// Whether a code may stand in a frame. 1004 means nothing yet; 1005, 1006 and 1015 stand for what cannot be sent.
+/// Whether a code may be sent. 1004 is reserved; 1005, 1006 and 1015 describe conditions that are never sent.
 pub fn is_sendable(code: u16) -> bool {
     matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999)
 }
 
-/// What a close frame says.
-pub fn parse_close(payload: &[u8]) -> Result<Close, Violation> {
+/// Parses the payload of a close frame.
+pub fn parse_close(payload: &[u8]) -> Result<Close, ProtocolError> {
     let (code, reason) = match payload {
         [] => return Ok(Close::default()),
-        [_] => return Err(Violation::HalfCode),
+        [_] => return Err(ProtocolError::HalfCode),
         [high, low, reason @ ..] => (u16::from_be_bytes([*high, *low]), reason),
     };
     if !is_sendable(code) {
-        return Err(Violation::Code);
+        return Err(ProtocolError::Code);
     }
-    let reason = std::str::from_utf8(reason).map_err(|_| Violation::Utf8)?;
+    let reason = std::str::from_utf8(reason).map_err(|_| ProtocolError::Utf8)?;
     Ok(Close { code: Some(code), reason: reason.to_owned() })
 }
 
-/// The payload. A code that cannot be sent is left out, and a reason that is too long is cut.
+/// The payload of a close frame. A code that must not be sent is left out, and a reason that is too long is cut.
 pub(crate) fn close_payload(close: &Close) -> Vec<u8> {
     let Some(code) = close.code.filter(|code| is_sendable(*code)) else { return Vec::new() };
     let cut = Close::new(code, &close.reason);
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn payloads_are_read_back() {
+    fn payloads_round_trip() {
         for close in
             [Close::default(), Close::new(1000, ""), Close::new(4999, "größe"), Close::new(1011, &"x".repeat(500))]
         {
@@ -59,10 +59,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
-        assert_eq!(parse_close(b"\x03"), Err(Violation::HalfCode));
-        assert_eq!(parse_close(b"\x03\xed"), Err(Violation::Code), "1005");
-        assert_eq!(parse_close(b"\x03\xe7"), Err(Violation::Code), "999");
-        assert_eq!(parse_close(b"\x03\xe8\xff"), Err(Violation::Utf8));
+    fn invalid_payloads_are_errors() {
+        assert_eq!(parse_close(b"\x03"), Err(ProtocolError::HalfCode));
+        assert_eq!(parse_close(b"\x03\xed"), Err(ProtocolError::Code), "1005");
+        assert_eq!(parse_close(b"\x03\xe7"), Err(ProtocolError::Code), "999");
+        assert_eq!(parse_close(b"\x03\xe8\xff"), Err(ProtocolError::Utf8));
     }
 }

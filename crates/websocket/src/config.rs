@@ -1,4 +1,4 @@
-//! What may be set about a connection, with defaults and their costs.
+//! The settings of a connection, with defaults and their costs.
 
 use std::time::Duration;
 
@@ -8,15 +8,15 @@ use crate::deflate::Deflate;
 
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The longest message. Default 16 MB. What a peer can make us hold, once for each connection.
+    /// The longest message. Default 16 MB. A connection may hold that much for its peer.
     pub max_message: ByteSize,
     /// A peer that sends nothing for this long is pinged. Default 30 s.
     pub ping_after: Duration,
-    /// One that sends nothing for this long, not even an answer to a ping, is lost. Default 75 s.
+    /// A peer that sends nothing for this long, not even an answer to a ping, is lost. Default 75 s.
     pub lost_after: Duration,
-    /// How long a goodbye may take. Default 10 s.
+    /// How long the closing handshake may take. Default 10 s.
     pub close_timeout: Duration,
-    /// Whether messages may be compressed, as the handshake settled it. Default off.
+    /// Whether messages may be compressed, as the handshake decided. Default off.
     pub deflate: Deflate,
 }
 

@@ -1,18 +1,18 @@
-//! A stream of bytes joined to a socket's end: messages one way and the other until somebody says goodbye.
+//! A connection: passes messages between a stream of bytes and a socket's end, until either side closes.
 //!
 //! ```text
-//! Open --the app says goodbye, or goes--> Waiting (for the peer's) --it comes----------> Ending
-//!   |---the peer says goodbye-----------> Answering (the app's turn) --it has answered--> Ending
-//!   |---the peer breaks a rule, or no message for too long: it is told so---------------> Ending
+//! Open --the app closes or drops its end--> CloseSent (waits for the peer) --it answers-----> Closing
+//!   |---the peer closes-------------------> CloseReceived (waits for the app) --it answers-> Closing
+//!   |---a violation of the protocol, or no message for too long: a close frame is sent-----> Closing
 //!   `---the stream ends, or nothing at all comes for too long--> lost
 //! ```
-//! `Waiting`, `Answering` and `Ending` have a time limit each. In `Ending` the app's end is gone already, so that nothing of
-//! the app's is held for a peer that does not read.
+//! `CloseSent`, `CloseReceived` and `Closing` have a time limit each. In `Closing` the app's end is dropped already, so that none of
+//! the app's memory is held for a peer that does not read.
 //!
-//! A poll does so much and then gives way to other connections ([`Budget`]), however much has come.
+//! A poll does a limited amount of work and then yields to other connections ([`Budget`]), however much has arrived.
 //!
-//! Invariant: nothing is read while too much waits for the app or for the peer, so a peer can make us hold one message and
-//! what the two directions may hold, no more.
+//! Invariant: nothing is read while too much waits for the app or for the peer. So a peer can make the process hold one message and
+//! what the queues of both directions may hold, no more.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -28,26 +28,26 @@ use tokio::time::Instant;
 
 use crate::Role;
 use crate::budget::Budget;
-use crate::clock::Clock;
 use crate::config::Config;
+use crate::deadline::Deadline;
 use crate::decoder::{Decoded, Decoder, Received};
 use crate::encoder::Encoder;
-use crate::outbox::Outbox;
-use crate::violation::Violation;
+use crate::protocol_error::ProtocolError;
+use crate::write_queue::FrameQueue;
 
-mod goodbye;
+mod closing;
 
 /// Bytes that may wait to be written before the app is held back.
 const HIGH_WATER: usize = 64 * 1024;
-/// What is read at once where nothing is known of what comes.
-const READ: usize = 4 * 1024;
+/// How much is read at once where the length of the next data is unknown.
+const MIN_READ: usize = 4 * 1024;
 /// The same within a long frame.
-const MOST_READ: usize = 64 * 1024;
+const MAX_READ: usize = 64 * 1024;
 
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// With goodbyes from both sides.
+    /// With close frames from both sides.
     Closed,
     Failed(SocketFault),
 }
@@ -56,35 +56,35 @@ pub enum Ended {
 pub struct Connection<S> {
     stream: S,
     config: Config,
-    /// What was read and not yet understood.
-    inbox: BytesMut,
-    outbox: Outbox,
+    /// Read and not yet decoded.
+    read_buf: BytesMut,
+    write_queue: FrameQueue,
     decoder: Decoder,
     /// For the message that the decoder collects.
     charge: Option<Charge>,
     encoder: Encoder,
     phase: Phase,
-    /// When anything last came.
-    heard: Instant,
-    /// When a message last came or went.
-    spoke: Instant,
+    /// When anything was last received.
+    last_received: Instant,
+    /// When a message was last received or sent.
+    last_message: Instant,
     ping: Ping,
-    clock: Clock,
+    deadline: Deadline,
 }
 
 #[derive(Debug)]
 enum Phase {
     Open(Box<SocketEnd>),
-    Waiting { end: Box<SocketEnd>, until: Instant },
-    Answering { end: Box<SocketEnd>, goodbye: Close, until: Instant },
-    Ending { with: Ended, step: Step, until: Instant },
+    CloseSent { end: Box<SocketEnd>, until: Instant },
+    CloseReceived { end: Box<SocketEnd>, close: Close, until: Instant },
+    Closing { with: Ended, step: Step, until: Instant },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Writing,
-    /// What the peer still sends is read and thrown away: a stream that is closed with unread input is reset, and our last
-    /// words might be lost with it.
+    /// What the peer still sends is read and discarded: closing a stream with unread input would reset it, and the close frame might
+    /// be lost.
     Lingering,
 }
 
@@ -100,34 +100,34 @@ enum Written {
     Some,
 }
 
-/// Whether something happened that others may wait for.
+/// Whether a step has made progress, so that the other steps must be polled again.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Some,
     None,
-    /// There is more to do, and others are to have the thread first.
-    GivesWay,
+    /// There is more to do, but the budget is used up.
+    Yield,
 }
 
 // === impl Connection ===
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    /// After the handshake. `inbox` is what was read behind it already.
-    pub fn new(stream: S, inbox: BytesMut, role: Role, end: Box<SocketEnd>, config: Config) -> Self {
+    /// A connection after its handshake. `read_buf` has what was read behind the handshake.
+    pub fn new(stream: S, read_buf: BytesMut, role: Role, end: Box<SocketEnd>, config: Config) -> Self {
         let now = Instant::now();
         Self {
             stream,
-            inbox,
-            outbox: Outbox::default(),
+            read_buf,
+            write_queue: FrameQueue::default(),
             decoder: Decoder::new(role, config.max_message).with(config.deflate),
             encoder: Encoder::new(role).with(config.deflate),
             charge: end.open_charge(),
             config,
             phase: Phase::Open(end),
-            heard: now,
-            spoke: now,
+            last_received: now,
+            last_message: now,
             ping: Ping::NotSent,
-            clock: Clock::default(),
+            deadline: Deadline::default(),
         }
     }
 
@@ -136,33 +136,33 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         poll_fn(|cx| self.poll(cx)).await
     }
 
-    /// Says goodbye to the peer, over the app's head. The app hears of it when the peer has answered.
+    /// Sends a close frame to the peer, without the app. The app is notified when the peer has answered.
     pub fn go_away(&mut self, close: &Close) {
         if let Phase::Open(_) = self.phase {
-            self.say_goodbye(close);
+            self.send_close(close);
         }
     }
 
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
-        let mut budget = Budget::of_poll();
+        let mut budget = Budget::for_poll();
         loop {
             let taken = self.take_from_app(cx, &mut budget);
-            let before = self.outbox.len();
-            let written = match self.outbox.poll_write(cx, Pin::new(&mut self.stream)) {
+            let before = self.write_queue.len();
+            let written = match self.write_queue.poll_write(cx, Pin::new(&mut self.stream)) {
                 Poll::Ready(Ok(())) => Written::All,
                 Poll::Ready(Err(_)) => return Poll::Ready(self.lose()),
                 Poll::Pending => Written::Some,
             };
-            if before >= HIGH_WATER && self.outbox.len() < before {
-                // It reads, if slowly, and nothing was read from it meanwhile.
-                self.heard = Instant::now();
+            if before >= HIGH_WATER && self.write_queue.len() < before {
+                // The peer reads, if slowly, and nothing was read from it meanwhile.
+                self.last_received = Instant::now();
             }
-            if let Phase::Ending { with, step, .. } = &mut self.phase {
+            if let Phase::Closing { with, step, .. } = &mut self.phase {
                 let with = *with;
                 match step {
                     Step::Writing if written == Written::All => match Pin::new(&mut self.stream).poll_shutdown(cx) {
                         Poll::Ready(Ok(())) if matches!(with, Ended::Failed(_)) => *step = Step::Lingering,
-                        // After two goodbyes nothing more comes.
+                        // After both close frames nothing more is received.
                         Poll::Ready(_) => return Poll::Ready(with),
                         Poll::Pending => {}
                     },
@@ -174,13 +174,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 Err(_) => return Poll::Ready(self.lose()),
             };
             match (taken, read) {
-                (Progress::GivesWay, _) | (_, Progress::GivesWay) => cx.waker().wake_by_ref(),
+                (Progress::Yield, _) | (_, Progress::Yield) => cx.waker().wake_by_ref(),
                 (Progress::Some, _) | (_, Progress::Some) => continue,
                 (Progress::None, Progress::None) => {}
             }
-            match self.clock.poll(cx, self.deadline()) {
+            match self.deadline.poll(cx, self.next_deadline()) {
                 Poll::Ready(()) => {
-                    if let Some(ended) = self.time_is_up(Instant::now()) {
+                    if let Some(ended) = self.on_deadline(Instant::now()) {
                         return Poll::Ready(ended);
                     }
                 }
@@ -189,81 +189,84 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Takes what the app sends, as long as the peer takes what was sent before.
+    /// Takes messages from the app, as long as the peer reads what was sent before.
     fn take_from_app(&mut self, cx: &mut Context<'_>, budget: &mut Budget) -> Progress {
         let mut progress = Progress::None;
         loop {
-            if budget.is_spent() && !matches!(self.phase, Phase::Ending { .. }) {
-                return Progress::GivesWay;
+            if budget.is_spent() && !matches!(self.phase, Phase::Closing { .. }) {
+                return Progress::Yield;
             }
             let end = match &mut self.phase {
-                Phase::Open(end) | Phase::Waiting { end, .. } | Phase::Answering { end, .. } => end,
-                Phase::Ending { .. } => return progress,
+                Phase::Open(end) | Phase::CloseSent { end, .. } | Phase::CloseReceived { end, .. } => end,
+                Phase::Closing { .. } => return progress,
             };
-            let next =
-                if self.outbox.len() < HIGH_WATER { end.receiver.poll_next(cx) } else { end.receiver.poll_last(cx) };
+            let next = if self.write_queue.len() < HIGH_WATER {
+                end.receiver.poll_next(cx)
+            } else {
+                end.receiver.poll_last(cx)
+            };
             let Poll::Ready(Some(event)) = next else { return progress };
             progress = Progress::Some;
             match (event, &mut self.phase) {
-                (SocketEvent::Message(message), Phase::Open(_) | Phase::Answering { .. }) => {
-                    self.spoke = Instant::now();
+                (SocketEvent::Message(message), Phase::Open(_) | Phase::CloseReceived { .. }) => {
+                    self.last_message = Instant::now();
                     budget.spend(message.len());
-                    self.encoder.message(message, &mut self.outbox);
+                    self.encoder.message(message, &mut self.write_queue);
                 }
-                (SocketEvent::Close(close), Phase::Open(_)) => self.say_goodbye(&close),
-                (SocketEvent::Failed(_), Phase::Open(_)) => self.say_goodbye(&Close::new(1001, "the app is gone")),
-                (SocketEvent::Close(close), Phase::Answering { .. }) => {
-                    self.encoder.close(&close, &mut self.outbox);
+                (SocketEvent::Close(close), Phase::Open(_)) => self.send_close(&close),
+                (SocketEvent::Failed(_), Phase::Open(_)) => self.send_close(&Close::new(1001, "the app is gone")),
+                (SocketEvent::Close(close), Phase::CloseReceived { .. }) => {
+                    self.encoder.close(&close, &mut self.write_queue);
                     self.end(Ended::Closed);
                 }
-                (SocketEvent::Failed(_), Phase::Answering { .. }) => self.answer_for_the_app(),
-                // Our side has said its last word.
-                (_, Phase::Waiting { .. } | Phase::Ending { .. }) => {}
+                (SocketEvent::Failed(_), Phase::CloseReceived { .. }) => self.echo_close(),
+                // The close frame was sent.
+                (_, Phase::CloseSent { .. } | Phase::Closing { .. }) => {}
             }
         }
     }
 
-    /// Understands what has come, and reads more.
+    /// Decodes what was received, and reads more.
     fn read(&mut self, cx: &mut Context<'_>, budget: &mut Budget) -> io::Result<Progress> {
         loop {
             match &mut self.phase {
-                // What follows a goodbye is not read.
-                Phase::Answering { .. } => return Ok(Progress::None),
-                Phase::Ending { step: Step::Writing, .. } => return Ok(Progress::None),
-                Phase::Ending { step: Step::Lingering, .. } => self.inbox.clear(),
+                // Nothing is read after the peer's close frame.
+                Phase::CloseReceived { .. } => return Ok(Progress::None),
+                Phase::Closing { step: Step::Writing, .. } => return Ok(Progress::None),
+                Phase::Closing { step: Step::Lingering, .. } => self.read_buf.clear(),
                 Phase::Open(end) => {
-                    if self.outbox.len() >= HIGH_WATER {
+                    if self.write_queue.len() >= HIGH_WATER {
                         return Ok(Progress::None);
                     }
                     if end.sender.poll_ready(cx).is_pending() {
-                        // That nothing comes is our own doing.
-                        self.heard = Instant::now();
+                        // Nothing is received because nothing is read.
+                        self.last_received = Instant::now();
                         return Ok(Progress::None);
                     }
-                    let decoded = self.decoder.decode_within(&mut self.inbox, budget);
+                    let decoded = self.decoder.decode_with_budget(&mut self.read_buf, budget);
                     match decoded.and_then(|decoded| self.recharge().map(|()| decoded)) {
                         Ok(Decoded::Received(received)) => {
                             self.receive(received);
                             return Ok(Progress::Some);
                         }
                         Ok(Decoded::NeedsInput) => {}
-                        Ok(Decoded::GivesWay) => return Ok(Progress::GivesWay),
+                        Ok(Decoded::Yield) => return Ok(Progress::Yield),
                         Err(violation) => {
-                            self.refuse(violation);
+                            self.reject(violation);
                             return Ok(Progress::Some);
                         }
                     }
                 }
-                Phase::Waiting { .. } => match self.decoder.decode_within(&mut self.inbox, budget) {
+                Phase::CloseSent { .. } => match self.decoder.decode_with_budget(&mut self.read_buf, budget) {
                     Ok(Decoded::Received(Received::Close(close))) => {
-                        self.tell(|end| end.sender.close(close));
+                        self.notify_app(|end| end.sender.close(close));
                         self.end(Ended::Closed);
                         return Ok(Progress::Some);
                     }
-                    // What it sent before it had heard us.
+                    // Sent before the peer has received the close frame.
                     Ok(Decoded::Received(_)) => continue,
                     Ok(Decoded::NeedsInput) => {}
-                    Ok(Decoded::GivesWay) => return Ok(Progress::GivesWay),
+                    Ok(Decoded::Yield) => return Ok(Progress::Yield),
                     Err(violation) => {
                         self.fail(violation.fault());
                         return Ok(Progress::Some);
@@ -271,24 +274,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 },
             }
             if budget.is_spent() {
-                return Ok(Progress::GivesWay);
+                return Ok(Progress::Yield);
             }
-            let want = (self.decoder.wants().min(MOST_READ as u64) as usize).max(READ);
-            if self.inbox.capacity() - self.inbox.len() < want / 4 {
-                self.inbox.reserve(want);
+            let want = (self.decoder.missing().min(MAX_READ as u64) as usize).max(MIN_READ);
+            if self.read_buf.capacity() - self.read_buf.len() < want / 4 {
+                self.read_buf.reserve(want);
             }
             // The future has no state: making it anew for each poll loses nothing.
-            match pin!(self.stream.read_buf(&mut self.inbox)).poll(cx) {
+            match pin!(self.stream.read_buf(&mut self.read_buf)).poll(cx) {
                 Poll::Ready(Ok(0)) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Poll::Ready(Ok(count)) => {
                     budget.spend(count);
-                    self.heard = Instant::now();
+                    self.last_received = Instant::now();
                     self.ping = Ping::NotSent;
                 }
                 Poll::Ready(Err(error)) => return Err(error),
                 Poll::Pending => {
-                    if self.inbox.is_empty() && self.inbox.capacity() > READ {
-                        self.inbox = BytesMut::new();
+                    if self.read_buf.is_empty() && self.read_buf.capacity() > MIN_READ {
+                        self.read_buf = BytesMut::new();
                     }
                     return Ok(Progress::None);
                 }
@@ -297,10 +300,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     /// Charges what the decoder holds to the app.
-    fn recharge(&mut self) -> Result<(), Violation> {
+    fn recharge(&mut self) -> Result<(), ProtocolError> {
         let held = self.decoder.held();
         match self.charge.as_mut().map(|charge| charge.try_set(held)) {
-            Some(Err(full)) => Err(Violation::NoMemory { limit: full.limit }),
+            Some(Err(full)) => Err(ProtocolError::NoMemory { limit: full.limit }),
             Some(Ok(())) | None => Ok(()),
         }
     }
@@ -308,55 +311,57 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn receive(&mut self, received: Received) {
         match received {
             Received::Message(message) => {
-                self.spoke = Instant::now();
-                // An app that is gone has said so on its own direction.
-                self.tell(|end| {
+                self.last_message = Instant::now();
+                // An app's end that was dropped is noticed in the other direction.
+                self.notify_app(|end| {
                     end.sender.push(message);
                 });
             }
-            Received::Ping(payload) => self.encoder.pong(&payload, &mut self.outbox),
+            Received::Ping(payload) => self.encoder.pong(&payload, &mut self.write_queue),
             Received::Pong(_) => {}
-            Received::Close(goodbye) => {
-                self.tell(|end| end.sender.close(goodbye.clone()));
+            Received::Close(close) => {
+                self.notify_app(|end| end.sender.close(close.clone()));
                 let until = Instant::now() + self.config.close_timeout;
-                self.change(|end| Phase::Answering { end, goodbye, until });
+                self.change(|end| Phase::CloseReceived { end, close, until });
             }
         }
     }
 
-    fn deadline(&self) -> Instant {
+    fn next_deadline(&self) -> Instant {
         let pinging = match self.ping {
-            Ping::NotSent => self.heard + self.config.ping_after.min(self.config.lost_after),
-            Ping::Sent => self.heard + self.config.lost_after,
+            Ping::NotSent => self.last_received + self.config.ping_after.min(self.config.lost_after),
+            Ping::Sent => self.last_received + self.config.lost_after,
         };
         match &self.phase {
             Phase::Open(end) if end.silence.is_zero() => pinging,
-            Phase::Open(end) => pinging.min(self.spoke + end.silence),
-            Phase::Waiting { until, .. } | Phase::Answering { until, .. } | Phase::Ending { until, .. } => *until,
+            Phase::Open(end) => pinging.min(self.last_message + end.silence),
+            Phase::CloseSent { until, .. } | Phase::CloseReceived { until, .. } | Phase::Closing { until, .. } => {
+                *until
+            }
         }
     }
 
-    fn time_is_up(&mut self, now: Instant) -> Option<Ended> {
+    fn on_deadline(&mut self, now: Instant) -> Option<Ended> {
         match &mut self.phase {
             Phase::Open(end) => {
                 let silence = end.silence;
-                if !silence.is_zero() && now >= self.spoke + silence {
+                if !silence.is_zero() && now >= self.last_message + silence {
                     let fault = SocketFault::Silent { limit: silence };
-                    self.encoder.close(&Close::new(1001, &fault.to_string()), &mut self.outbox);
+                    self.encoder.close(&Close::new(1001, &fault.to_string()), &mut self.write_queue);
                     self.fail(fault);
-                } else if now >= self.heard + self.config.lost_after {
+                } else if now >= self.last_received + self.config.lost_after {
                     return Some(self.lose());
-                } else if self.ping == Ping::NotSent && now >= self.heard + self.config.ping_after {
+                } else if self.ping == Ping::NotSent && now >= self.last_received + self.config.ping_after {
                     self.ping = Ping::Sent;
-                    self.encoder.ping(b"", &mut self.outbox);
+                    self.encoder.ping(b"", &mut self.write_queue);
                 }
             }
-            Phase::Waiting { .. } => {
+            Phase::CloseSent { .. } => {
                 self.fail(SocketFault::Unanswered);
                 return Some(Ended::Failed(SocketFault::Unanswered));
             }
-            Phase::Answering { .. } => self.answer_for_the_app(),
-            Phase::Ending { with, .. } => return Some(*with),
+            Phase::CloseReceived { .. } => self.echo_close(),
+            Phase::Closing { with, .. } => return Some(*with),
         }
         None
     }

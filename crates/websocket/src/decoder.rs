@@ -1,7 +1,7 @@
-//! Bytes in, messages and control frames out. Holds one message at most, and no more of it than has come: a frame that
-//! claims to be long costs nothing until it is.
+//! Decodes bytes into messages and control frames. Holds at most one message, and no more of it than was received: a frame that
+//! claims to be long costs nothing until its bytes arrive.
 //!
-//! States: `Header -> Payload -> Header ...`, and `Broken` for good after a violation.
+//! States: `Header -> Payload -> Header ...`, and `Broken` for ever after an error.
 
 use bytes::{Buf, Bytes, BytesMut};
 use hearth_core::ByteSize;
@@ -13,10 +13,10 @@ use crate::close::parse_close;
 use crate::deflate::{Deflate, Inflate};
 use crate::frame::{Coding, Header, Opcode, Position};
 use crate::mask::mask;
+use crate::protocol_error::ProtocolError;
 use crate::utf8::Utf8;
-use crate::violation::Violation;
 
-/// What a peer said.
+/// What a peer has sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Received {
     Message(Message),
@@ -25,21 +25,21 @@ pub enum Received {
     Close(Close),
 }
 
-/// Frames of a message that may have no content. A client has no use for them, and each costs as much as one that has some.
+/// Frames of a message that may have no content. Clients do not need them, and each costs as much as one with content.
 const MAX_EMPTY_FRAMES: u32 = 1000;
-/// What a frame takes from a [`Budget`], beside its bytes.
+/// What a frame takes from a [`Budget`], besides its bytes.
 const FRAME_COST: usize = 64;
 /// Compressed bytes that are unmasked at once.
 const UNMASKED: usize = 4 * 1024;
 
-/// What came of the bytes at hand.
+/// The result of decoding the received bytes.
 #[derive(Debug)]
 pub(crate) enum Decoded {
     Received(Received),
-    /// More must come.
+    /// More bytes are needed.
     NeedsInput,
-    /// The budget is spent, and there is more to do.
-    GivesWay,
+    /// The budget is used up, and there are more bytes to decode.
+    Yield,
 }
 
 #[derive(Debug)]
@@ -49,7 +49,7 @@ pub struct Decoder {
     deflate: Deflate,
     state: State,
     message: Option<Partial>,
-    /// Of a control frame, which may come between the fragments of a message.
+    /// The payload of a control frame, which may come between the fragments of a message.
     control: Vec<u8>,
 }
 
@@ -57,24 +57,24 @@ pub struct Decoder {
 enum State {
     Header,
     Payload { header: Header, done: u64 },
-    Broken(Violation),
+    Broken(ProtocolError),
 }
 
-/// A message of which something has come.
+/// A message that is incomplete.
 #[derive(Debug)]
 struct Partial {
     kind: Kind,
     bytes: Vec<u8>,
-    /// Where it comes compressed: what is in `bytes` is what it stands for.
+    /// For a compressed message; `bytes` has the decompressed content.
     inflate: Option<Box<Inflate>>,
     empty_frames: u32,
 }
 
 #[derive(Debug)]
 enum Kind {
-    /// In one frame: judged when it is there.
+    /// In one frame: checked when it is complete.
     WholeText,
-    /// In fragments: judged piece by piece.
+    /// In fragments: checked piece by piece.
     Text(Utf8),
     Binary,
 }
@@ -82,27 +82,31 @@ enum Kind {
 // === impl Decoder ===
 
 impl Decoder {
-    /// For what `role` receives; messages may have up to `limit` bytes.
+    /// A decoder for what `role` receives; messages may have up to `limit` bytes.
     pub fn new(role: Role, limit: ByteSize) -> Self {
         Self { role, limit, deflate: Deflate::Off, state: State::Header, message: None, control: Vec::new() }
     }
 
-    /// Messages may come compressed.
+    /// Whether messages may be compressed.
     pub fn with(self, deflate: Deflate) -> Self {
         Self { deflate, ..self }
     }
 
-    /// Takes what it can from `inbox`. `None`: more must come.
-    pub fn decode(&mut self, inbox: &mut BytesMut) -> Result<Option<Received>, Violation> {
-        match self.decode_within(inbox, &mut Budget::unlimited())? {
+    /// Decodes what it can of `read_buf`. `None`: more bytes are needed.
+    pub fn decode(&mut self, read_buf: &mut BytesMut) -> Result<Option<Received>, ProtocolError> {
+        match self.decode_with_budget(read_buf, &mut Budget::unlimited())? {
             Decoded::Received(received) => Ok(Some(received)),
-            Decoded::NeedsInput | Decoded::GivesWay => Ok(None),
+            Decoded::NeedsInput | Decoded::Yield => Ok(None),
         }
     }
 
-    /// The same, as far as the budget goes.
-    pub(crate) fn decode_within(&mut self, inbox: &mut BytesMut, budget: &mut Budget) -> Result<Decoded, Violation> {
-        let decoded = self.step(inbox, budget);
+    /// The same, within a budget.
+    pub(crate) fn decode_with_budget(
+        &mut self,
+        read_buf: &mut BytesMut,
+        budget: &mut Budget,
+    ) -> Result<Decoded, ProtocolError> {
+        let decoded = self.step(read_buf, budget);
         if let Err(violation) = decoded {
             self.state = State::Broken(violation);
             self.message = None;
@@ -110,41 +114,41 @@ impl Decoder {
         decoded
     }
 
-    /// Bytes that the frame at hand still lacks, behind what `decode` has taken.
-    pub fn wants(&self) -> u64 {
+    /// Bytes that the current frame still lacks.
+    pub fn missing(&self) -> u64 {
         match self.state {
             State::Payload { header, done } => header.length - done,
             State::Header | State::Broken(_) => 0,
         }
     }
 
-    /// Bytes that the message at hand takes so far.
+    /// Bytes of the current message so far.
     pub fn held(&self) -> u64 {
         self.message.as_ref().map_or(0, |partial| partial.bytes.len() as u64)
     }
 
-    fn step(&mut self, inbox: &mut BytesMut, budget: &mut Budget) -> Result<Decoded, Violation> {
+    fn step(&mut self, read_buf: &mut BytesMut, budget: &mut Budget) -> Result<Decoded, ProtocolError> {
         loop {
             match self.state {
                 State::Broken(violation) => return Err(violation),
-                _ if budget.is_spent() && !inbox.is_empty() => return Ok(Decoded::GivesWay),
+                _ if budget.is_spent() && !read_buf.is_empty() => return Ok(Decoded::Yield),
                 State::Header => {
-                    let Some(header) = Header::parse(inbox, self.role, self.deflate)? else {
+                    let Some(header) = Header::parse(read_buf, self.role, self.deflate)? else {
                         return Ok(Decoded::NeedsInput);
                     };
                     self.begin(&header)?;
-                    inbox.advance(header.size);
+                    read_buf.advance(header.size);
                     budget.spend(FRAME_COST);
                     self.state = State::Payload { header, done: 0 };
                 }
                 State::Payload { header, done } => {
-                    let there = (header.length - done).min(inbox.len() as u64);
-                    let taken = self.take(&header, done, &inbox[..there as usize], budget)?;
-                    inbox.advance(taken);
+                    let there = (header.length - done).min(read_buf.len() as u64);
+                    let taken = self.take(&header, done, &read_buf[..there as usize], budget)?;
+                    read_buf.advance(taken);
                     let done = done + taken as u64;
                     if done < header.length {
                         self.state = State::Payload { header, done };
-                        if inbox.is_empty() {
+                        if read_buf.is_empty() {
                             return Ok(Decoded::NeedsInput);
                         }
                         continue;
@@ -158,14 +162,14 @@ impl Decoder {
         }
     }
 
-    /// A frame begins: it must fit what came before, and its message the limit.
-    fn begin(&mut self, header: &Header) -> Result<(), Violation> {
+    /// Begins a frame: it must be in order, and its message within the limit.
+    fn begin(&mut self, header: &Header) -> Result<(), ProtocolError> {
         if header.opcode.is_control() {
             self.control.clear();
             return Ok(());
         }
         let so_far = match (&self.message, header.opcode) {
-            (None, Opcode::Continuation) => return Err(Violation::LooseContinuation),
+            (None, Opcode::Continuation) => return Err(ProtocolError::LooseContinuation),
             (None, opcode) => {
                 let kind = match (opcode, header.position) {
                     (Opcode::Text, Position::Last) => Kind::WholeText,
@@ -179,13 +183,13 @@ impl Decoder {
                 self.message = Some(Partial { kind, bytes: Vec::new(), inflate, empty_frames: 0 });
                 0
             }
-            // What it will be is seen when it comes.
+            // The decompressed length is checked as it arrives.
             (Some(Partial { inflate: Some(_), .. }), Opcode::Continuation) => 0,
             (Some(partial), Opcode::Continuation) => partial.bytes.len() as u64,
-            (Some(_), _) => return Err(Violation::Interrupted),
+            (Some(_), _) => return Err(ProtocolError::Interrupted),
         };
         if so_far.saturating_add(header.length) > self.limit.bytes() {
-            return Err(Violation::TooLarge { limit: self.limit });
+            return Err(ProtocolError::TooLarge { limit: self.limit });
         }
         match &mut self.message {
             Some(partial) if header.length == 0 => partial.count_empty_frame(),
@@ -193,9 +197,9 @@ impl Decoder {
         }
     }
 
-    /// More of a frame's payload, `done` bytes of which were there before. Says how much of `piece` was taken: all of it, unless
-    /// it must be decompressed.
-    fn take(&mut self, header: &Header, done: u64, piece: &[u8], budget: &mut Budget) -> Result<usize, Violation> {
+    /// Takes more of a frame's payload, behind `done` bytes of it. Gives how much of `piece` was taken: all of it, unless it must be
+    /// decompressed.
+    fn take(&mut self, header: &Header, done: u64, piece: &[u8], budget: &mut Budget) -> Result<usize, ProtocolError> {
         let unmask = |bytes: &mut [u8]| {
             if let Some(key) = header.key {
                 mask(bytes, key, (done % 4) as usize);
@@ -209,7 +213,7 @@ impl Decoder {
                 return Ok(piece.len());
             }
             (Some(partial), false) => partial,
-            (None, false) => return Err(Violation::LooseContinuation),
+            (None, false) => return Err(ProtocolError::LooseContinuation),
         };
         let start = partial.bytes.len();
         let taken = match &mut partial.inflate {
@@ -227,11 +231,11 @@ impl Decoder {
                 inflate.push(plain, &mut partial.bytes, budget)?
             }
         };
-        partial.judge(start).map(|()| taken)
+        partial.check(start).map(|()| taken)
     }
 
-    /// A frame is complete; perhaps a message is, too.
-    fn finish(&mut self, header: &Header) -> Result<Option<Received>, Violation> {
+    /// Ends a frame, and its message if it is the last.
+    fn finish(&mut self, header: &Header) -> Result<Option<Received>, ProtocolError> {
         match header.opcode {
             Opcode::Close => return parse_close(&self.control).map(|close| Some(Received::Close(close))),
             Opcode::Ping => return Ok(Some(Received::Ping(Bytes::copy_from_slice(&self.control)))),
@@ -245,13 +249,15 @@ impl Decoder {
         if let Some(mut inflate) = partial.inflate.take() {
             let start = partial.bytes.len();
             inflate.finish(&mut partial.bytes)?;
-            partial.judge(start)?;
+            partial.check(start)?;
         }
         let Partial { kind, bytes, .. } = partial;
         Ok(Some(Received::Message(match kind {
             Kind::Binary => Message::Binary(bytes.into()),
-            // What was cut off within a character is no text either.
-            Kind::WholeText | Kind::Text(_) => Message::Text(String::from_utf8(bytes).map_err(|_| Violation::Utf8)?),
+            // A text that ends within a character is invalid, too.
+            Kind::WholeText | Kind::Text(_) => {
+                Message::Text(String::from_utf8(bytes).map_err(|_| ProtocolError::Utf8)?)
+            }
         })))
     }
 }
@@ -259,18 +265,18 @@ impl Decoder {
 // === impl Partial ===
 
 impl Partial {
-    fn count_empty_frame(&mut self) -> Result<(), Violation> {
+    fn count_empty_frame(&mut self) -> Result<(), ProtocolError> {
         self.empty_frames += 1;
-        if self.empty_frames > MAX_EMPTY_FRAMES { Err(Violation::EmptyFrames) } else { Ok(()) }
+        if self.empty_frames > MAX_EMPTY_FRAMES { Err(ProtocolError::EmptyFrames) } else { Ok(()) }
     }
 
-    /// What has come since there were `start` bytes.
-    fn judge(&mut self, start: usize) -> Result<(), Violation> {
+    /// Checks the bytes from `start` on.
+    fn check(&mut self, start: usize) -> Result<(), ProtocolError> {
         let is_good = match &mut self.kind {
             Kind::Text(utf8) => utf8.accepts(&self.bytes[start..]),
             Kind::WholeText | Kind::Binary => true,
         };
-        is_good.then_some(()).ok_or(Violation::Utf8)
+        is_good.then_some(()).ok_or(ProtocolError::Utf8)
     }
 }
 

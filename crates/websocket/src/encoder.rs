@@ -1,4 +1,4 @@
-//! Messages and control frames, as bytes. Messages go out in one frame each: whoever reads them takes them as they come.
+//! Encodes messages and control frames. Each message is sent in one frame.
 
 use bytes::Bytes;
 use hearth_core::websocket::{Close, Message};
@@ -8,16 +8,16 @@ use crate::close::close_payload;
 use crate::deflate::{Deflate, deflate};
 use crate::frame::{Coding, Header, MOST_CONTROL, Opcode, Position};
 use crate::mask::mask;
-use crate::outbox::Outbox;
+use crate::write_queue::FrameQueue;
 
 #[derive(Debug)]
 pub struct Encoder {
-    /// Of a client.
+    /// For a client, which masks.
     keys: Option<Keys>,
     deflate: Deflate,
 }
 
-/// Keys that nobody can foresee (RFC 6455, 10.3), some at a time.
+/// Unpredictable masking keys (RFC 6455, 10.3), fetched in batches.
 #[derive(Debug)]
 struct Keys {
     fresh: [u8; 64],
@@ -27,7 +27,7 @@ struct Keys {
 // === impl Encoder ===
 
 impl Encoder {
-    /// For what `role` sends.
+    /// An encoder for what `role` sends.
     pub fn new(role: Role) -> Self {
         let keys = match role {
             Role::Client => Some(Keys { fresh: [0; 64], used: 64 }),
@@ -36,12 +36,12 @@ impl Encoder {
         Self { keys, deflate: Deflate::Off }
     }
 
-    /// Messages are compressed where that is worth it.
+    /// Whether messages are compressed where they get smaller.
     pub fn with(self, deflate: Deflate) -> Self {
         Self { deflate, ..self }
     }
 
-    pub fn message(&mut self, message: Message, out: &mut Outbox) {
+    pub fn message(&mut self, message: Message, out: &mut FrameQueue) {
         let (opcode, payload) = match message {
             Message::Text(text) => (Opcode::Text, Bytes::from(text)),
             Message::Binary(bytes) => (Opcode::Binary, bytes),
@@ -57,27 +57,27 @@ impl Encoder {
     }
 
     /// `payload` is cut to what fits.
-    pub fn ping(&mut self, payload: &[u8], out: &mut Outbox) {
+    pub fn ping(&mut self, payload: &[u8], out: &mut FrameQueue) {
         self.control(Opcode::Ping, payload, out);
     }
 
-    pub fn pong(&mut self, payload: &[u8], out: &mut Outbox) {
+    pub fn pong(&mut self, payload: &[u8], out: &mut FrameQueue) {
         self.control(Opcode::Pong, payload, out);
     }
 
-    pub fn close(&mut self, close: &Close, out: &mut Outbox) {
+    pub fn close(&mut self, close: &Close, out: &mut FrameQueue) {
         self.control(Opcode::Close, &close_payload(close), out);
     }
 
-    fn control(&mut self, opcode: Opcode, payload: &[u8], out: &mut Outbox) {
+    fn control(&mut self, opcode: Opcode, payload: &[u8], out: &mut FrameQueue) {
         let payload = &payload[..payload.len().min(MOST_CONTROL)];
         self.frame(opcode, Coding::Plain, Bytes::copy_from_slice(payload), out);
     }
 
-    fn frame(&mut self, opcode: Opcode, coding: Coding, payload: Bytes, out: &mut Outbox) {
+    fn frame(&mut self, opcode: Opcode, coding: Coding, payload: Bytes, out: &mut FrameQueue) {
         let key = self.keys.as_mut().map(Keys::next);
         let length = payload.len() as u64;
-        Header { position: Position::Last, opcode, coding, key, length, size: 0 }.write(out.text());
+        Header { position: Position::Last, opcode, coding, key, length, size: 0 }.write(out.buffer());
         let payload = match key {
             None => payload,
             Some(key) => {

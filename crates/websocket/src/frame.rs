@@ -7,7 +7,7 @@
 
 use crate::Role;
 use crate::deflate::Deflate;
-use crate::violation::Violation;
+use crate::protocol_error::ProtocolError;
 
 /// The first reserved bit.
 const DEFLATED: u8 = 0x40;
@@ -24,14 +24,14 @@ pub(crate) enum Opcode {
     Pong,
 }
 
-/// Whether a frame is its message's last.
+/// Whether a frame is the last of its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Position {
     More,
     Last,
 }
 
-/// What a message's first frame says of its payload, and of that of the frames that follow.
+/// The coding of a message, which its first frame gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Coding {
     Plain,
@@ -84,35 +84,35 @@ impl Opcode {
 
 impl Header {
     /// The header at the start of `bytes`, as `role` may receive it; `None` while it is incomplete.
-    pub(crate) fn parse(bytes: &[u8], role: Role, deflate: Deflate) -> Result<Option<Self>, Violation> {
+    pub(crate) fn parse(bytes: &[u8], role: Role, deflate: Deflate) -> Result<Option<Self>, ProtocolError> {
         let [first, second, rest @ ..] = bytes else {
-            // Half a header can be judged, too.
-            return bytes.first().map_or(Ok(None), |first| judge(*first, deflate).map(|_| None));
+            // An incomplete header can be checked, too.
+            return bytes.first().map_or(Ok(None), |first| check(*first, deflate).map(|_| None));
         };
-        let (opcode, coding) = judge(*first, deflate)?;
+        let (opcode, coding) = check(*first, deflate)?;
         let position = if first & 0x80 != 0 { Position::Last } else { Position::More };
         let masked = second & 0x80 != 0;
         match (role, masked) {
-            (Role::Server, false) => return Err(Violation::Unmasked),
-            (Role::Client, true) => return Err(Violation::Masked),
+            (Role::Server, false) => return Err(ProtocolError::Unmasked),
+            (Role::Client, true) => return Err(ProtocolError::Masked),
             _ => {}
         }
         if opcode.is_control() {
             if position == Position::More {
-                return Err(Violation::FragmentedControl);
+                return Err(ProtocolError::FragmentedControl);
             }
             if usize::from(second & 0x7f) > MOST_CONTROL {
-                return Err(Violation::LongControl);
+                return Err(ProtocolError::LongControl);
             }
         }
         let (length, rest) = match (second & 0x7f, rest) {
             (126, [a, b, rest @ ..]) => match u16::from_be_bytes([*a, *b]) {
-                0..126 => return Err(Violation::Length),
+                0..126 => return Err(ProtocolError::Length),
                 length => (u64::from(length), rest),
             },
             (127, [a, b, c, d, e, f, g, h, rest @ ..]) => match u64::from_be_bytes([*a, *b, *c, *d, *e, *f, *g, *h]) {
                 0x1_0000..0x8000_0000_0000_0000 => (u64::from_be_bytes([*a, *b, *c, *d, *e, *f, *g, *h]), rest),
-                _ => return Err(Violation::Length),
+                _ => return Err(ProtocolError::Length),
             },
             (126 | 127, _) => return Ok(None),
             (length, rest) => (u64::from(length), rest),
@@ -125,7 +125,7 @@ impl Header {
         Ok(Some(Self { position, opcode, coding, key, length, size: bytes.len() - rest.len() }))
     }
 
-    /// Its bytes. What `size` says is of no matter.
+    /// Writes the header; `size` is ignored.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         let last = if self.position == Position::Last { 0x80 } else { 0 };
         let masked = if self.key.is_some() { 0x80 } else { 0 };
@@ -148,17 +148,17 @@ impl Header {
     }
 }
 
-/// Only where a message begins may its frame say that it is compressed, and only where that was agreed on.
-fn judge(first: u8, deflate: Deflate) -> Result<(Opcode, Coding), Violation> {
+/// Checks the first byte. Only the first frame of a message may be marked as compressed, and only where that was negotiated.
+fn check(first: u8, deflate: Deflate) -> Result<(Opcode, Coding), ProtocolError> {
     let coding = match (first & 0x70, deflate) {
         (0, _) => Coding::Plain,
         (DEFLATED, Deflate::On) => Coding::Deflated,
-        _ => return Err(Violation::ReservedBit),
+        _ => return Err(ProtocolError::ReservedBit),
     };
-    let opcode = Opcode::parse(first & 0x0f).ok_or(Violation::Opcode)?;
+    let opcode = Opcode::parse(first & 0x0f).ok_or(ProtocolError::Opcode)?;
     match (coding, opcode) {
         (Coding::Plain, _) | (_, Opcode::Text | Opcode::Binary) => Ok((opcode, coding)),
-        (Coding::Deflated, _) => Err(Violation::ReservedBit),
+        (Coding::Deflated, _) => Err(ProtocolError::ReservedBit),
     }
 }
 
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_are_read_back_and_incomplete_ones_awaited() {
+    fn headers_round_trip_and_prefixes_are_incomplete() {
         for length in [0, 1, 125, 126, 127, 0xffff, 0x1_0000, 0x7fff_ffff_ffff_ffff] {
             for (role, key) in [(Role::Server, Some([1, 2, 3, 4])), (Role::Client, None)] {
                 let mut bytes = Vec::new();
@@ -187,21 +187,21 @@ mod tests {
     }
 
     #[test]
-    fn violations_are_named() {
+    fn invalid_headers_are_errors() {
         let of = |bytes: &[u8]| Header::parse(bytes, Role::Server, Deflate::Off).unwrap_err();
         let agreed = |bytes: &[u8]| Header::parse(bytes, Role::Server, Deflate::On).unwrap_err();
         for bad in [b"\xc0", b"\xc9", b"\xa1", b"\xe1"] {
-            assert_eq!(agreed(bad), Violation::ReservedBit, "{bad:x?}");
+            assert_eq!(agreed(bad), ProtocolError::ReservedBit, "{bad:x?}");
         }
-        assert_eq!(of(b"\xc1"), Violation::ReservedBit);
-        assert_eq!(of(b"\x83"), Violation::Opcode);
-        assert_eq!(of(b"\x8b\x80"), Violation::Opcode);
-        assert_eq!(of(b"\x81\x05"), Violation::Unmasked);
-        assert_eq!(of(b"\x09\x80"), Violation::FragmentedControl);
-        assert_eq!(of(b"\x89\xfe\x00\x7e"), Violation::LongControl);
-        assert_eq!(of(b"\x81\xfe\x00\x7d"), Violation::Length);
-        assert_eq!(of(b"\x81\xff\x00\x00\x00\x00\x00\x00\xff\xff"), Violation::Length);
-        assert_eq!(of(b"\x81\xff\x80\x00\x00\x00\x00\x00\x00\x00"), Violation::Length);
-        assert_eq!(Header::parse(b"\x81\x85", Role::Client, Deflate::Off), Err(Violation::Masked));
+        assert_eq!(of(b"\xc1"), ProtocolError::ReservedBit);
+        assert_eq!(of(b"\x83"), ProtocolError::Opcode);
+        assert_eq!(of(b"\x8b\x80"), ProtocolError::Opcode);
+        assert_eq!(of(b"\x81\x05"), ProtocolError::Unmasked);
+        assert_eq!(of(b"\x09\x80"), ProtocolError::FragmentedControl);
+        assert_eq!(of(b"\x89\xfe\x00\x7e"), ProtocolError::LongControl);
+        assert_eq!(of(b"\x81\xfe\x00\x7d"), ProtocolError::Length);
+        assert_eq!(of(b"\x81\xff\x00\x00\x00\x00\x00\x00\xff\xff"), ProtocolError::Length);
+        assert_eq!(of(b"\x81\xff\x80\x00\x00\x00\x00\x00\x00\x00"), ProtocolError::Length);
+        assert_eq!(Header::parse(b"\x81\x85", Role::Client, Deflate::Off), Err(ProtocolError::Masked));
     }
 }

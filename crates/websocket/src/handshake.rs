@@ -1,26 +1,26 @@
-//! The opening handshake (RFC 6455, 4): what a server checks and answers, what a client asks and checks.
+//! The opening handshake (RFC 6455, 4), of the server and of the client.
 
 use hearth_core::Headers;
 use sha1::{Digest, Sha1};
 
 use crate::base64::{encode, is_key};
 
-/// The one version there is.
+/// The only version of the protocol.
 pub const VERSION: &str = "13";
 
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// Why a request that asks for a WebSocket cannot have one.
+/// Why a request for a WebSocket is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// To be answered with 426 and the version that is spoken.
+    /// Answered with 426 and the supported version.
     #[error("only version 13 of the WebSocket protocol is spoken here: send `sec-websocket-version: 13`")]
     Version,
     #[error("`sec-websocket-key` must be there once, with 16 bytes in base64")]
     Key,
 }
 
-/// Why an answer to our own request is none.
+/// Why a server's answer is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadAnswer {
     #[error("the answer lacks `upgrade: websocket` or `connection: upgrade`")]
@@ -33,14 +33,14 @@ pub enum BadAnswer {
     Extension,
 }
 
-/// What a client asks with.
+/// A client's request for a WebSocket.
 #[derive(Clone, Debug)]
 pub struct Offer {
     key: String,
     protocols: Vec<String>,
 }
 
-/// What `sec-websocket-accept` says to a key.
+/// The value of `sec-websocket-accept` for a key.
 pub fn accept(key: &[u8]) -> String {
     encode(&Sha1::new().chain_update(key).chain_update(GUID).finalize())
 }
@@ -55,7 +55,7 @@ pub fn answer(headers: &Headers) -> Result<String, Refusal> {
     }
 }
 
-/// All there is to be checked where HTTP/2 has settled the rest (RFC 8441).
+/// Checks the version: all that is to be checked over HTTP/2 (RFC 8441).
 pub fn check_version(headers: &Headers) -> Result<(), Refusal> {
     let mut versions = headers.get_all("sec-websocket-version");
     match (versions.next(), versions.next()) {
@@ -64,7 +64,7 @@ pub fn check_version(headers: &Headers) -> Result<(), Refusal> {
     }
 }
 
-/// Whether a header that is a list has `token`, in whatever case.
+/// Whether a list header has `token`, in any case.
 pub fn has_token(value: &[u8], token: &str) -> bool {
     value.split(|byte| *byte == b',').any(|item| item.trim_ascii().eq_ignore_ascii_case(token.as_bytes()))
 }
@@ -72,7 +72,7 @@ pub fn has_token(value: &[u8], token: &str) -> bool {
 // === impl Offer ===
 
 impl Offer {
-    /// With a key that nobody knows.
+    /// An offer with a random key.
     pub fn new(protocols: Vec<String>) -> Self {
         let mut key = [0; 16];
         getrandom::fill(&mut key).expect("the system gives randomness to every process");
@@ -85,8 +85,8 @@ impl Offer {
 
     /// Checks the head of a 101, and gives the subprotocol that was chosen.
     pub fn check(&self, headers: &Headers) -> Result<Option<String>, BadAnswer> {
-        let said = |name: &str, token: &str| headers.get_all(name).any(|value| has_token(value, token));
-        if !said("upgrade", "websocket") || !said("connection", "upgrade") {
+        let has = |name: &str, token: &str| headers.get_all(name).any(|value| has_token(value, token));
+        if !has("upgrade", "websocket") || !has("connection", "upgrade") {
             return Err(BadAnswer::Upgrade);
         }
         let mut accepts = headers.get_all("sec-websocket-accept");

@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_the_same_as_byte_by_byte_wherever_it_is_cut() {
+    fn masking_in_pieces_equals_masking_byte_by_byte() {
         let key = [0x37, 0xfa, 0x21, 0x3d];
         for length in 0..40 {
             let plain: Vec<u8> = (0..length).map(|i| (i * 7) as u8).collect();

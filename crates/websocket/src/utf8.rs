@@ -1,6 +1,6 @@
-//! UTF-8 that comes in pieces: judged as early as possible, a character may be cut anywhere.
+//! Checks UTF-8 that arrives in pieces, as early as possible; a character may be cut anywhere.
 
-/// The beginning of a character whose rest has not come yet.
+/// The beginning of a character whose rest has not arrived.
 #[derive(Debug, Default)]
 pub(crate) struct Utf8 {
     cut: [u8; 4],
@@ -8,7 +8,7 @@ pub(crate) struct Utf8 {
 }
 
 impl Utf8 {
-    /// Whether what has come so far can still become valid.
+    /// Whether the text so far can still become valid.
     pub(crate) fn accepts(&mut self, mut piece: &[u8]) -> bool {
         while self.length > 0 {
             let Some((byte, rest)) = piece.split_first() else { return true };
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_become_text_is_refused_at_once() {
+    fn invalid_text_is_rejected_at_once() {
         for bytes in [&b"\xff"[..], b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\x80", b"a\xe2\x28"] {
             for cut in 0..=bytes.len() {
                 assert!(!accepts(&[&bytes[..cut], &bytes[cut..]]), "{bytes:?} cut at {cut}");

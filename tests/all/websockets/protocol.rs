@@ -99,8 +99,8 @@ fn who_breaks_the_rules_is_told_which() {
     let broken: [(&[u8], u16, &str); 6] = [
         (b"GET / HTTP/1.1\r\nhost: x\r\n\r\n", 1002, "a reserved bit is set"),
         (b"\x81\x05hello", 1002, "a frame is not masked"),
-        (b"\x80\x80\0\0\0\0", 1002, "a continuation continues nothing"),
-        (b"\x88\x82\0\0\0\0\x03\xed", 1002, "the code of a goodbye is wrong"),
+        (b"\x80\x80\0\0\0\0", 1002, "a continuation frame has no message to continue"),
+        (b"\x88\x82\0\0\0\0\x03\xed", 1002, "the status code of a close frame is invalid"),
         (b"\x81\x81\0\0\0\0\xff", 1007, "text is not valid UTF-8"),
         (&large, 1009, "a message was larger than 16mb"),
     ];

@@ -7,7 +7,7 @@ use bytes::BytesMut;
 use hearth_core::websocket::{Message, SocketEvent, socket_pair};
 use hearth_core::{Body, ByteSize, Headers, Request, Response, SocketEnd};
 use hearth_gateway::{Compression, Config};
-use hearth_websocket::{Decoder, Deflate, Encoder, Outbox, Received, Role};
+use hearth_websocket::{Decoder, Deflate, Encoder, FrameQueue, Received, Role};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::*;
@@ -61,7 +61,7 @@ async fn messages_are_compressed_where_both_want_it() {
         "sec-websocket-extensions: permessage-deflate; server_no_context_takeover; client_no_context_takeover\r\n";
     assert!(head.starts_with("HTTP/1.1 101") && head.contains(expected) && !head.contains("the-apps-own"), "{head}");
 
-    let (mut encoder, mut outbox) = (Encoder::new(Role::Client).with(Deflate::On), Outbox::default());
+    let (mut encoder, mut outbox) = (Encoder::new(Role::Client).with(Deflate::On), FrameQueue::default());
     let text = "the quick brown fox jumps over the lazy dog ".repeat(500);
     for message in [Message::Text(text.clone()), Message::Text("short".into())] {
         encoder.message(message, &mut outbox);

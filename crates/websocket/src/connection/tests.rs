@@ -11,10 +11,10 @@ use tokio::task::JoinHandle;
 
 use super::*;
 
-/// A client that speaks frames by hand, and an app's end, with the server's side of the connection between them.
+/// A client that writes frames by hand, an app's end, and the server's connection between them.
 struct Stage {
     client: DuplexStream,
-    inbox: BytesMut,
+    read_buf: BytesMut,
     decoder: Decoder,
     encoder: Encoder,
     app: SocketEnd,
@@ -36,7 +36,7 @@ impl Stage {
         let connection = Connection::new(server, BytesMut::new(), Role::Server, Box::new(end), config);
         Self {
             client,
-            inbox: BytesMut::new(),
+            read_buf: BytesMut::new(),
             decoder: Decoder::new(Role::Client, ByteSize::mb(32)),
             encoder: Encoder::new(Role::Client),
             app,
@@ -45,24 +45,24 @@ impl Stage {
     }
 
     async fn send(&mut self, message: Message) {
-        let mut outbox = Outbox::default();
-        self.encoder.message(message, &mut outbox);
-        self.client.write_all(&outbox.take()).await.unwrap();
+        let mut write_queue = FrameQueue::default();
+        self.encoder.message(message, &mut write_queue);
+        self.client.write_all(&write_queue.take()).await.unwrap();
     }
 
     async fn close(&mut self, close: Close) {
-        let mut outbox = Outbox::default();
-        self.encoder.close(&close, &mut outbox);
-        self.client.write_all(&outbox.take()).await.unwrap();
+        let mut write_queue = FrameQueue::default();
+        self.encoder.close(&close, &mut write_queue);
+        self.client.write_all(&write_queue.take()).await.unwrap();
     }
 
-    /// What the client gets; `None` at the end of the stream.
+    /// What the client receives; `None` at the end of the stream.
     async fn receive(&mut self) -> Option<Received> {
         loop {
-            if let Some(received) = self.decoder.decode(&mut self.inbox).unwrap() {
+            if let Some(received) = self.decoder.decode(&mut self.read_buf).unwrap() {
                 return Some(received);
             }
-            if self.client.read_buf(&mut self.inbox).await.unwrap() == 0 {
+            if self.client.read_buf(&mut self.read_buf).await.unwrap() == 0 {
                 return None;
             }
         }
@@ -81,14 +81,14 @@ async fn messages_go_both_ways_and_pings_are_answered() {
     assert_eq!(stage.app.receiver.next().await, Some(SocketEvent::Message(text("to the app"))));
     stage.app.sender.send(text("to the client"));
     assert_eq!(stage.receive().await, Some(Received::Message(text("to the client"))));
-    let mut outbox = Outbox::default();
-    stage.encoder.ping(b"?", &mut outbox);
-    stage.client.write_all(&outbox.take()).await.unwrap();
+    let mut write_queue = FrameQueue::default();
+    stage.encoder.ping(b"?", &mut write_queue);
+    stage.client.write_all(&write_queue.take()).await.unwrap();
     assert_eq!(stage.receive().await, Some(Received::Pong(bytes::Bytes::from_static(b"?"))));
 }
 
 #[tokio::test]
-async fn a_client_says_goodbye_after_it_was_answered() {
+async fn a_client_closes_and_gets_the_apps_answer() {
     let mut stage = Stage::new();
     stage.send(text("last")).await;
     stage.close(Close::new(4001, "bye")).await;
@@ -103,7 +103,7 @@ async fn a_client_says_goodbye_after_it_was_answered() {
 }
 
 #[tokio::test]
-async fn an_app_says_goodbye_and_hears_the_answer() {
+async fn an_app_closes_and_gets_the_answer() {
     let mut stage = Stage::new();
     stage.app.sender.close(Close::new(3000, "enough"));
     assert_eq!(stage.receive().await, Some(Received::Close(Close::new(3000, "enough"))));
@@ -115,7 +115,7 @@ async fn an_app_says_goodbye_and_hears_the_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn goodbyes_that_nobody_answers_have_a_time_limit() {
+async fn unanswered_close_frames_time_out() {
     let mut stage = Stage::new();
     stage.app.sender.close(Close::new(1000, ""));
     assert_eq!(stage.app.receiver.next().await, Some(SocketEvent::Failed(SocketFault::Unanswered)));
@@ -128,7 +128,7 @@ async fn goodbyes_that_nobody_answers_have_a_time_limit() {
 }
 
 #[tokio::test]
-async fn who_goes_without_a_word_is_lost() {
+async fn a_connection_without_close_frames_is_lost() {
     let mut stage = Stage::new();
     let mut app = std::mem::replace(&mut stage.app, socket_pair(Duration::ZERO).0);
     assert_eq!(stage.ended().await, Ended::Failed(SocketFault::Lost));
@@ -140,7 +140,7 @@ async fn who_goes_without_a_word_is_lost() {
 }
 
 #[tokio::test]
-async fn rules_that_are_broken_are_named_to_both_sides() {
+async fn violations_are_reported_to_both_sides() {
     let mut stage = Stage::with(Config { max_message: ByteSize(1000), ..Config::default() }, Duration::ZERO);
     let limit = ByteSize(1000);
     // All of it is sent before anything is read.
@@ -159,21 +159,21 @@ async fn rules_that_are_broken_are_named_to_both_sides() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_quiet_peer_is_pinged_and_one_that_is_dead_given_up() {
+async fn a_quiet_peer_is_pinged_and_a_dead_one_is_lost() {
     let mut stage = Stage::new();
     let begin = Instant::now();
     assert_eq!(stage.receive().await, Some(Received::Ping(bytes::Bytes::new())));
     assert_eq!(begin.elapsed().as_secs(), 30);
-    let mut outbox = Outbox::default();
-    stage.encoder.pong(b"", &mut outbox);
-    stage.client.write_all(&outbox.take()).await.unwrap();
+    let mut write_queue = FrameQueue::default();
+    stage.encoder.pong(b"", &mut write_queue);
+    stage.client.write_all(&write_queue.take()).await.unwrap();
     assert_eq!(stage.receive().await, Some(Received::Ping(bytes::Bytes::new())));
     assert_eq!(stage.app.receiver.next().await, Some(SocketEvent::Failed(SocketFault::Lost)));
     assert_eq!(begin.elapsed().as_secs(), 30 + 75);
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_has_a_limit_whatever_pings_say() {
+async fn silence_has_a_limit_despite_pings() {
     let limit = Duration::from_secs(40);
     let mut stage = Stage::with(Config::default(), limit);
     let begin = Instant::now();
@@ -187,7 +187,7 @@ async fn silence_has_a_limit_whatever_pings_say() {
 }
 
 #[tokio::test]
-async fn an_app_that_does_not_receive_holds_its_peer_back() {
+async fn an_app_that_does_not_receive_holds_back_its_peer() {
     let mut stage = Stage::new();
     let piece = Message::Binary(vec![0; 10_000].into());
     let mut sent = 0;
@@ -195,7 +195,7 @@ async fn an_app_that_does_not_receive_holds_its_peer_back() {
         let all = tokio::select! {
             biased;
             () = stage.send(piece.clone()) => false,
-            // Everything that can run has run.
+            // All tasks that can run have run.
             () = async { for _ in 0..1000 { tokio::task::yield_now().await } } => true,
         };
         if all {
@@ -211,7 +211,7 @@ async fn an_app_that_does_not_receive_holds_its_peer_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_peer_that_does_not_read_is_given_up_when_the_app_has_enough() {
+async fn a_peer_that_does_not_read_is_dropped_when_the_app_gives_up() {
     let stage = Stage::new();
     let piece = Message::Binary(vec![0; 100_000].into());
     loop {
@@ -226,7 +226,7 @@ async fn a_peer_that_does_not_read_is_given_up_when_the_app_has_enough() {
 }
 
 #[tokio::test]
-async fn a_server_that_goes_away_says_so_first() {
+async fn go_away_sends_a_close_frame_first() {
     let (client, server) = duplex(1024);
     let (mut app, end) = socket_pair(Duration::ZERO);
     let mut connection = Connection::new(server, BytesMut::new(), Role::Server, Box::new(end), Config::default());
@@ -240,19 +240,19 @@ async fn a_server_that_goes_away_says_so_first() {
     assert_eq!(app.receiver.next().await, Some(SocketEvent::Close(Close::new(1001, "restart"))));
 }
 
-/// A client that sends much at once, all of which is there to be read.
+/// A client that has sent much, all of which can be read at once.
 #[tokio::test]
-async fn others_have_the_thread_while_much_is_understood() {
-    let (mut encoder, mut outbox) = (Encoder::new(Role::Client).with(crate::Deflate::On), Outbox::default());
+async fn a_busy_connection_yields_to_other_tasks() {
+    let (mut encoder, mut write_queue) = (Encoder::new(Role::Client).with(crate::Deflate::On), FrameQueue::default());
     for _ in 0..8 {
-        encoder.message(Message::Binary(vec![0; 1 << 20].into()), &mut outbox);
+        encoder.message(Message::Binary(vec![0; 1 << 20].into()), &mut write_queue);
     }
-    let inbox = BytesMut::from(&outbox.take()[..]);
+    let read_buf = BytesMut::from(&write_queue.take()[..]);
     let (_client, server) = duplex(4 * 1024);
     let (mut app, end) = socket_pair(Duration::ZERO);
     let config = Config { deflate: crate::Deflate::On, ..Config::default() };
-    let connection = tokio::spawn(Connection::new(server, inbox, Role::Server, Box::new(end), config).run());
-    // One thread, and this task is another that wants it all the time.
+    let connection = tokio::spawn(Connection::new(server, read_buf, Role::Server, Box::new(end), config).run());
+    // One thread, and this task competes for it.
     let turns = Arc::new(AtomicUsize::new(0));
     let counter = turns.clone();
     let other = tokio::spawn(poll_fn(move |cx| -> Poll<()> {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::encoder::Encoder;
-use crate::outbox::Outbox;
+use crate::write_queue::FrameQueue;
 
 const LIMIT: ByteSize = ByteSize(1 << 20);
 
@@ -11,20 +11,20 @@ fn text(text: &str) -> Received {
 }
 
 /// Everything in `bytes`, or the violation.
-fn all(role: Role, bytes: &[u8]) -> Result<Vec<Received>, Violation> {
-    let (mut decoder, mut inbox, mut received) = (Decoder::new(role, LIMIT), BytesMut::from(bytes), Vec::new());
-    while let Some(next) = decoder.decode(&mut inbox)? {
+fn all(role: Role, bytes: &[u8]) -> Result<Vec<Received>, ProtocolError> {
+    let (mut decoder, mut read_buf, mut received) = (Decoder::new(role, LIMIT), BytesMut::from(bytes), Vec::new());
+    while let Some(next) = decoder.decode(&mut read_buf)? {
         received.push(next);
     }
     Ok(received)
 }
 
 /// The same, a byte at a time.
-fn slowly(role: Role, bytes: &[u8]) -> Result<Vec<Received>, Violation> {
-    let (mut decoder, mut inbox, mut received) = (Decoder::new(role, LIMIT), BytesMut::new(), Vec::new());
+fn slowly(role: Role, bytes: &[u8]) -> Result<Vec<Received>, ProtocolError> {
+    let (mut decoder, mut read_buf, mut received) = (Decoder::new(role, LIMIT), BytesMut::new(), Vec::new());
     for byte in bytes {
-        inbox.extend_from_slice(&[*byte]);
-        while let Some(next) = decoder.decode(&mut inbox)? {
+        read_buf.extend_from_slice(&[*byte]);
+        while let Some(next) = decoder.decode(&mut read_buf)? {
             received.push(next);
         }
     }
@@ -64,27 +64,27 @@ fn control_frames_may_come_between_fragments() {
 }
 
 #[test]
-fn text_is_judged_across_fragments() {
+fn text_is_checked_across_fragments() {
     let fire = "🔥".as_bytes();
     let cut = [b"\x01\x02", &fire[..2], b"\x80\x02", &fire[2..]].concat();
     assert_eq!(all(Role::Client, &cut).unwrap(), [text("🔥")]);
     // Before the message has ended, and before the frame has.
-    assert_eq!(all(Role::Client, b"\x01\x7d\xff"), Err(Violation::Utf8));
-    assert_eq!(all(Role::Client, &[b"\x01\x02", &fire[..2], b"\x80\x00"].concat()), Err(Violation::Utf8));
-    assert_eq!(all(Role::Client, &[b"\x81\x02", &fire[..2]].concat()), Err(Violation::Utf8));
+    assert_eq!(all(Role::Client, b"\x01\x7d\xff"), Err(ProtocolError::Utf8));
+    assert_eq!(all(Role::Client, &[b"\x01\x02", &fire[..2], b"\x80\x00"].concat()), Err(ProtocolError::Utf8));
+    assert_eq!(all(Role::Client, &[b"\x81\x02", &fire[..2]].concat()), Err(ProtocolError::Utf8));
     assert!(all(Role::Client, b"\x82\x02\xff\xff").is_ok(), "binary messages are not text");
 }
 
 #[test]
 fn fragments_are_in_order() {
-    assert_eq!(all(Role::Client, b"\x80\x00"), Err(Violation::LooseContinuation));
-    assert_eq!(all(Role::Client, b"\x01\x00\x81\x00"), Err(Violation::Interrupted));
-    assert_eq!(all(Role::Client, b"\x81\x00\x80\x00"), Err(Violation::LooseContinuation));
+    assert_eq!(all(Role::Client, b"\x80\x00"), Err(ProtocolError::LooseContinuation));
+    assert_eq!(all(Role::Client, b"\x01\x00\x81\x00"), Err(ProtocolError::Interrupted));
+    assert_eq!(all(Role::Client, b"\x81\x00\x80\x00"), Err(ProtocolError::LooseContinuation));
 }
 
 #[test]
-fn a_message_that_would_be_too_large_is_refused_before_it_comes() {
-    let too_large = Err(Violation::TooLarge { limit: LIMIT });
+fn a_message_too_large_is_rejected_before_its_payload() {
+    let too_large = Err(ProtocolError::TooLarge { limit: LIMIT });
     assert_eq!(all(Role::Client, &[0x82, 0x7f, 0, 0, 0, 0, 0, 0x10, 0, 1]), too_large);
     assert_eq!(all(Role::Client, &[0x82, 0x7f, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]), too_large);
     let mut fragments = [&[0x02, 0x7f, 0, 0, 0, 0, 0, 0x10, 0, 0][..], &[0; 1 << 20]].concat();
@@ -94,24 +94,24 @@ fn a_message_that_would_be_too_large_is_refused_before_it_comes() {
 }
 
 #[test]
-fn a_violation_is_for_good() {
+fn an_error_is_permanent() {
     let mut decoder = Decoder::new(Role::Client, LIMIT);
-    assert_eq!(decoder.decode(&mut BytesMut::from(&b"\x83\x00"[..])), Err(Violation::Opcode));
-    assert_eq!(decoder.decode(&mut BytesMut::from(&b"\x81\x00"[..])), Err(Violation::Opcode));
+    assert_eq!(decoder.decode(&mut BytesMut::from(&b"\x83\x00"[..])), Err(ProtocolError::Opcode));
+    assert_eq!(decoder.decode(&mut BytesMut::from(&b"\x81\x00"[..])), Err(ProtocolError::Opcode));
 }
 
 #[test]
-fn what_is_encoded_is_decoded() {
+fn encoded_messages_round_trip() {
     let messages = [0, 1, 125, 126, 65_535, 65_536, 1 << 20]
         .map(|size| [Message::Text("é".repeat(size / 2)), Message::Binary(vec![7; size].into())]);
     for (from, to) in [(Role::Client, Role::Server), (Role::Server, Role::Client)] {
-        let (mut encoder, mut outbox) = (Encoder::new(from), Outbox::default());
+        let (mut encoder, mut write_queue) = (Encoder::new(from), FrameQueue::default());
         for message in messages.as_flattened() {
-            encoder.message(message.clone(), &mut outbox);
-            encoder.ping(b"p", &mut outbox);
+            encoder.message(message.clone(), &mut write_queue);
+            encoder.ping(b"p", &mut write_queue);
         }
-        encoder.close(&Close::new(4000, "bye"), &mut outbox);
-        let received = all(to, &outbox.take()).unwrap();
+        encoder.close(&Close::new(4000, "bye"), &mut write_queue);
+        let received = all(to, &write_queue.take()).unwrap();
         assert_eq!(received.len(), messages.as_flattened().len() * 2 + 1);
         for (pair, message) in received.chunks(2).zip(messages.as_flattened()) {
             assert_eq!(pair, [Received::Message(message.clone()), Received::Ping(Bytes::from_static(b"p"))]);
@@ -120,9 +120,9 @@ fn what_is_encoded_is_decoded() {
     }
 }
 
-/// Random frames, most of them wrong in some way: the verdict is the same however they arrive, and nothing panics.
+/// Random frames, most of them wrong in some way: the result is the same however they arrive, and nothing panics.
 #[test]
-fn any_bytes_are_judged_the_same_however_they_come() {
+fn any_bytes_give_the_same_result_however_they_arrive() {
     let mut random = 0x9e37_79b9_7f4a_7c15u64;
     let mut next = |limit: u64| {
         random ^= random << 13;
@@ -154,26 +154,26 @@ fn frames_without_content_are_bounded() {
     let most = MAX_EMPTY_FRAMES as usize;
     let expected = Received::Message(Message::Binary(Bytes::from_static(b"x")));
     assert_eq!(all(Role::Client, &message(most)).unwrap(), std::slice::from_ref(&expected));
-    assert_eq!(all(Role::Client, &message(most + 1)), Err(Violation::EmptyFrames));
-    assert_eq!(Violation::EmptyFrames.code(), 1008);
-    // It is messages that count.
+    assert_eq!(all(Role::Client, &message(most + 1)), Err(ProtocolError::EmptyFrames));
+    assert_eq!(ProtocolError::EmptyFrames.code(), 1008);
+    // The limit counts per message.
     assert_eq!(all(Role::Client, &[message(most), message(most)].concat()).unwrap(), [expected.clone(), expected]);
 }
 
 #[test]
 fn a_budget_interrupts_and_loses_nothing() {
     let frame = |payload: &[u8]| {
-        let (mut encoder, mut outbox) = (Encoder::new(Role::Server).with(Deflate::On), Outbox::default());
-        encoder.message(Message::Binary(Bytes::copy_from_slice(payload)), &mut outbox);
-        outbox.take()
+        let (mut encoder, mut write_queue) = (Encoder::new(Role::Server).with(Deflate::On), FrameQueue::default());
+        encoder.message(Message::Binary(Bytes::copy_from_slice(payload)), &mut write_queue);
+        write_queue.take()
     };
     let payload = vec![7; 1 << 20];
-    let mut inbox = BytesMut::from(&[frame(&payload), frame(b"short")].concat()[..]);
+    let mut read_buf = BytesMut::from(&[frame(&payload), frame(b"short")].concat()[..]);
     let mut decoder = Decoder::new(Role::Client, LIMIT).with(Deflate::On);
     let (mut rests, mut messages) = (0, Vec::new());
     loop {
-        match decoder.decode_within(&mut inbox, &mut Budget::of_poll()).unwrap() {
-            Decoded::GivesWay => rests += 1,
+        match decoder.decode_with_budget(&mut read_buf, &mut Budget::for_poll()).unwrap() {
+            Decoded::Yield => rests += 1,
             Decoded::Received(received) => messages.push(received),
             Decoded::NeedsInput => break,
         }

@@ -1,6 +1,6 @@
 use super::*;
 
-fn inflated(pieces: &[&[u8]], limit: u64) -> Result<Vec<u8>, Violation> {
+fn inflated(pieces: &[&[u8]], limit: u64) -> Result<Vec<u8>, ProtocolError> {
     let (mut inflate, mut out) = (Inflate::new(ByteSize(limit)), Vec::new());
     for piece in pieces {
         push(&mut inflate, piece, &mut out)?;
@@ -9,9 +9,9 @@ fn inflated(pieces: &[&[u8]], limit: u64) -> Result<Vec<u8>, Violation> {
 }
 
 /// All of `input`, a poll's budget at a time.
-fn push(inflate: &mut Inflate, mut input: &[u8], out: &mut Vec<u8>) -> Result<(), Violation> {
+fn push(inflate: &mut Inflate, mut input: &[u8], out: &mut Vec<u8>) -> Result<(), ProtocolError> {
     while !input.is_empty() {
-        let taken = inflate.push(input, out, &mut Budget::of_poll())?;
+        let taken = inflate.push(input, out, &mut Budget::for_poll())?;
         assert!(taken > 0);
         input = &input[taken..];
     }
@@ -23,15 +23,15 @@ fn text(length: usize) -> Vec<u8> {
 }
 
 #[test]
-fn there_and_back_in_any_pieces() {
-    for length in [LEAST, 5000, 100_000, MOST] {
+fn messages_round_trip_in_any_pieces() {
+    for length in [MIN_COMPRESSED, 5000, 100_000, MAX_COMPRESSED] {
         let message = text(length);
         let small = deflate(&message).unwrap();
         assert!(small.len() < length / 4, "{length}: {}", small.len());
-        assert_eq!(inflated(&[&small], MOST as u64).unwrap(), message);
+        assert_eq!(inflated(&[&small], MAX_COMPRESSED as u64).unwrap(), message);
         for size in [1, 7, 1000] {
             let pieces: Vec<&[u8]> = small.chunks(size).collect();
-            assert_eq!(inflated(&pieces, MOST as u64).unwrap(), message, "{length} by {size}");
+            assert_eq!(inflated(&pieces, MAX_COMPRESSED as u64).unwrap(), message, "{length} by {size}");
         }
     }
 }
@@ -54,21 +54,21 @@ fn a_bomb_is_stopped_at_the_limit() {
     compress.compress_vec(&vec![0; 64 << 20], &mut bomb, FlushCompress::Sync).unwrap();
     assert!(bomb.len() < 100_000);
     let (mut inflate, mut out) = (Inflate::new(ByteSize::mb(1)), Vec::new());
-    assert_eq!(push(&mut inflate, &bomb, &mut out), Err(Violation::TooLarge { limit: ByteSize::mb(1) }));
+    assert_eq!(push(&mut inflate, &bomb, &mut out), Err(ProtocolError::TooLarge { limit: ByteSize::mb(1) }));
     assert!(out.capacity() <= 1 << 20, "{}", out.capacity());
-    assert_eq!(inflated(&[b"\xf2\x48\xcd\xc9\xc9\x07\x00"], 4), Err(Violation::TooLarge { limit: ByteSize(4) }));
+    assert_eq!(inflated(&[b"\xf2\x48\xcd\xc9\xc9\x07\x00"], 4), Err(ProtocolError::TooLarge { limit: ByteSize(4) }));
 }
 
 #[test]
-fn what_is_no_deflate_is_a_violation() {
+fn invalid_deflate_data_is_an_error() {
     for bad in [&b"\xff\xff\xff\xff"[..], b"\x07", b"\x00\x05\x00\x00\x00"] {
-        assert_eq!(inflated(&[bad], 1000), Err(Violation::Deflate), "{bad:?}");
+        assert_eq!(inflated(&[bad], 1000), Err(ProtocolError::Deflate), "{bad:?}");
     }
 }
 
 #[test]
-fn short_long_and_random_messages_go_as_they_are() {
-    assert_eq!((deflate(&text(LEAST - 1)), deflate(&text(MOST + 1))), (None, None));
+fn short_long_and_random_messages_stay_uncompressed() {
+    assert_eq!((deflate(&text(MIN_COMPRESSED - 1)), deflate(&text(MAX_COMPRESSED + 1))), (None, None));
     let mut noise = vec![0; 4096];
     getrandom::fill(&mut noise).unwrap();
     assert_eq!(deflate(&noise), None);
@@ -106,7 +106,7 @@ fn offers() {
     assert!(offered(&["other", "permessage-deflate"]));
 }
 
-/// A message of `zeros` zeros, and blocks without content that say that they are the last.
+/// A message of `zeros` zeros, and blocks without content that are marked as the last.
 fn last_blocks(zeros: usize, blocks: usize) -> Vec<u8> {
     let mut compress = Compress::new(flate2::Compression::best(), false);
     let mut message = Vec::with_capacity(zeros / 500 + 100);
@@ -119,12 +119,12 @@ fn last_blocks(zeros: usize, blocks: usize) -> Vec<u8> {
 fn last_blocks_are_bounded() {
     let most = MAX_LAST_BLOCKS as usize;
     assert_eq!(inflated(&[&last_blocks(100, most)], 1000).unwrap(), [0; 100]);
-    assert_eq!(inflated(&[&last_blocks(100, most + 1)], 1000), Err(Violation::LastBlocks));
+    assert_eq!(inflated(&[&last_blocks(100, most + 1)], 1000), Err(ProtocolError::LastBlocks));
     let one_by_one = last_blocks(100, most + 1);
-    assert_eq!(inflated(&one_by_one.chunks(1).collect::<Vec<_>>(), 1000), Err(Violation::LastBlocks));
+    assert_eq!(inflated(&one_by_one.chunks(1).collect::<Vec<_>>(), 1000), Err(ProtocolError::LastBlocks));
 }
 
-/// However long the message has become, a piece is decompressed into the same little room, and that is all that is cleared.
+/// However long the message is, each piece is decompressed into the same small buffer, and only that is cleared.
 #[test]
 fn a_budget_ends_a_push_within_the_room_for_output() {
     let message = last_blocks(8 << 20, 0);
@@ -132,9 +132,9 @@ fn a_budget_ends_a_push_within_the_room_for_output() {
     let mut pushes = 0;
     while !rest.is_empty() {
         let before = out.len();
-        let taken = inflate.push(rest, &mut out, &mut Budget::of_poll()).unwrap();
+        let taken = inflate.push(rest, &mut out, &mut Budget::for_poll()).unwrap();
         rest = &rest[taken..];
-        // A window of deflate and what one byte stands for may come behind it.
+        // A deflate window and the output of one byte may exceed it.
         assert!(out.len() - before <= 256 * 1024 + 64 * 1024, "{}", out.len() - before);
         pushes += 1;
     }

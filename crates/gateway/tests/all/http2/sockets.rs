@@ -5,7 +5,7 @@ use h2::ext::Protocol;
 use hearth_core::websocket::{Close, Message};
 use hearth_core::{Body, ByteSize, Headers, Response};
 use hearth_gateway::Config;
-use hearth_websocket::{Decoder, Deflate, Encoder, Outbox, Received, Role};
+use hearth_websocket::{Decoder, Deflate, Encoder, FrameQueue, Received, Role};
 
 use super::*;
 use crate::sockets::{agree, echo};
@@ -21,13 +21,13 @@ struct Socket {
 
 impl Socket {
     async fn say(&mut self, message: Message) {
-        let mut outbox = Outbox::default();
+        let mut outbox = FrameQueue::default();
         self.encoder.message(message, &mut outbox);
         super::send(&mut self.send, outbox.take().into()).await;
     }
 
     async fn goodbye(&mut self, code: u16) {
-        let mut outbox = Outbox::default();
+        let mut outbox = FrameQueue::default();
         self.encoder.close(&Close::new(code, "bye"), &mut outbox);
         super::send(&mut self.send, outbox.take().into()).await;
     }

@@ -1,5 +1,5 @@
-//! One timer for all deadlines of a connection. It is moved only when it must ring earlier: messages put deadlines off all
-//! the time, and a timer that rings too early costs less than one that is moved with each.
+//! One timer for all deadlines of a connection. It is reset only to fire earlier: each message moves the deadline further away, and
+//! a timer that fires too early costs less than a reset for each message.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,11 +8,11 @@ use std::task::{Context, Poll};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 #[derive(Debug, Default)]
-pub(crate) struct Clock {
+pub(crate) struct Deadline {
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
-impl Clock {
+impl Deadline {
     /// Ready when `at` has come.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>, at: Instant) -> Poll<()> {
         let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(at)));

@@ -1,11 +1,11 @@
-//! What a peer can do wrong, as causes, and the code that it is told.
+//! Violations of the protocol by a peer, and the status codes that they are closed with.
 
 use hearth_core::ByteSize;
 use hearth_core::websocket::SocketFault;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Violation {
-    #[error("a reserved bit is set, and no extension was agreed on")]
+pub enum ProtocolError {
+    #[error("a reserved bit is set, and no extension was negotiated")]
     ReservedBit,
     #[error("a frame has an opcode that is reserved")]
     Opcode,
@@ -19,31 +19,31 @@ pub enum Violation {
     LongControl,
     #[error("a control frame is fragmented")]
     FragmentedControl,
-    #[error("a continuation continues nothing")]
+    #[error("a continuation frame has no message to continue")]
     LooseContinuation,
-    #[error("a message begins before the one before has ended")]
+    #[error("a message begins before the previous one has ended")]
     Interrupted,
-    #[error("a goodbye has half a code")]
+    #[error("a close frame has half a status code")]
     HalfCode,
-    #[error("a goodbye has a code that must not be sent")]
+    #[error("a close frame has a status code that must not be sent")]
     Code,
     #[error("text is not valid UTF-8")]
     Utf8,
     #[error("a compressed message cannot be decompressed")]
     Deflate,
-    #[error("a compressed message has too many blocks that say that they are the last")]
+    #[error("a compressed message has too many blocks that are marked as the last")]
     LastBlocks,
     #[error("a message has too many frames without content")]
     EmptyFrames,
     #[error("a message is larger than {limit}")]
     TooLarge { limit: ByteSize },
-    /// No rule of the protocol: the app's memory for messages on their way is used up.
+    /// Not a rule of the protocol: the app's memory for messages in flight is used up.
     #[error("the app has no memory left for this message: {limit} are in use")]
     NoMemory { limit: ByteSize },
 }
 
-impl Violation {
-    /// The code of the goodbye.
+impl ProtocolError {
+    /// The status code of the close frame.
     pub fn code(self) -> u16 {
         match self {
             Self::Utf8 | Self::Deflate => 1007,
@@ -53,7 +53,7 @@ impl Violation {
         }
     }
 
-    /// What the app hears of it.
+    /// The failure that the app gets.
     pub fn fault(self) -> SocketFault {
         match self {
             Self::TooLarge { limit } | Self::NoMemory { limit } => SocketFault::TooLarge { limit },
@@ -64,9 +64,9 @@ impl Violation {
             Self::Length => SocketFault::Protocol("a length is not written in the fewest bytes"),
             Self::LongControl => SocketFault::Protocol("a control frame is too long"),
             Self::FragmentedControl => SocketFault::Protocol("a control frame is fragmented"),
-            Self::LooseContinuation => SocketFault::Protocol("a continuation continues nothing"),
+            Self::LooseContinuation => SocketFault::Protocol("a continuation frame has no message to continue"),
             Self::Interrupted => SocketFault::Protocol("a message was interrupted by another"),
-            Self::HalfCode | Self::Code => SocketFault::Protocol("the code of a goodbye is wrong"),
+            Self::HalfCode | Self::Code => SocketFault::Protocol("the status code of a close frame is invalid"),
             Self::Deflate => SocketFault::Protocol("a compressed message cannot be decompressed"),
             Self::LastBlocks => SocketFault::Protocol("a compressed message has too many last blocks"),
             Self::EmptyFrames => SocketFault::Protocol("a message has too many frames without content"),

@@ -1,4 +1,4 @@
-//! What waits to be sent: headers and small payloads copied together, large payloads as they are, in between.
+//! Frames that wait to be sent: headers and small payloads are copied into one buffer, large payloads are kept as they are.
 
 use std::collections::VecDeque;
 use std::io;
@@ -9,21 +9,21 @@ use bytes::{Buf, Bytes};
 use tokio::io::AsyncWrite;
 
 /// Payloads of at least this size are not copied.
-const LARGE: usize = 16 * 1024;
-/// A buffer that grew beyond this is not kept.
-const KEEP: usize = 16 * 1024;
+const MIN_SHARED: usize = 16 * 1024;
+/// A buffer that grew beyond this is freed when it is empty.
+const MAX_IDLE_CAPACITY: usize = 16 * 1024;
 
 #[derive(Debug, Default)]
-pub struct Outbox {
-    /// Goes first.
+pub struct FrameQueue {
+    /// Sent first.
     pieces: VecDeque<Bytes>,
     pieces_len: usize,
-    /// Goes last, but for what was written of it.
+    /// Sent last, from `written` on.
     text: Vec<u8>,
     written: usize,
 }
 
-impl Outbox {
+impl FrameQueue {
     pub fn len(&self) -> usize {
         self.pieces_len + self.text.len() - self.written
     }
@@ -32,13 +32,13 @@ impl Outbox {
         self.len() == 0
     }
 
-    /// Where small things are written.
-    pub(crate) fn text(&mut self) -> &mut Vec<u8> {
+    /// The buffer that headers are appended to.
+    pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.text
     }
 
     pub(crate) fn push(&mut self, piece: Bytes) {
-        if piece.len() < LARGE {
+        if piece.len() < MIN_SHARED {
             self.text.extend_from_slice(&piece);
             return;
         }
@@ -52,7 +52,7 @@ impl Outbox {
         }
     }
 
-    /// All of it.
+    /// Takes all bytes.
     pub fn take(&mut self) -> Vec<u8> {
         let mut all = Vec::with_capacity(self.len());
         self.pieces.drain(..).for_each(|piece| all.extend_from_slice(&piece));
@@ -91,10 +91,10 @@ impl Outbox {
         if self.written == self.text.len() {
             self.written = 0;
             self.text.clear();
-            if self.text.capacity() > KEEP {
+            if self.text.capacity() > MAX_IDLE_CAPACITY {
                 self.text = Vec::new();
             }
-        } else if self.written >= KEEP {
+        } else if self.written >= MAX_IDLE_CAPACITY {
             self.text.drain(..self.written);
             self.written = 0;
         }
