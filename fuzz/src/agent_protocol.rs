@@ -1,4 +1,4 @@
-//! What a sandbox's agent and its client may send each other. The first byte says who reads (`c`: the client, anything else the
+//! What a sandbox's agent and its client may send each other. The first byte chooses the reader (`c`: the client, anything else the
 //! agent), the rest is frames.
 
 use std::fmt::Debug;

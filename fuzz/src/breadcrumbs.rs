@@ -59,11 +59,11 @@ fn written(data: &[u8], file: &tempfile::NamedTempFile) {
     let mut expected = Vec::new();
     for (thread, (crumb, name)) in crumbs.iter_mut().zip(&names).enumerate() {
         let request = (thread as u64) << 40 | name.len() as u64;
-        let who = |app| AppRef { app, version: "1.0.0", owner: "somebody" };
-        crumb.set(1, || who("what ran before, with a longer name than most"), 1, TurnPhase::Loading);
-        crumb.set(2, || who(name), request, TurnPhase::Handling);
+        let reference = |app| AppRef { app, version: "1.0.0", owner: "owner" };
+        crumb.set(1, || reference("what ran before, with a longer name than most"), 1, TurnPhase::Loading);
+        crumb.set(2, || reference(name), request, TurnPhase::Handling);
         let cut = (0..=NAME.min(name.len())).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0);
-        expected.push((thread, name[..cut].to_owned(), "somebody".to_owned(), request));
+        expected.push((thread, name[..cut].to_owned(), "owner".to_owned(), request));
     }
     assert_eq!(told(path), expected);
     for crumb in crumbs.iter_mut().take(1) {

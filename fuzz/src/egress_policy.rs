@@ -25,7 +25,7 @@ const CEILINGS: [&str; 4] = ["none", "all", "public", "10.0.0.0/8,example.com:25
 /// Entries whose own hosts, addresses and ports are tried.
 const TRIED: usize = 4;
 
-/// A connection that somebody wants.
+/// A connection that an app asks for.
 #[derive(Debug)]
 struct Probe {
     host: String,
@@ -136,7 +136,7 @@ fn allows(entry: &str, probe: &Probe) -> bool {
         "public" => return open && AddressKind::from_ip(probe.address) == AddressKind::Public,
         _ => {}
     }
-    let entry = Entry::of(entry);
+    let entry = Entry::new(entry);
     let port = entry.port.map_or(open, |port| port == probe.port);
     let named = match (entry.range(), entry.host.strip_prefix('*')) {
         (Some((first, last)), _) => {
@@ -150,7 +150,7 @@ fn allows(entry: &str, probe: &Probe) -> bool {
 }
 
 impl<'a> Entry<'a> {
-    fn of(text: &'a str) -> Self {
+    fn new(text: &'a str) -> Self {
         let (host, port) = match (text.strip_prefix('['), text.matches(':').count()) {
             (Some(inside), _) => inside.split_once(']').expect("a [ has its ]"),
             (None, 1) => text.split_at(text.find(':').expect("there is one")),

@@ -1,7 +1,7 @@
 //! Specifiers in an app's folder that has all kinds of ways out: links, packages and configuration that point outside.
 //!
 //! - What is found is a file of the folder by its one canonical name, a built-in module, or one of the loader's own.
-//! - No byte comes from outside, whether a specifier is resolved or a name is loaded that nobody resolved.
+//! - No byte comes from outside, whether a specifier is resolved or a name is loaded that was not resolved.
 //! - An error does not tell where the folder lies on disk.
 //! - A loader with a memory answers as a fresh one does; what was found is found by its own name, too.
 

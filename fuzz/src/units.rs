@@ -12,9 +12,9 @@ use hearth_core::ByteSize;
 use hearth_core::units::parse_duration;
 
 /// Larger sizes are refused: they are not exact as `f64`.
-const LARGEST: u128 = 1 << 53;
+const MAX_SIZE: u128 = 1 << 53;
 /// In milliseconds, a thousand years.
-const LONGEST: u128 = 1_000 * 31_536_000_000;
+const MAX_DURATION_MS: u128 = 1_000 * 31_536_000_000;
 
 /// Units and their milliseconds.
 const DURATIONS: [(&str, u128); 8] = [
@@ -43,15 +43,15 @@ fn sizes(text: &str) {
         |unit: &str| Some([("", 0), ("b", 0), ("kb", 10), ("mb", 20), ("gb", 30)].iter().find(|u| u.0 == unit)?.1);
     match (&parsed, whole(text).and_then(|(number, unit)| Some((number, scale(&unit)?)))) {
         // One more than the largest is the largest.
-        (Ok(size), Some((number, shift))) if number << shift == LARGEST + 1 => {
-            assert_eq!(u128::from(size.bytes()), LARGEST)
+        (Ok(size), Some((number, shift))) if number << shift == MAX_SIZE + 1 => {
+            assert_eq!(u128::from(size.bytes()), MAX_SIZE)
         }
         (Ok(size), Some((number, shift))) => assert_eq!(u128::from(size.bytes()), number << shift),
-        (Err(error), Some((number, shift))) => assert!(number << shift > LARGEST, "{error}"),
+        (Err(error), Some((number, shift))) => assert!(number << shift > MAX_SIZE, "{error}"),
         _ => {}
     }
     if let Ok(size) = parsed {
-        assert!(u128::from(size.bytes()) <= LARGEST);
+        assert!(u128::from(size.bytes()) <= MAX_SIZE);
         assert!(size.bytes() != 0 || is_zero(text), "{text:?} is read as zero");
         let shown = size.to_string();
         let unit = [30, 20, 10].into_iter().map(|shift| 1u64 << shift).find(|unit| size.bytes() >= *unit).unwrap_or(1);
@@ -71,7 +71,7 @@ fn durations(text: &str) {
         Some(number * ms)
     });
     let Ok(time) = parsed else {
-        assert!(expected.is_none_or(|ms| ms > LONGEST), "{text:?} is refused");
+        assert!(expected.is_none_or(|ms| ms > MAX_DURATION_MS), "{text:?} is refused");
         return;
     };
     assert!(!time.is_zero() || is_zero(text), "{text:?} is read as zero");

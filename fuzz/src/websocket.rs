@@ -1,4 +1,4 @@
-//! What a WebSocket's peer may send. The first byte says who reads (`c`: a client, `z`: one that takes
+//! What a WebSocket's peer may send. The first byte chooses the reader (`c`: a client, `z`: one that takes
 //! compressed messages, anything else a server), the rest is frames.
 //! Messages may have 64 bytes here, so that limits are met.
 
@@ -10,8 +10,8 @@ use hearth_websocket::{Decoder, Deflate, Encoder, FrameQueue, Received, Role, pa
 const LIMIT: usize = 64;
 
 pub fn check(data: &[u8]) {
-    let Some((who, data)) = data.split_first() else { return };
-    let (role, deflate) = match who {
+    let Some((reader, data)) = data.split_first() else { return };
+    let (role, deflate) = match reader {
         b'c' => (Role::Client, Deflate::Off),
         b'z' => (Role::Client, Deflate::On),
         _ => (Role::Server, Deflate::Off),
@@ -82,8 +82,8 @@ fn read_plainly(role: Role, mut data: &[u8]) -> (Vec<Received>, bool) {
         let in_order = control || (opcode == 0) == message.is_some();
         let so_far = message.as_ref().map_or(0, |(_, bytes)| bytes.len());
         let fits = if control { length <= 125 } else { length <= (LIMIT - so_far) as u64 };
-        let who = masked == (role == Role::Server);
-        if first & 0x70 != 0 || !known || !who || !in_order || !fits || length < least || (control && !fin) {
+        let masked_as_due = masked == (role == Role::Server);
+        if first & 0x70 != 0 || !known || !masked_as_due || !in_order || !fits || length < least || (control && !fin) {
             return (received, true);
         }
         let length = length as usize;

@@ -1,4 +1,4 @@
-//! A message body: nothing, bytes that are all there, or a stream that is read as fast as its consumer wants.
+//! A message body: empty, complete bytes, or a stream that is read as fast as its consumer reads.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -14,7 +14,7 @@ pub enum Body {
     Stream(Box<dyn ByteStream>),
 }
 
-/// Bytes that come in pieces. Dropping it tells the producer that nobody reads any more.
+/// Bytes that come in pieces. Dropping the stream tells the producer that the consumer reads no more.
 pub trait ByteStream: Send {
     /// The next piece (never empty), `None` at the end. After an error or the end it is not polled again.
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>>;
@@ -24,15 +24,15 @@ pub trait ByteStream: Send {
         None
     }
 
-    /// For who wants a part only, where that can be had without reading the rest.
-    fn divisible(&mut self) -> Option<&mut dyn Divisible> {
+    /// The body as one of which a part can be read without reading the rest, if it can.
+    fn as_ranged(&mut self) -> Option<&mut dyn RangedBody> {
         None
     }
 }
 
-/// Bytes that lie somewhere, and of which nothing was read yet.
-pub trait Divisible {
-    /// Of all that remains, the `length` bytes from `start` come, and nothing else. They are within it.
+/// A body of which a part can be read without the rest: a file, say. Nothing of it was read yet.
+pub trait RangedBody {
+    /// Restricts the body to the `length` bytes from `start`, which are within it.
     fn keep(&mut self, start: u64, length: u64);
 }
 
@@ -93,7 +93,7 @@ impl Body {
         poll_fn(|cx| self.poll_next(cx)).await
     }
 
-    /// Everything, in one piece.
+    /// Reads the whole body into one piece.
     pub async fn collect(mut self) -> Result<Bytes, BodyError> {
         if let Self::Full(bytes) = self {
             return Ok(bytes);

@@ -15,7 +15,7 @@ pub struct Cidr {
     prefix: u8,
 }
 
-/// Why an address and a prefix length make no range.
+/// Why an address and a prefix length are not a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CidrError {
     /// The prefix is longer than the address.
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_ranges_say_what_is_right() {
+    fn errors_name_the_right_form() {
         let ip = |text: &str| text.parse::<IpAddr>().unwrap();
         assert_eq!(Cidr::new(ip("10.0.0.0"), 33), Err(CidrError::Prefix { longest: 32 }));
         assert_eq!(Cidr::new(ip("::"), 129), Err(CidrError::Prefix { longest: 128 }));

@@ -7,22 +7,22 @@ use crate::limits::LimitKind;
 use crate::module::ModuleError;
 use crate::units::ByteSize;
 
-/// Why a request got no response of the app's own.
+/// Why a request got no response from the app.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Failure {
     /// No app is served at that address.
     #[error("there is no app here")]
     NoApp,
-    /// The app is there, but in no version that fits.
+    /// The app has no version in the requested range.
     #[error("{app} has no version that fits {range}")]
     NoVersion { app: String, range: String },
     /// What follows the @ is no range of versions.
     #[error("{message}")]
     BadRange { message: String },
-    /// The app is there, and what it needs is not yet.
+    /// The app's dependencies are being installed.
     #[error("the app's dependencies are being installed: try again in a few seconds")]
     Installing,
-    /// A file that is not there, or is not to be seen.
+    /// A file that does not exist, or is not served.
     #[error("there is nothing here")]
     NotFound,
     #[error("{method} is not possible here: use {allow}")]
@@ -44,16 +44,16 @@ pub enum Failure {
     App { message: String },
     #[error(transparent)]
     Limit(#[from] LimitExceeded),
-    /// Another request of the same worker hit a limit, and the isolate had to go.
+    /// Another request of the same worker hit a limit, and the isolate was destroyed.
     #[error("the worker was destroyed because another request of it hit a limit: {0}")]
     Collateral(LimitExceeded),
-    /// A turn of JavaScript goes on although it was terminated.
+    /// A turn of JavaScript continues although it was terminated.
     #[error("the app is stuck in a turn that ignores termination")]
     Stuck,
     /// No worker is free, and the queue is full or the wait was too long.
     #[error("no capacity: {reason}")]
     Capacity { reason: &'static str },
-    /// The app has a process of its own, which went down and is not back yet.
+    /// The app has a process of its own, which has crashed and was not restarted yet.
     #[error(
         "the app's own process went down: try again in {} seconds; a new version of the app, or `hearth cordon release OWNER`, \
          starts it at once",
@@ -63,12 +63,12 @@ pub enum Failure {
     /// The server is shutting down.
     #[error("the server is shutting down")]
     Draining,
-    /// Ours: an invariant did not hold.
+    /// A fault of Hearth: an invariant does not hold.
     #[error("internal error: {message}")]
     Internal { message: String },
 }
 
-/// Rounded up: who comes too early is only sent away again.
+/// Rounded up: a client that retries too early is only rejected again.
 fn seconds(wait: Duration) -> u64 {
     (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
 }

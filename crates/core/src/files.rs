@@ -1,5 +1,5 @@
-//! An app's own files, as the runtime reads them for it. Where the folder is, and that nothing outside of it is ever opened,
-//! is the implementation's business; reading what was opened is the runtime's.
+//! An app's own files, as the runtime reads them for it. The implementation knows the folder and opens nothing outside of it; the
+//! runtime reads what was opened.
 
 use std::fmt;
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::time::SystemTime;
 /// The files of one app. Paths count from the app's folder, whether they begin with a slash or not. Both calls touch the
 /// disk, and find only regular files.
 pub trait AppFiles: Send + Sync + fmt::Debug {
-    fn look(&self, path: &str) -> Result<FileFacts, FileRefusal>;
+    fn metadata(&self, path: &str) -> Result<FileFacts, FileRefusal>;
 
     fn open(&self, path: &str) -> Result<OpenedFile, FileRefusal>;
 }
@@ -16,7 +16,7 @@ pub trait AppFiles: Send + Sync + fmt::Debug {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileFacts {
     pub len: u64,
-    /// Where the file system knows.
+    /// None where the file system does not know.
     pub modified: Option<SystemTime>,
 }
 

@@ -5,7 +5,7 @@
 //! [ length of the name | length of the value | name | value ] [ ... ]
 //!   u32                  u32
 //! ```
-//! The headers of most answers are known when the program is built, and cost none.
+//! The headers of most answers are constants, and cost no allocation.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,13 +16,13 @@ pub struct Headers {
     len: usize,
 }
 
-/// What stands before a name and its value.
+/// The bytes before a name and its value.
 const LENGTHS: usize = 8;
 
 impl Headers {
-    /// Nothing but the type of text.
+    /// `content-type` of plain text alone.
     pub const TEXT: Self = Self::fixed(&record::<44>(b"content-type", b"text/plain;charset=UTF-8"));
-    /// Nothing but the type of JSON.
+    /// `content-type` of JSON alone.
     pub const JSON: Self = Self::fixed(&record::<36>(b"content-type", b"application/json"));
 
     const fn fixed(record: &'static [u8]) -> Self {
@@ -33,7 +33,7 @@ impl Headers {
         Self::default()
     }
 
-    /// With room for that many headers, whose names and values have so many bytes in all.
+    /// A list with room for so many headers, whose names and values have `bytes` bytes in all.
     pub fn with_capacity(headers: usize, bytes: usize) -> Self {
         Self { records: Cow::Owned(Vec::with_capacity(headers * LENGTHS + bytes)), len: 0 }
     }
@@ -67,7 +67,7 @@ impl Headers {
         self.iter().filter(move |(n, _)| *n == name.as_bytes()).map(|(_, value)| value)
     }
 
-    /// What `authorization: Bearer` says.
+    /// The token of `authorization: Bearer`.
     pub fn bearer(&self) -> Option<&[u8]> {
         let (scheme, token) = self.get("authorization")?.split_at_checked(7)?;
         scheme.eq_ignore_ascii_case(b"bearer ").then_some(token.trim_ascii())

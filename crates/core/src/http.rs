@@ -14,11 +14,11 @@ pub struct Request {
     pub url: String,
     pub headers: Headers,
     pub body: Body,
-    /// Who sent it: the peer, or who a trusted proxy says it was. Unknown where it came from within.
+    /// The client: the peer, or the client that a trusted proxy names. None for requests of the server itself.
     pub client: Option<IpAddr>,
 }
 
-/// The cookie of the admin API's pages. Browsers send it to every port of a host, so fronts take it out of requests for apps.
+/// The cookie of the admin API's pages. Browsers send it to every port of a host, so the gateway removes it from requests for apps.
 pub const ADMIN_COOKIE: &str = "hearth_admin";
 
 #[derive(Debug)]
@@ -45,7 +45,7 @@ pub enum Method {
 }
 
 impl Request {
-    /// One that comes from within: no client, no headers, no body.
+    /// A request of the server itself: no client, no headers, no body.
     pub fn get(url: impl Into<String>) -> Self {
         Self {
             id: RequestId::next(),

@@ -1,5 +1,5 @@
-//! Names and numbers that identify things. Numbers are never reused within a process, so that nothing late can be taken for
-//! something new.
+//! Names and numbers that identify things. Numbers are never reused within a process, so that a late event cannot be mistaken for
+//! one of a newer request.
 
 use std::cell::Cell;
 use std::fmt;
@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestId(u64);
 
-/// The name of an app, as people wrote it.
+/// The name of an app, as it was written.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct AppName(Arc<str>);
 
-/// The tenant that an app belongs to: the unit of isolation and fairness. Unless somebody says otherwise, the app's name.
+/// The tenant that an app belongs to: the unit of isolation and fairness. By default the app's name.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct Owner(Arc<str>);
@@ -31,22 +31,22 @@ pub struct VersionName(Arc<str>);
 // === impl RequestId ===
 
 impl RequestId {
-    /// Not a request: module evaluation, and whatever it left running.
+    /// Not a request: module evaluation, and work that it has started.
     pub const OUTSIDE: RequestId = RequestId(0);
 
-    /// One that this process has not had before. They count up on each thread, which takes some at once: every request has one,
-    /// and threads need not meet for it.
+    /// An id that this process has not used before. Each thread takes a block of ids and counts within it, so that threads do not
+    /// contend for each request.
     pub fn next() -> Self {
-        const AT_ONCE: u64 = 64;
-        static NEXT: AtomicU64 = AtomicU64::new(AT_ONCE);
+        const BLOCK: u64 = 64;
+        static NEXT: AtomicU64 = AtomicU64::new(BLOCK);
         thread_local! {
             static MINE: Cell<u64> = const { Cell::new(0) };
         }
         MINE.with(|next| {
-            // Where one set ends and another begins there is nobody's number: so 0 is never given.
+            // The first number of a block is never used, so that 0 is never an id.
             let id = match next.get() {
-                id if id % AT_ONCE != 0 => id,
-                _ => NEXT.fetch_add(AT_ONCE, Ordering::Relaxed) + 1,
+                id if id % BLOCK != 0 => id,
+                _ => NEXT.fetch_add(BLOCK, Ordering::Relaxed) + 1,
             };
             next.set(id + 1);
             Self(id)

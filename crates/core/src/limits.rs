@@ -1,4 +1,4 @@
-//! What an app may use, with the defaults that hold when nobody says otherwise. A zero turns a limit off.
+//! The limits of an app, with their defaults. A zero turns a limit off.
 
 use std::fmt;
 use std::time::Duration;
@@ -35,13 +35,13 @@ pub struct Limits {
     pub subrequests_at_once: u32,
 }
 
-/// What becomes of memory that an isolate has and does not use.
+/// What happens to memory that an isolate has and does not use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Footprint {
-    /// It is kept for the next time, as far as the engine sees fit.
+    /// The engine decides what it keeps.
     #[default]
     Usual,
-    /// It is given back, whatever time that costs.
+    /// It is returned to the system, at the cost of CPU time.
     Small,
 }
 

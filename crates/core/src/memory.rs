@@ -1,8 +1,8 @@
-//! Memory that an app causes outside of its isolates: bodies that clients have not read yet, pipes, messages on their way.
+//! Memory that an app uses outside of its isolates: bodies that clients have not read yet, pipes, messages in flight.
 //! It counts against one limit for each version of an app in a process, whichever worker it came from: what a worker has sent
 //! may outlive it.
 //!
-//! Invariant: `held` is the sum of all [`Charge`]s of the account; a charge gives its bytes back when it is dropped.
+//! Invariant: `held` is the sum of all [`Charge`]s of the account; a charge returns its bytes when it is dropped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_charge_follows_what_it_stands_for() {
+    fn a_charge_can_grow_and_shrink() {
         let account = MemoryAccount::new(ByteSize(100));
         let mut charge = account.open();
         assert_eq!(charge.try_set(90), Ok(()));

@@ -1,5 +1,5 @@
 //! An app's modules as the runtime gets them: resolved, transpiled, ready to compile. Where they come from (a folder, a
-//! bundle) is the loader's business; that they never come from outside the app is the loader's promise.
+//! bundle) is known to the loader, which never reads modules from outside of the app.
 
 mod in_memory;
 
@@ -22,7 +22,7 @@ pub struct ModuleId(Arc<str>);
 pub struct ModuleSource {
     pub id: ModuleId,
     pub code: ModuleCode,
-    /// From the code that V8 sees to the code that people wrote; none where the two are the same.
+    /// Maps the code that V8 sees to the source; None where the two are the same.
     pub source_map: Option<Arc<dyn SourceMap>>,
 }
 

@@ -1,5 +1,5 @@
 //! A stream of bytes from one task to another with back-pressure by bytes: the writer is told when the pipe is full and
-//! woken when there is room again; either side learns when the other goes away.
+//! woken when there is room again; either side is told when the other is dropped.
 //! States of the writing side: `Open -> Closed | Failed`; dropping an open writer fails the pipe, so that a reader can
 //! tell a body that ended from one that was cut off.
 
@@ -22,14 +22,14 @@ pub struct PipeReader {
     shared: Arc<Mutex<Shared>>,
 }
 
-/// What a write found.
+/// The state of the pipe after a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
     /// More may be written.
     Yes,
     /// What was written is kept, but the writer should wait.
     Full,
-    /// Nobody reads any more; what was written is lost.
+    /// The reader was dropped; what was written is lost.
     Gone,
 }
 
@@ -74,7 +74,7 @@ fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
 // === impl PipeWriter ===
 
 impl PipeWriter {
-    /// Hands a piece over. It is taken even when the pipe is full: capacity is a mark, not a wall.
+    /// Writes a piece. It is accepted even when the pipe is full: writers are told to wait, but not forced to.
     pub fn write(&self, piece: Bytes) -> Room {
         let mut shared = lock(&self.shared);
         if shared.reader_gone {
@@ -91,7 +91,7 @@ impl PipeWriter {
         room
     }
 
-    /// Ready when there is room, or when nobody reads any more.
+    /// Ready when there is room, or when the reader was dropped.
     pub fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<Room> {
         let mut shared = lock(&self.shared);
         match shared.room() {
@@ -107,7 +107,7 @@ impl PipeWriter {
         std::future::poll_fn(|cx| self.poll_ready(cx)).await
     }
 
-    /// Ready when the reader went away.
+    /// Ready when the reader was dropped.
     pub fn poll_gone(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut shared = lock(&self.shared);
         if shared.reader_gone {
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_pipe_holds_its_writer_back_until_it_is_read() {
+    fn a_full_pipe_holds_back_its_writer() {
         let (writer, mut reader) = pipe(10, None);
         assert_eq!(writer.write(Bytes::from_static(b"12345")), Room::Yes);
         assert_eq!(writer.write(Bytes::from_static(b"67890")), Room::Full);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_comes_after_what_was_written() {
+    fn the_end_comes_after_all_pieces() {
         let (writer, mut reader) = pipe(10, Some(2));
         writer.write(Bytes::from_static(b"ab"));
         writer.close();

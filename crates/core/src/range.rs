@@ -1,6 +1,6 @@
-//! The part of a file that a client asks for (RFC 9110, section 14), and how it is told what it gets.
-//! One range of bytes is answered with that part; several at once, other units, and what is no range are ignored, as the
-//! RFC allows: the client gets the whole.
+//! Byte ranges (RFC 9110, section 14): the part of a file that a client asks for, and the `content-range` of the answer.
+//! One range of bytes is answered with that part; several ranges, other units and invalid ranges are ignored, as the RFC allows: the
+//! client gets the whole file.
 
 use crate::headers::Headers;
 
@@ -12,11 +12,11 @@ pub enum Part {
         start: u64,
         length: u64,
     },
-    /// Nothing of the file is in it.
+    /// The range is outside of the file.
     Unsatisfiable,
 }
 
-/// What is asked of a file of `size` bytes.
+/// The part of a file of `size` bytes that the headers ask for.
 pub fn part(headers: &Headers, size: u64) -> Part {
     let mut values = headers.get_all("range");
     match (values.next(), values.next()) {
@@ -26,7 +26,7 @@ pub fn part(headers: &Headers, size: u64) -> Part {
 }
 
 impl Part {
-    /// What `content-range` says of it, of a file of `size` bytes; the whole has none.
+    /// The `content-range` of the part, for a file of `size` bytes; None for the whole.
     pub fn content_range(self, size: u64) -> Option<String> {
         match self {
             Part::Whole => None,
@@ -59,7 +59,7 @@ fn parse(value: &[u8], size: u64) -> Option<Part> {
     Some(if start < end { Part::Slice { start, length: end - start } } else { Part::Unsatisfiable })
 }
 
-/// Digits only; what is more than any file has is as good as the most.
+/// Digits only; numbers that are too large are the largest.
 fn number(digits: &[u8]) -> Option<u64> {
     let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
     is_number.then(|| {
@@ -71,7 +71,7 @@ fn number(digits: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn of(values: &[&str], size: u64) -> Part {
+    fn parse_all(values: &[&str], size: u64) -> Part {
         let mut headers = Headers::new();
         values.iter().for_each(|value| headers.push(b"range", value.as_bytes()));
         part(&headers, size)
@@ -110,15 +110,15 @@ mod tests {
             ("items=0-1", Part::Whole),
             ("", Part::Whole),
         ] {
-            assert_eq!(of(&[value], 10), part, "{value}");
+            assert_eq!(parse_all(&[value], 10), part, "{value}");
         }
-        assert_eq!(of(&[], 10), Part::Whole);
-        assert_eq!(of(&["bytes=0-1", "bytes=2-3"], 10), Part::Whole);
-        assert_eq!(of(&["bytes=0-"], 0), Part::Unsatisfiable);
-        assert_eq!(of(&["bytes=-1"], 0), Part::Unsatisfiable);
-        let told = |value: &str| of(&[value], 10).content_range(10);
-        assert_eq!(told("bytes=2-5").as_deref(), Some("bytes 2-5/10"));
-        assert_eq!(told("bytes=10-").as_deref(), Some("bytes */10"));
-        assert_eq!(told("items=0-1"), None);
+        assert_eq!(parse_all(&[], 10), Part::Whole);
+        assert_eq!(parse_all(&["bytes=0-1", "bytes=2-3"], 10), Part::Whole);
+        assert_eq!(parse_all(&["bytes=0-"], 0), Part::Unsatisfiable);
+        assert_eq!(parse_all(&["bytes=-1"], 0), Part::Unsatisfiable);
+        let content_range = |value: &str| parse_all(&[value], 10).content_range(10);
+        assert_eq!(content_range("bytes=2-5").as_deref(), Some("bytes 2-5/10"));
+        assert_eq!(content_range("bytes=10-").as_deref(), Some("bytes */10"));
+        assert_eq!(content_range("items=0-1"), None);
     }
 }

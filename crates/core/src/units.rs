@@ -1,4 +1,4 @@
-//! Sizes and durations as people write them: `128mb`, `1.5gb`, `500ms`, `30s`, `1h`.
+//! Sizes and durations as they are written in settings: `128mb`, `1.5gb`, `500ms`, `30s`, `1h`.
 //! A plain number is bytes for sizes and seconds for durations; sizes are 1024-based.
 
 use std::fmt;
@@ -21,7 +21,7 @@ pub enum UnitError {
 }
 
 /// A thousand years: it can be added to any point in time.
-const LONGEST: Duration = Duration::from_secs(1_000 * 31_536_000);
+const MAX_DURATION: Duration = Duration::from_secs(1_000 * 31_536_000);
 
 /// Parses `500ms 30s 5m 1h 2d 1w 1y`, decimals too; a plain number is seconds.
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
@@ -38,8 +38,8 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
         _ => return Err(wrong()),
     };
     let time = Duration::try_from_secs_f64(number * seconds).map_err(|_| wrong())?;
-    // A zero turns a limit off, which nobody means who writes something else.
-    if time > LONGEST || (time.is_zero() && number > 0.0) { Err(wrong()) } else { Ok(time) }
+    // A zero turns a limit off, so another number must not be rounded to zero.
+    if time > MAX_DURATION || (time.is_zero() && number > 0.0) { Err(wrong()) } else { Ok(time) }
 }
 
 /// A non-negative decimal number and what follows it, in lower case.
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_parse_as_people_write_them() {
+    fn sizes_are_parsed() {
         for (text, bytes) in
             [("1024", 1024), ("10mb", 10 << 20), ("1.5gb", 3 << 29), ("10 KB", 10 << 10), ("0", 0), ("7b", 7)]
         {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_parse_as_people_write_them() {
+    fn durations_are_parsed() {
         for (text, ms) in
             [("30", 30_000), ("30s", 30_000), ("500ms", 500), ("1.5h", 5_400_000), ("2d", 172_800_000), ("0", 0)]
                 .into_iter()

@@ -1,8 +1,8 @@
-//! A WebSocket between two parties that know nothing of each other: an app on one side, a connection on the other (or two
-//! parts of one app). Each has a [`SocketEnd`]; what one sends the other receives, in order, with back-pressure by bytes.
+//! A WebSocket between two independent sides: an app and a connection, or two parts of one app. Each has a [`SocketEnd`]; what one
+//! sends the other receives, in order, with back-pressure by bytes.
 //!
 //! States of each direction: `Open -> Closed` (by a [`Close`], after which nothing more is taken) or `-> Failed`. An end that
-//! is dropped before it has closed its direction fails it, so that the other can tell a goodbye from a loss.
+//! is dropped before it has closed its direction fails it, so that the other can tell a close from a loss.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -16,7 +16,7 @@ use bytes::Bytes;
 use crate::memory::{Charge, MemoryAccount};
 use crate::units::ByteSize;
 
-/// Bytes that may wait for the other side. More than this is for the sender to judge: wait, or give up.
+/// Bytes that may wait for the other side. Beyond it the sender decides: wait, or give up.
 pub const CAPACITY: ByteSize = ByteSize::mb(1);
 
 /// What a message costs beside its bytes.
@@ -28,19 +28,19 @@ pub enum Message {
     Binary(Bytes),
 }
 
-/// The word that ends a direction.
+/// The close that ends a direction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Close {
     /// `None`: no code was given, which apps see as 1005.
     pub code: Option<u16>,
-    /// At most [`MOST_REASON`] bytes.
+    /// At most [`MAX_REASON_BYTES`] bytes.
     pub reason: String,
 }
 
 /// The longest reason of a [`Close`].
-pub const MOST_REASON: usize = 123;
+pub const MAX_REASON_BYTES: usize = 123;
 
-/// Why a socket ended without a goodbye. For apps all of these are 1006.
+/// Why a socket ended without a close. For apps all of these are 1006.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SocketFault {
     #[error("the connection was lost")]
@@ -57,7 +57,7 @@ pub enum SocketFault {
     Unanswered,
 }
 
-/// What comes out of a socket. Nothing follows the last two.
+/// What a socket receives. `Close` and `Failed` are the last event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SocketEvent {
     Message(Message),
@@ -71,9 +71,9 @@ pub struct SocketEnd {
     pub receiver: SocketReceiver,
     /// How long there may be no message either way before the connection ends; zero: for ever.
     pub silence: Duration,
-    /// Where what it makes the process hold is charged.
+    /// The account that its memory is charged to.
     account: Option<Arc<MemoryAccount>>,
-    /// What lives as long as this end. Behind the other fields: whoever is told by a drop finds the directions ended.
+    /// Dropped with this end. The last field, so that both directions have ended when these are dropped.
     held: Vec<Box<dyn Send>>,
 }
 
@@ -85,15 +85,15 @@ pub struct SocketReceiver {
     shared: Arc<Mutex<Shared>>,
 }
 
-/// What became of a message.
+/// Whether a message was queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// It will come out at the other side, if that goes on receiving.
+    /// It is queued for the other side.
     Yes,
-    /// It was refused, for too much waits already.
+    /// It was rejected: too much waits already.
     Full,
-    /// It was refused: the direction has ended, or nobody receives any more.
-    Over,
+    /// It was rejected: the direction has ended, or the receiver was dropped.
+    Closed,
 }
 
 struct Shared {
@@ -118,7 +118,7 @@ enum Capacity {
 enum End {
     Open,
     /// The last event is in the queue.
-    Said,
+    Queued,
     Received,
 }
 
@@ -152,7 +152,7 @@ fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
 // === impl SocketEnd ===
 
 impl SocketEnd {
-    /// Has what waits in either direction, and what the other side of this end collects, charged to `account`.
+    /// Charges what waits in either direction, and what the other side of this end collects, to `account`.
     pub fn charge_to(&mut self, account: &Arc<MemoryAccount>) {
         for shared in [&self.sender.shared, &self.receiver.shared] {
             let mut shared = lock(shared);
@@ -187,7 +187,7 @@ impl SocketSender {
         self.put(message, Capacity::Strict)
     }
 
-    /// Sends a message whatever waits: for who asks [`poll_ready`](Self::poll_ready) before it takes one from elsewhere.
+    /// Sends a message however much waits. For senders that call [`poll_ready`](Self::poll_ready) before they take a message elsewhere.
     pub fn push(&self, message: Message) -> Sent {
         self.put(message, Capacity::Exceedable)
     }
@@ -195,7 +195,7 @@ impl SocketSender {
     fn put(&self, message: Message, capacity: Capacity) -> Sent {
         let mut shared = lock(&self.shared);
         if shared.end != End::Open || shared.receiver_gone {
-            return Sent::Over;
+            return Sent::Closed;
         }
         let size = message.len();
         let fits = shared.events.is_empty() || shared.load().saturating_add(size) <= shared.capacity;
@@ -215,7 +215,7 @@ impl SocketSender {
         Sent::Yes
     }
 
-    /// Ready when little enough waits, or when nobody receives any more.
+    /// Ready when there is room, or when the receiver was dropped.
     pub fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut shared = lock(&self.shared);
         if shared.receiver_gone || shared.has_room() {
@@ -235,25 +235,25 @@ impl SocketSender {
         self.finish(SocketEvent::Close(close));
     }
 
-    /// Ends it after what was sent, without a goodbye.
+    /// Fails the direction after what was sent.
     pub fn fail(&self, fault: SocketFault) {
         self.finish(SocketEvent::Failed(fault));
     }
 
-    /// Ends it now: what waits is thrown away.
+    /// Ends the direction now: what waits is discarded.
     pub fn abandon(&self, close: Close) {
         let mut shared = lock(&self.shared);
         if shared.end == End::Received {
             return;
         }
-        shared.end = End::Said;
+        shared.end = End::Queued;
         shared.waiting = 0;
         shared.recharge();
         let last = VecDeque::from([SocketEvent::Close(close)]);
-        let thrown_away = std::mem::replace(&mut shared.events, last);
+        let discarded = std::mem::replace(&mut shared.events, last);
         let waker = shared.receiver.take();
         drop(shared);
-        drop(thrown_away);
+        drop(discarded);
         wake(waker);
     }
 
@@ -262,7 +262,7 @@ impl SocketSender {
         if shared.end != End::Open {
             return;
         }
-        shared.end = End::Said;
+        shared.end = End::Queued;
         shared.events.push_back(last);
         let waker = shared.receiver.take();
         drop(shared);
@@ -302,7 +302,7 @@ impl SocketReceiver {
         Poll::Ready(Some(event))
     }
 
-    /// The last event, if it is the next one: for who cannot take messages now, but wants to know when none are left.
+    /// The last event, if it is the next one. For receivers that cannot take messages now, but must know when none are left.
     pub fn poll_last(&mut self, cx: &mut Context<'_>) -> Poll<Option<SocketEvent>> {
         let mut shared = lock(&self.shared);
         if let Some(SocketEvent::Message(_)) = shared.events.front() {
@@ -335,7 +335,7 @@ impl Drop for SocketReceiver {
 // === impl Shared ===
 
 impl Shared {
-    /// What waits, as far as memory is concerned: empty messages are not for nothing.
+    /// The memory of what waits: empty messages have a cost, too.
     fn load(&self) -> usize {
         self.waiting + self.events.len() * OVERHEAD
     }
@@ -346,7 +346,7 @@ impl Shared {
         self.charge.as_mut().is_none_or(|charge| charge.try_set(waiting).is_ok())
     }
 
-    /// Whether who was held back may go on: not before half of it is free, so that it does not stop again at once.
+    /// Whether a sender that waits may continue: not before half the capacity is free, so that it does not stop again at once.
     fn has_room(&self) -> bool {
         self.load() <= self.capacity / 2
     }
@@ -381,7 +381,7 @@ impl fmt::Debug for Message {
 
 impl Close {
     pub fn new(code: u16, reason: &str) -> Self {
-        let mut end = reason.len().min(MOST_REASON);
+        let mut end = reason.len().min(MAX_REASON_BYTES);
         while !reason.is_char_boundary(end) {
             end -= 1;
         }
@@ -409,14 +409,14 @@ mod tests {
     }
 
     #[test]
-    fn messages_come_in_order_and_a_goodbye_after_them() {
+    fn messages_come_in_order_and_the_close_after_them() {
         let (mut app, client) = socket_pair(Duration::ZERO);
         assert!(poll(&mut app).is_pending());
         assert_eq!(client.sender.send(text("a")), Sent::Yes);
         assert_eq!(client.sender.send(text("bc")), Sent::Yes);
         assert_eq!(client.sender.waiting(), 3);
         client.sender.close(Close::new(1000, "done"));
-        assert_eq!(client.sender.send(text("late")), Sent::Over);
+        assert_eq!(client.sender.send(text("late")), Sent::Closed);
         assert_eq!(poll(&mut app), Poll::Ready(Some(SocketEvent::Message(text("a")))));
         assert_eq!(poll(&mut app), Poll::Ready(Some(SocketEvent::Message(text("bc")))));
         assert_eq!(poll(&mut app), Poll::Ready(Some(SocketEvent::Close(Close::new(1000, "done")))));
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_receives_is_bounded() {
+    fn unreceived_messages_are_bounded() {
         let (app, mut client) = socket_pair(Duration::ZERO);
         let large = Message::Binary(vec![0; CAPACITY.bytes() as usize + 1].into());
         assert_eq!(app.sender.send(large), Sent::Yes, "one message may be large");
@@ -445,18 +445,18 @@ mod tests {
     }
 
     #[test]
-    fn who_goes_without_a_word_is_lost_and_lets_go_of_what_it_held() {
+    fn a_dropped_end_fails_and_releases_what_it_holds() {
         let held = Arc::new(());
         let (mut app, mut client) = socket_pair(Duration::ZERO);
         client.hold(held.clone());
         drop(client);
         assert_eq!(Arc::strong_count(&held), 1);
-        assert_eq!(app.sender.send(text("x")), Sent::Over);
+        assert_eq!(app.sender.send(text("x")), Sent::Closed);
         assert_eq!(poll(&mut app), Poll::Ready(Some(SocketEvent::Failed(SocketFault::Lost))));
     }
 
     #[test]
-    fn what_waits_is_charged_and_refused_beyond_the_limit() {
+    fn waiting_messages_are_charged_and_limited() {
         let account = MemoryAccount::new(ByteSize(10));
         let (mut app, mut client) = socket_pair(Duration::ZERO);
         app.charge_to(&account);

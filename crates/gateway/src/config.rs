@@ -7,8 +7,8 @@ use hearth_core::{ByteSize, Cidr};
 
 use crate::access::AccessLogOutput;
 use crate::hop;
-use crate::rate_limit::Rate;
 use crate::traces::Traces;
+use hearth_core::rate_limit::Rate;
 
 #[derive(Clone, Debug)]
 pub struct Config {

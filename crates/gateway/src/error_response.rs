@@ -6,11 +6,12 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use hearth_core::rate::{Admitted, RateLimit};
+use hearth_core::escape::push_html;
+use hearth_core::log_limit::{Admitted, LogLimiter};
 use hearth_core::{Body, Failure, Headers, LimitKind, Response};
 
 use crate::config::ErrorDetail;
-use crate::escape::{escape_html, push_json};
+use crate::escape::push_json;
 use crate::reject::Reject;
 use crate::request_id::IdText;
 
@@ -107,12 +108,12 @@ fn limit_status(kind: LimitKind) -> u16 {
 
 /// Limits the log lines of failures: apps and clients can make requests fail at any rate, and the log must not grow with it.
 pub struct FailureLog {
-    rate: Mutex<RateLimit>,
+    rate: Mutex<LogLimiter>,
 }
 
 impl FailureLog {
     pub fn new() -> Self {
-        Self { rate: Mutex::new(RateLimit::new(200, 100)) }
+        Self { rate: Mutex::new(LogLimiter::new(200, 100)) }
     }
 
     fn write(&self, failure: &Failure, id: &IdText) {
@@ -189,10 +190,11 @@ impl ErrorReply {
 
     fn html(&self, id: &IdText) -> String {
         let Self { status, code, message, .. } = self;
+        let mut escaped = String::with_capacity(message.len() + 8);
+        push_html(&mut escaped, message);
         format!(
             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{status} {code}</title></head>\n\
-             <body><h1>{status}</h1><pre>{}</pre><p>{code} &middot; request {id}</p></body></html>\n",
-            escape_html(message)
+             <body><h1>{status}</h1><pre>{escaped}</pre><p>{code} &middot; request {id}</p></body></html>\n"
         )
     }
 }

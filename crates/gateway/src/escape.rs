@@ -1,4 +1,4 @@
-//! Escapes texts for JSON and HTML.
+//! Escapes texts for JSON.
 
 use std::fmt::Write as _;
 
@@ -18,20 +18,4 @@ pub fn push_json(out: &mut String, text: &str) {
         }
     }
     out.push('"');
-}
-
-/// The text as HTML shows it.
-pub fn escape_html(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
 }

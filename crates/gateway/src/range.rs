@@ -31,7 +31,7 @@ impl RangeRequest {
 /// Cuts the body to the requested part, and adds `accept-ranges`.
 pub fn apply_range(response: &mut Response, request: Option<&RangeRequest>) {
     let (Body::Stream(stream), 200) = (&mut response.body, response.status) else { return };
-    let (Some(size), Some(divisible)) = (stream.remaining(), stream.divisible()) else { return };
+    let (Some(size), Some(ranged)) = (stream.remaining(), stream.as_ranged()) else { return };
     let headers = &mut response.headers;
     if ["content-range", "content-encoding", "accept-ranges"].iter().any(|name| headers.contains(name)) {
         return;
@@ -45,7 +45,7 @@ pub fn apply_range(response: &mut Response, request: Option<&RangeRequest>) {
     response.reason = None;
     match part {
         Part::Slice { start, length } => {
-            divisible.keep(start, length);
+            ranged.keep(start, length);
             response.status = 206;
         }
         Part::Unsatisfiable | Part::Whole => {
@@ -62,7 +62,7 @@ mod tests {
     use std::task::{Context, Poll};
 
     use bytes::Bytes;
-    use hearth_core::{BodyError, ByteStream, Divisible};
+    use hearth_core::{BodyError, ByteStream, RangedBody};
 
     use super::*;
 
@@ -78,12 +78,12 @@ mod tests {
             Some(self.0.len() as u64)
         }
 
-        fn divisible(&mut self) -> Option<&mut dyn Divisible> {
+        fn as_ranged(&mut self) -> Option<&mut dyn RangedBody> {
             Some(self)
         }
     }
 
-    impl Divisible for TestFile {
+    impl RangedBody for TestFile {
         fn keep(&mut self, start: u64, length: u64) {
             self.0 = self.0.slice(start as usize..(start + length) as usize);
         }

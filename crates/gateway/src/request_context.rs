@@ -18,11 +18,11 @@ use crate::forwarded;
 use crate::head::{Head, HttpVersion};
 use crate::peer::{Peer, client_group};
 use crate::range::{RangeRequest, apply_range};
-use crate::rate_limit::{KeyedRateLimiter, RateDecision};
 use crate::reject::Reject;
 use crate::request_id::{IdText, Ids};
 use crate::stats::Stats;
 use crate::traces::{Trace, TraceSink};
+use hearth_core::rate_limit::{KeyedRateLimiter, RateDecision};
 
 /// What all connections of a server share.
 pub struct ServerState<D> {

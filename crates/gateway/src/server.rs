@@ -26,12 +26,12 @@ use crate::drain::{Drain, Phase};
 use crate::error_response::FailureLog;
 use crate::log_throttle::LogThrottle;
 use crate::peer::{Peer, Trust};
-use crate::rate_limit::KeyedRateLimiter;
 use crate::request_context::ServerState;
 use crate::request_id::Ids;
 use crate::slots::Slots;
 use crate::stats::{Stats, Summary};
 use crate::tls::{Certificates, Handshake};
+use hearth_core::rate_limit::KeyedRateLimiter;
 use hearth_reactor::{RawAcceptor, ReactorPool};
 
 /// How long connections may take to end when the drain is over. One that is stuck inside a handler cannot end.

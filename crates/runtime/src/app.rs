@@ -4,8 +4,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use hearth_core::log_limit::{Admitted, LogLimiter};
 use hearth_core::module::ModuleLoader;
-use hearth_core::rate::{Admitted, RateLimit};
 use hearth_core::{AppName, Limits, MemoryAccount, Owner, VersionName};
 
 use crate::code_cache::CodeCache;
@@ -39,14 +39,14 @@ const LOG_LINES_PER_SECOND: u32 = 200;
 /// whatever mode they run and however often they are replaced.
 #[derive(Debug)]
 pub struct Meters {
-    log: Mutex<RateLimit>,
+    log: Mutex<LogLimiter>,
     /// Bodies and messages in transit.
     pub memory: Arc<MemoryAccount>,
 }
 
 impl Meters {
     pub fn new(limits: &Limits) -> Arc<Self> {
-        let log = Mutex::new(RateLimit::new(LOG_BURST, LOG_LINES_PER_SECOND));
+        let log = Mutex::new(LogLimiter::new(LOG_BURST, LOG_LINES_PER_SECOND));
         Arc::new(Self { log, memory: MemoryAccount::new(limits.heap) })
     }
 

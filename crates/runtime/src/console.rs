@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use hearth_core::RequestId;
-use hearth_core::rate::Admitted;
+use hearth_core::log_limit::Admitted;
 
 use crate::app::App;
 

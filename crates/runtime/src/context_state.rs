@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use hearth_core::rate::Admitted;
+use hearth_core::log_limit::Admitted;
 use hearth_core::{Body, Failure, RequestId, Response};
 
 use crate::app::App;

@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use hearth_core::files::OpenedFile;
-use hearth_core::{Body, BodyError, ByteStream, Divisible};
+use hearth_core::{Body, BodyError, ByteStream, RangedBody};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
@@ -77,12 +77,12 @@ impl ByteStream for FileBody {
         Some(self.left)
     }
 
-    fn divisible(&mut self) -> Option<&mut dyn Divisible> {
-        self.reading.is_none().then_some(self as &mut dyn Divisible)
+    fn as_ranged(&mut self) -> Option<&mut dyn RangedBody> {
+        self.reading.is_none().then_some(self as &mut dyn RangedBody)
     }
 }
 
-impl Divisible for FileBody {
+impl RangedBody for FileBody {
     fn keep(&mut self, start: u64, length: u64) {
         let start = start.min(self.left);
         self.at += start;
@@ -133,7 +133,7 @@ mod tests {
             assert_eq!(part(8, 50).collect().await.unwrap().as_ref(), b"89");
             assert!(part(10, 20).is_empty() && part(5, 2).is_empty());
             let Body::Stream(mut stream) = part(2, 9) else { panic!("it has bytes") };
-            stream.divisible().unwrap().keep(3, 2);
+            stream.as_ranged().unwrap().keep(3, 2);
             assert_eq!(stream.remaining(), Some(2));
             assert_eq!(Body::Stream(stream).collect().await.unwrap().as_ref(), b"56");
         });

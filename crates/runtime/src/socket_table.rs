@@ -84,7 +84,7 @@ impl SocketTable {
 
     /// A peer that reads too slowly is given up.
     pub(crate) fn send(&mut self, id: SocketId, message: Message) -> Sent {
-        let Some(socket) = self.table.get_mut(&id) else { return Sent::Over };
+        let Some(socket) = self.table.get_mut(&id) else { return Sent::Closed };
         let sent = socket.end.sender.send(message);
         if sent == Sent::Full {
             socket.end.sender.abandon(Close::new(1008, "messages are not read fast enough"));

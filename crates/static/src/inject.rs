@@ -2,6 +2,7 @@
 //! both apply to everything that follows.
 //! Invariant: no base and no value can end the attribute or the script that contains it.
 
+use hearth_core::escape::push_html;
 use std::fmt::Write as _;
 
 use bytes::Bytes;
@@ -39,7 +40,7 @@ impl Injection {
         let mut insertion = String::new();
         if self.base == BaseTag::Insert && outline.base == OwnBase::Unset {
             insertion.push_str("<base href=\"");
-            push_attribute(&mut insertion, href);
+            push_html(&mut insertion, href);
             insertion.push_str("\">");
         }
         insertion.push_str(&self.script);
@@ -78,19 +79,6 @@ fn push_string(out: &mut String, text: &str) {
         }
     }
     out.push('"');
-}
-
-fn push_attribute(out: &mut String, text: &str) {
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Close frames: their status codes (RFC 6455, 7.4, and IANA's registry) and their payload.
 
-use hearth_core::websocket::{Close, MOST_REASON};
+use hearth_core::websocket::{Close, MAX_REASON_BYTES};
 
 use crate::protocol_error::ProtocolError;
 
@@ -27,7 +27,7 @@ pub fn parse_close(payload: &[u8]) -> Result<Close, ProtocolError> {
 pub(crate) fn close_payload(close: &Close) -> Vec<u8> {
     let Some(code) = close.code.filter(|code| is_sendable(*code)) else { return Vec::new() };
     let cut = Close::new(code, &close.reason);
-    let mut payload = Vec::with_capacity(2 + MOST_REASON);
+    let mut payload = Vec::with_capacity(2 + MAX_REASON_BYTES);
     payload.extend_from_slice(&code.to_be_bytes());
     payload.extend_from_slice(cut.reason.as_bytes());
     payload

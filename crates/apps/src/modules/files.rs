@@ -36,7 +36,7 @@ impl Files {
 }
 
 impl AppFiles for Files {
-    fn look(&self, path: &str) -> Result<FileFacts, FileRefusal> {
+    fn metadata(&self, path: &str) -> Result<FileFacts, FileRefusal> {
         let facts = self.find(path, Access::Metadata)?.facts;
         Ok(FileFacts { len: facts.len(), modified: facts.modified().ok() })
     }

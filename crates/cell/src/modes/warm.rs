@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use hearth_core::{Body, BodyError, ByteStream, Divisible, Failure, Response};
+use hearth_core::{Body, BodyError, ByteStream, Failure, RangedBody, Response};
 use hearth_pool::{AcquireError, KeyedPool, OwnedLease, OwnedPermit};
 
 use crate::keeper::Keeper;
@@ -73,7 +73,7 @@ impl ByteStream for Held {
         self.stream.remaining()
     }
 
-    fn divisible(&mut self) -> Option<&mut dyn Divisible> {
-        self.stream.divisible()
+    fn as_ranged(&mut self) -> Option<&mut dyn RangedBody> {
+        self.stream.as_ranged()
     }
 }

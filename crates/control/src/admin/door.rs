@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use hearth_core::secret::constant_time_eq;
 use hearth_core::{ADMIN_COOKIE as COOKIE, Headers};
 
 const SESSION: Duration = Duration::from_secs(12 * 3600);
@@ -36,7 +37,7 @@ impl Door {
 
     pub(super) fn entrance(&self, headers: &Headers) -> Entrance {
         if let Some(given) = headers.bearer() {
-            return if same(given, self.token.as_bytes()) { Entrance::Open } else { Entrance::Closed };
+            return if constant_time_eq(given, self.token.as_bytes()) { Entrance::Open } else { Entrance::Closed };
         }
         let Some(session) = cookie(headers) else { return Entrance::Closed };
         if !is_our_own(headers) {
@@ -50,7 +51,7 @@ impl Door {
         if !is_our_own(headers) {
             return Err(Entrance::Foreign);
         }
-        if !same(token.trim().as_bytes(), self.token.as_bytes()) {
+        if !constant_time_eq(token.trim().as_bytes(), self.token.as_bytes()) {
             return Err(Entrance::Closed);
         }
         let mut bytes = [0u8; 24];
@@ -68,7 +69,7 @@ impl Door {
     pub(super) fn log_out(&self, headers: &Headers) -> String {
         if let Some(session) = cookie(headers) {
             let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-            sessions.retain(|(one, _)| !same(one.as_bytes(), session));
+            sessions.retain(|(one, _)| !constant_time_eq(one.as_bytes(), session));
         }
         format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0")
     }
@@ -76,7 +77,7 @@ impl Door {
     fn has(&self, session: &[u8]) -> bool {
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.retain(|(_, since)| since.elapsed() < SESSION);
-        sessions.iter().any(|(one, _)| same(one.as_bytes(), session))
+        sessions.iter().any(|(one, _)| constant_time_eq(one.as_bytes(), session))
     }
 }
 
@@ -101,11 +102,6 @@ fn is_number_or_localhost(host: &str) -> bool {
         None => host.rsplit_once(':').map_or(host, |(name, _)| name),
     };
     name.parse::<IpAddr>().is_ok() || name.eq_ignore_ascii_case("localhost")
-}
-
-/// Takes as long for a wrong token as for a right one.
-fn same(given: &[u8], expected: &[u8]) -> bool {
-    given.len() == expected.len() && given.iter().zip(expected).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Modules that are given as text: for code that comes from no folder. Beside what the runtime itself has, they can import
-//! each other and nothing else.
+//! Modules that are given as text, for code without a folder. Besides built-in modules, they can import each other and nothing
+//! else.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ pub struct InMemory {
     entry: Arc<ModuleSource>,
     /// What can be imported, by its id.
     others: Vec<Arc<ModuleSource>>,
-    /// What is said to who wants to import anything else, and what to do instead.
-    nothing_else: &'static str,
+    /// The error for any other import, with the remedy.
+    import_error: &'static str,
 }
 
 impl InMemory {
     /// Each module as its id and its text.
-    pub fn new(entry: (&str, String), others: Vec<(&str, String)>, nothing_else: &'static str) -> Self {
+    pub fn new(entry: (&str, String), others: Vec<(&str, String)>, import_error: &'static str) -> Self {
         let module = |(id, text): (&str, String)| {
             Arc::new(ModuleSource { id: ModuleId::new(id), code: ModuleCode::Module(text.into()), source_map: None })
         };
-        Self { entry: module(entry), others: others.into_iter().map(module).collect(), nothing_else }
+        Self { entry: module(entry), others: others.into_iter().map(module).collect(), import_error }
     }
 }
 
@@ -38,7 +38,7 @@ impl ModuleLoader for InMemory {
                 None => Err(ModuleError::NotFound {
                     specifier: specifier.to_owned(),
                     from: from.to_string(),
-                    reason: self.nothing_else.to_owned(),
+                    reason: self.import_error.to_owned(),
                 }),
             },
         }

@@ -102,7 +102,7 @@ fn a_ceiling_only_takes_away() {
 }
 
 #[test]
-fn a_denial_says_who_what_and_how() {
+fn a_denial_names_host_rule_and_remedy() {
     let message = |text: &str, host: &str, address: &str, port| {
         let policy = policy(text);
         let denied = policy.before_lookup(host, port).and_then(|()| policy.check(host, address.parse().unwrap(), port));

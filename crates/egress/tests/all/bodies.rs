@@ -166,7 +166,7 @@ async fn a_body_that_is_cut_off_says_so() {
 }
 
 #[tokio::test]
-async fn the_first_piece_is_there_before_the_second_is_sent() {
+async fn the_first_piece_arrives_before_the_second_is_sent() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let (go, gone) = oneshot::channel::<()>();
@@ -187,7 +187,7 @@ async fn the_first_piece_is_there_before_the_second_is_sent() {
 /// A server that always has more to say is held back by an app that does not read.
 #[tokio::test]
 async fn a_slow_reader_holds_the_server_back() {
-    const MOST: usize = 256 << 20;
+    const MAX_BYTES: usize = 256 << 20;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let written = Arc::<AtomicUsize>::default();
@@ -199,7 +199,7 @@ async fn a_slow_reader_holds_the_server_back() {
         stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
         let piece = vec![b'x'; 64 * 1024];
         let mut stuck = Some(stuck);
-        while count.load(Ordering::SeqCst) < MOST {
+        while count.load(Ordering::SeqCst) < MAX_BYTES {
             match tokio::time::timeout(std::time::Duration::from_secs(1), stream.writable()).await {
                 Ok(_) => match stream.try_write(&piece) {
                     Ok(n) => drop(count.fetch_add(n, Ordering::SeqCst)),
@@ -213,7 +213,7 @@ async fn a_slow_reader_holds_the_server_back() {
     });
     let mut body = client(LOCAL).send(get(&url)).await.unwrap().response.body;
     is_stuck.await.expect("the server was held back before it had sent everything");
-    assert!(written.load(Ordering::SeqCst) < MOST / 4, "{written:?}");
+    assert!(written.load(Ordering::SeqCst) < MAX_BYTES / 4, "{written:?}");
     // What was held back goes on.
     let (mut read, enough) = (0, written.load(Ordering::SeqCst) + (1 << 20));
     while read < enough {

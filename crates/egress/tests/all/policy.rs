@@ -117,7 +117,7 @@ async fn what_cannot_be_reached_says_why() {
     assert_eq!(error.to_string(), "the look-up of unknown.test failed: no such name");
     let error = client.send(get("http://empty.test/")).await.unwrap_err();
     assert_eq!(error.to_string(), "the look-up of empty.test failed: it has no address");
-    // Bound, so that nobody else gets the port, and not listening.
+    // Bound, so that no other socket gets the port, and not listening.
     let bound = tokio::net::TcpSocket::new_v4().unwrap();
     bound.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let port = bound.local_addr().unwrap().port();

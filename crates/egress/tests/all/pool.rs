@@ -88,7 +88,7 @@ async fn a_request_that_may_have_been_done_is_repeated_only_where_that_is_harmle
 
 /// What a server sends beyond its response is not taken for the next one.
 #[tokio::test]
-async fn a_response_nobody_asked_for_is_not_given_to_anyone() {
+async fn an_unsolicited_response_is_dropped() {
     let server = Server::start(|seen| match seen.path() {
         "/first" => {
             reply("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nxHTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil")

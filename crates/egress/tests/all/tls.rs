@@ -72,7 +72,7 @@ async fn an_untrusted_or_wrong_server_is_not() {
     assert_eq!(server.lines(), Vec::<String>::new());
 }
 
-/// Without TLS's own goodbye, anyone on the way could have cut the body off.
+/// Without TLS's close_notify the body may have been truncated on the way.
 #[tokio::test]
 async fn a_body_without_a_length_that_is_cut_off_is_truncated() {
     let (server, root) = secure(|_| Reply::Close(b"HTTP/1.1 200 OK\r\n\r\npart of".to_vec())).await;

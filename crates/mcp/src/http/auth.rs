@@ -7,6 +7,7 @@
 use std::net::IpAddr;
 
 use hearth_core::Headers;
+use hearth_core::secret::constant_time_eq;
 
 pub(super) struct Auth {
     /// `None` when the served tools need no token (conformance).
@@ -67,11 +68,6 @@ impl Auth {
             || name.eq_ignore_ascii_case("localhost")
             || self.hosts.iter().any(|host| host.eq_ignore_ascii_case(name))
     }
-}
-
-/// Compares without an early exit, so that the duration does not depend on how many bytes match.
-fn constant_time_eq(given: &[u8], expected: &[u8]) -> bool {
-    given.len() == expected.len() && given.iter().zip(expected).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub(super) fn op_file_stat<'s>(
 ) -> Result<(), OpError> {
     let path = string_of(scope, args.get(0))?;
     let files = ContextState::current(scope).app.loader.files();
-    match files.map_or(Err(FileRefusal::Missing), |files| files.look(&path)) {
+    match files.map_or(Err(FileRefusal::Missing), |files| files.metadata(&path)) {
         Ok(facts) => {
             let since = facts.modified.and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());
             let modified = since.map_or(0, |since| since.as_millis());

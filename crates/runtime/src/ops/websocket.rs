@@ -112,7 +112,7 @@ pub(super) fn op_websocket_send<'s>(
     rv.set_double(match sockets.send(id, message) {
         Sent::Yes => sockets.waiting(id) as f64,
         Sent::Full => BUFFER_FULL,
-        Sent::Over => CLOSED,
+        Sent::Closed => CLOSED,
     });
     Ok(())
 }

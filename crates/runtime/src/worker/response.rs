@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use hearth_core::{BodyError, ByteStream, Divisible, Failure, LimitExceeded, LimitKind, RequestId, Response};
+use hearth_core::{BodyError, ByteStream, Failure, LimitExceeded, LimitKind, RangedBody, RequestId, Response};
 use tokio::sync::oneshot;
 use tokio::time::Sleep;
 
@@ -132,8 +132,8 @@ impl ByteStream for ObservedBody {
         self.stream.remaining()
     }
 
-    fn divisible(&mut self) -> Option<&mut dyn Divisible> {
-        self.stream.divisible()
+    fn as_ranged(&mut self) -> Option<&mut dyn RangedBody> {
+        self.stream.as_ranged()
     }
 }
 

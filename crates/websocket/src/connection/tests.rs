@@ -218,7 +218,7 @@ async fn a_peer_that_does_not_read_is_dropped_when_the_app_gives_up() {
         match stage.app.sender.send(piece.clone()) {
             Sent::Yes => tokio::task::yield_now().await,
             Sent::Full => break,
-            Sent::Over => panic!("too early"),
+            Sent::Closed => panic!("too early"),
         }
     }
     stage.app.sender.abandon(Close::new(1008, "too slow"));

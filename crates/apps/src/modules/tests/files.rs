@@ -29,7 +29,7 @@ fn read(files: &dyn AppFiles, path: &str) -> Result<String, FileRefusal> {
     let mut text = String::new();
     opened.file.read_to_string(&mut text).unwrap();
     assert_eq!(opened.len, text.len() as u64);
-    assert_eq!(files.look(path).map(|facts| facts.len), Ok(opened.len));
+    assert_eq!(files.metadata(path).map(|facts| facts.len), Ok(opened.len));
     Ok(text)
 }
 
@@ -56,7 +56,7 @@ fn nothing_is_read_outside_of_it() {
         ["../outside/secret", "/../outside/secret", "public/../../outside/secret", "link/secret", "public/secret"]
     {
         assert_eq!(read(&*files, path), Err(FileRefusal::Outside), "{path}");
-        assert_eq!(files.look(path), Err(FileRefusal::Outside), "{path}");
+        assert_eq!(files.metadata(path), Err(FileRefusal::Outside), "{path}");
     }
     let real = app.folder.path().join("outside/secret");
     for path in [real.to_str().unwrap(), "..%2foutside%2fsecret", "/etc/passwd", "a\0b", "public/a.html/x", ""] {

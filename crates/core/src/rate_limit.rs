@@ -1,17 +1,17 @@
-//! How many requests each of many clients may send: token buckets by key, in bounded memory.
+//! A rate limit per key: token buckets for many clients, in bounded memory.
 //!
 //! A bucket is one number: when it will be full again (the virtual scheduling form of the leaky bucket). `100/1m` lets
 //! a hundred through at once, and then one more every 0.6 s.
-//! Buckets live in two generations. When the young one has its share of keys, the old one is forgotten and the young
-//! one grows old; a key that is used is young again. So memory is bounded, everything is O(1), and who is forgotten has
-//! not been seen while half the table was filled by others: somebody who sends without pause is never forgotten.
+//! Buckets are kept in two generations. When the young one is full, the old one is dropped and the young one becomes the old; a key
+//! that is used moves to the young one. So memory is bounded, every operation is O(1), and a key is forgotten only if it was not used
+//! while half the table was filled by others: a client that sends without pause is never forgotten.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// So that threads seldom wait for each other.
+/// Several, so that threads seldom contend for a lock.
 const SHARDS: usize = 16;
 
 /// So many requests per so much time; all of them at once, if need be.
@@ -72,7 +72,7 @@ impl<K: Hash + Eq> KeyedRateLimiter<K> {
         let at = self.hasher.hash_one(&key) as usize % SHARDS;
         let mut shard = self.shards[at].lock().unwrap_or_else(PoisonError::into_inner);
         let full = shard.recall(&key).unwrap_or(0).max(now) + token;
-        // A client that goes on and on is remembered, too.
+        // Rejected requests refresh the key, too.
         let (kept, verdict) = match full.checked_sub(now + per) {
             None | Some(0) => (full, RateDecision::Admitted),
             Some(wait) => (full - token, RateDecision::Limited { retry_after: Duration::from_nanos(wait) }),
@@ -152,6 +152,6 @@ mod tests {
             assert_ne!(rates.admit(u32::MAX, RATE, start), RateDecision::Admitted);
         }
         assert!((1600..=3200).contains(&rates.len()), "{}", rates.len());
-        assert_eq!(admitted(&rates, 0, RATE, start), 10, "who was long gone begins anew");
+        assert_eq!(admitted(&rates, 0, RATE, start), 10, "a forgotten key starts with a full bucket");
     }
 }

@@ -1,10 +1,10 @@
-//! How often something may happen: a burst, then so many a second. For logs that apps and clients can cause: whoever reads
-//! them must not suffer for what others can do. What was held back is counted, and said with the next that is let through.
+//! Limits log lines that apps and clients can cause: a burst, then so many a second. Suppressed lines are counted, and the count is
+//! given with the next line that is admitted.
 
 use std::time::{Duration, Instant};
 
 #[derive(Debug)]
-pub struct RateLimit {
+pub struct LogLimiter {
     burst: u32,
     per_second: u32,
     left: u32,
@@ -12,17 +12,17 @@ pub struct RateLimit {
     held_back: u64,
 }
 
-/// What became of one event.
+/// Whether a line may be logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admitted {
-    /// Go ahead; so many were held back since the last that went ahead.
+    /// It may; so many lines were suppressed since the last one.
     Yes {
         held_back: u64,
     },
     No,
 }
 
-impl RateLimit {
+impl LogLimiter {
     pub fn new(burst: u32, per_second: u32) -> Self {
         Self { burst, per_second, left: burst, refilled: Instant::now(), held_back: 0 }
     }
@@ -48,10 +48,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flood_is_cut_and_comes_back_with_time() {
-        let mut rate = RateLimit::new(500, 200);
+    fn a_flood_is_limited_and_refilled_with_time() {
+        let mut rate = LogLimiter::new(500, 200);
         let start = Instant::now();
-        let admitted = |rate: &mut RateLimit, now| (0..10_000).filter(|_| rate.admit(now) != Admitted::No).count();
+        let admitted = |rate: &mut LogLimiter, now| (0..10_000).filter(|_| rate.admit(now) != Admitted::No).count();
         assert_eq!(admitted(&mut rate, start), 500);
         let second_later = start + Duration::from_secs(1);
         assert_eq!(rate.admit(second_later), Admitted::Yes { held_back: 9_500 });
