@@ -101,7 +101,7 @@ fn probes(printed: &str) -> Vec<Probe> {
     let mut hosts = vec!["example.com".to_owned(), "api.internal".to_owned()];
     let mut addresses = ADDRESSES.map(|text| text.parse().expect("these are addresses")).to_vec();
     let mut ports = vec![443, 25];
-    for entry in printed.split(',').take(TRIED).map(Entry::of) {
+    for entry in printed.split(',').take(TRIED).map(Entry::new) {
         ports.extend(entry.port);
         if let Some((first, _)) = entry.range() {
             assert_eq!(first, first.to_canonical(), "an IPv4 range in another form: {printed}");
