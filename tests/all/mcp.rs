@@ -2,6 +2,7 @@
 //! transports (`tests/mcp/`). And what they cannot see: what is left when it ends, who is let in, what the operator sees.
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -377,6 +378,17 @@ fn as_part_of_a_server_the_operator_sees_all_sandboxes() {
     command(&["cp", here.to_str().unwrap(), &format!("{ours}:/work/in/")]);
     command(&["cp", &format!("{ours}:/work/in/bytes"), back.to_str().unwrap()]);
     assert_eq!(std::fs::read(&back).unwrap(), bytes);
+    let (tree, copied) = (folder.join("tree"), folder.join("copied"));
+    std::fs::create_dir_all(tree.join("deep/er")).unwrap();
+    std::fs::write(tree.join("deep/er/bytes"), &bytes).unwrap();
+    std::fs::write(tree.join("run"), "#!/bin/sh\necho ran\n").unwrap();
+    std::fs::set_permissions(tree.join("run"), PermissionsExt::from_mode(0o755)).unwrap();
+    command(&["cp", "-r", tree.to_str().unwrap(), &format!("{ours}:/work/")]);
+    assert_eq!(command(&["exec", &ours, "/work/tree/run; ln -s / /work/tree/link"]), "ran\n");
+    command(&["cp", "-r", &format!("{ours}:/work/tree"), copied.to_str().unwrap()]);
+    assert_eq!(std::fs::read(copied.join("deep/er/bytes")).unwrap(), bytes);
+    assert_eq!(std::fs::metadata(copied.join("run")).unwrap().permissions().mode() & 0o777, 0o755);
+    assert!(std::fs::symlink_metadata(copied.join("link")).is_err(), "links are not copied");
     let lines = "x=21; cd /tmp\necho $((x * 2)) $PWD\nexit 4\n";
     let mut shell = Command::new(BINARY);
     shell.args([&at_server[..], &["shell", &ours]].concat()).stdin(Stdio::piped()).stdout(Stdio::piped());

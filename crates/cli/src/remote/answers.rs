@@ -294,6 +294,23 @@ pub(super) struct Sandbox {
     pub(super) memory_used: Option<u64>,
 }
 
+/// A page of a folder in a sandbox.
+#[derive(Debug, Deserialize)]
+pub(super) struct SandboxFolder {
+    pub(super) entries: Vec<SandboxFile>,
+    #[serde(default)]
+    pub(super) next_cursor: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct SandboxFile {
+    pub(super) name: String,
+    /// `file`, `directory`, `symlink` or `other`
+    pub(super) kind: String,
+    /// Permissions in octal.
+    pub(super) mode: String,
+}
+
 /// What `timeout` ends with.
 const TIMED_OUT: u8 = 124;
 

@@ -96,6 +96,8 @@ pub enum RemoteError {
     Command { code: u8, why: Option<String> },
     #[error("{text:?} and {other:?} do not name one file here and one in a sandbox: the latter is ID:PATH")]
     NoCopy { text: String, other: String },
+    #[error("{} cannot be copied: {why}", path.display())]
+    BadTree { path: PathBuf, why: &'static str },
     #[error("this needs --yes, since nobody is there to be asked")]
     Unasked,
     #[error("nothing was done")]
@@ -134,6 +136,7 @@ impl RemoteError {
             },
             Self::Unasked
             | Self::NoCopy { .. }
+            | Self::BadTree { .. }
             | Self::NoName { .. }
             | Self::NoVersion { .. }
             | Self::NoArchive { .. }

@@ -27,6 +27,7 @@ mod place;
 mod progress;
 mod sandbox_copy;
 mod sandbox_shell;
+mod sandbox_tree;
 mod sandboxes;
 mod server;
 mod state;

@@ -258,7 +258,13 @@ pub enum SandboxCommand {
     /// Enter commands in a sandbox, line by line; `cd` and variables stay. There is no terminal in it.
     Shell { id: String },
     /// Copy a file into a sandbox or out of it: `cp FILE ID:PATH`, `cp ID:PATH FILE`; - is standard input or output.
-    Cp { from: String, to: String },
+    Cp {
+        /// Copy a folder with all files below it. Links are not followed.
+        #[arg(short, long)]
+        recursive: bool,
+        from: String,
+        to: String,
+    },
     /// List all sandboxes, those of agents too.
     Ls,
     /// Destroy sandboxes.

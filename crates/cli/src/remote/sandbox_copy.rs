@@ -1,4 +1,4 @@
-//! `hearth sandbox cp`: one file, into a sandbox or out of it.
+//! `hearth sandbox cp`: one file, into a sandbox or out of it; folders are in `sandbox_tree.rs`.
 
 use std::io::{Read as _, Write as _, stdin, stdout};
 use std::path::Path;
@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::Session;
 use super::error::RemoteError;
 use super::progress::Progress;
+use super::sandbox_tree;
 
 /// One end of a copy.
 #[derive(Debug, PartialEq, Eq)]
@@ -26,6 +27,24 @@ pub(super) fn copy(session: &Session, from: &str, to: &str) -> Result<(), Remote
     match (End::read(from), End::read(to)) {
         (End::Sandbox { id, path }, End::Here(file)) => download(session, id, path, file),
         (End::Here(file), End::Sandbox { id, path }) => upload(session, file, id, path),
+        _ => Err(RemoteError::NoCopy { text: from.to_owned(), other: to.to_owned() }),
+    }
+}
+
+/// A folder that is copied to a path with a slash at its end keeps its name, as with `cp`.
+pub(super) fn copy_folder(session: &Session, from: &str, to: &str) -> Result<(), RemoteError> {
+    match (End::read(from), End::read(to)) {
+        (End::Sandbox { id, path }, End::Here(folder)) => {
+            sandbox_tree::download(session, id, path, &target(Path::new(folder), path.trim_end_matches('/')))
+        }
+        (End::Here(folder), End::Sandbox { id, path }) => {
+            let folder = Path::new(folder);
+            let path = match (path.ends_with('/'), folder.file_name().and_then(|name| name.to_str())) {
+                (true, Some(name)) => format!("{path}{name}"),
+                _ => path.to_owned(),
+            };
+            sandbox_tree::upload(session, folder, id, &path)
+        }
         _ => Err(RemoteError::NoCopy { text: from.to_owned(), other: to.to_owned() }),
     }
 }

@@ -327,6 +327,8 @@ async fn a_deadline_interrupts_a_session_and_its_variables_stay() {
         (Language::JavaScript, "const x = 42", "while (true) {}", "console.log(x)"),
         (Language::JavaScript, "const y = 42", "await new Promise(() => setTimeout(() => {}, 1e9))", "console.log(y)"),
         (Language::TypeScript, "const z: number = 42", "while (true) {}", "console.log(z)"),
+        (Language::Bash, "x=42", "sleep 1000; x=1", "echo $x"),
+        (Language::Bash, "y=42", "while :; do :; done; y=1", "echo $y"),
     ];
     for (language, set, endless, show) in programs {
         let set = sandbox.exec(in_session(language, "kept", set)).await.unwrap();
