@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::folder::{Folder, says, until_text};
+use crate::folder::{Folder, at_host, says, until_text};
 use crate::program::Program;
 use crate::server::{Ended, Server, TOKEN, run};
 
@@ -130,9 +130,7 @@ fn a_deploy_without_paths_says_the_host() {
     let server = Server::start(&["serve", served.to_str().unwrap(), "--config", config.to_str().unwrap()], &[]);
     let text = told(&server, &["deploy", folder.of("shop").to_str().unwrap(), "--version", "1.0.0"]);
     assert!(text.ends_with(") is active: shop.apps.example/\n"), "{text}");
-    let mut client = server.connect();
-    client.start("GET", "/", &[("host", "shop.apps.example")]);
-    assert_eq!(client.reply().text(), "one");
+    assert_eq!(at_host(&server, "shop.apps.example", "/").text(), "one");
     assert_eq!(server.get("/shop/").status, 404);
 }
 

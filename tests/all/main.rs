@@ -61,6 +61,7 @@ mod operator;
 mod pools;
 mod probation;
 mod processes;
+mod rapid_reset;
 mod real_programs;
 mod reload;
 mod shutdown;
