@@ -47,14 +47,14 @@ fn a_stuck_turn_is_reported_and_its_owner_refused_until_it_ends() {
     server.expect("/", "fine");
     let mut client = server.connect();
     client.start("GET", "/stuck", &[("x-request-id", "the-stuck-one")]);
-    let line = server.wait_log("A turn is stuck");
+    let line = server.wait_log("turn is stuck");
     let (_, about) = line.split_once(" app=builtins request=").unwrap_or_else(|| panic!("{line}"));
     assert!(about.parse::<u64>().is_ok_and(|id| id > 0), "{line}");
     let refused = server.get("/");
     refused.assert_error(503, "stuck", &[]);
     assert_eq!(refused.header("retry-after"), Some("1"));
     assert_eq!(client.reply().code(), "limit_cpu");
-    let ended = server.wait_log("A stuck turn has ended");
+    let ended = server.wait_log("stuck turn ended");
     assert!(ended.ends_with(&format!(" app=builtins request={about}")), "{line}\n{ended}");
     server.expect("/", "fine");
 }

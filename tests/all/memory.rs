@@ -55,7 +55,7 @@ fn a_body_that_unpacks_to_more_than_the_limit_is_an_error_and_the_worker_lives()
     }
     server.expect("/", "fine");
     assert!(server.is_running());
-    assert!(!server.log().contains("Worker destroyed"), "{}", server.log());
+    assert!(!server.log().contains("worker destroyed"), "{}", server.log());
 }
 
 #[test]

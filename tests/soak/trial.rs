@@ -43,7 +43,7 @@ const FLAGS: [&str; 14] = [
 /// Whose requests are in flight when the program is told to stop.
 const FLYING: [&str; 2] = ["slow-0", "never-0"];
 /// Errors in the log that apps cause; all others are Hearth's own.
-const EXPECTED: [&str; 2] = [" hearth::console: ", "A turn is stuck"];
+const EXPECTED: [&str; 2] = [" hearth::console: ", "turn is stuck"];
 
 pub struct Plan<'a> {
     pub mode: &'static str,

@@ -1,11 +1,11 @@
-//! The ways in which an app can run. A way is a policy: entering, running and limiting JavaScript is the same for all.
+//! The execution modes. A mode is a policy: entering, running and limiting JavaScript is the same for all.
 
 use std::fmt;
 use std::str::FromStr;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Execution {
-    /// The one that keeps both promises, speed and fairness, as measured (`docs/design/pools.md`): `pooled` without V8's own lock.
+    /// `pooled` without V8's own lock: fast and fair, as measured (`docs/design/pools.md`).
     #[default]
     Auto,
     /// Warm workers, entered by the thread that has the request, under V8's own lock.
@@ -19,7 +19,7 @@ pub enum Execution {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no way of running: use auto, pooled, pinned, oneshot or shared")]
+#[error("{0:?} is not an execution mode: use auto, pooled, pinned, oneshot or shared")]
 pub struct UnknownExecution(String);
 
 impl Execution {

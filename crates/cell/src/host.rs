@@ -1,27 +1,28 @@
-//! An app as it is served: admitted by its owner's gate, run in its way.
+//! An app as it is served: admitted by its owner's gate, run in its execution mode.
 //!
 //! ```text
-//! request -> gate: enters, waits in line, or is refused -> worker: warm, spare, new, or waits -> response
+//! request -> gate: enters, is queued, or is rejected -> worker: warm, spare, new, or queued for -> response
 //! ```
-//! A warm request takes its owner's gate and its version's shelf, and nothing that another app can hold.
+//! A warm request takes its owner's gate and its version's bucket, and nothing that another app can hold. One that cannot go on
+//! at once becomes a [`PendingRequest`], which continues from where the first attempt stopped.
 
 use std::future::Future;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hearth_core::{Dispatch, DispatchResult, Failure, MaybeReady, Request, Response};
-use hearth_pool::{AdmissionError, ItemLifetime, KeyedPool, OwnedLease, OwnedPermit};
+use hearth_core::{Dispatch, DispatchResult, Failure, MaybeReady, Request};
+use hearth_pool::{AdmissionError, GateEntry, ItemLifetime, KeyedPool, OwnedLease, OwnedPermit};
 use hearth_runtime::{EventResult, ResponseFuture, Scheduled, Task, TimedReply, Worker};
 
+use crate::admission::AppQuota;
 use crate::execution::Execution;
-use crate::keeper::{Keeper, Version};
-use crate::modes::fresh::{Oneshot, Oneshots};
-use crate::modes::shared::{Guest, IsolateKeeper};
+use crate::modes::oneshot::{OneshotStarter, OneshotWorker};
+use crate::modes::pooled;
+use crate::modes::shared::{ContextLease, IsolateManager};
 use crate::modes::tally::AppTally;
-use crate::modes::warm::{self, Warmth};
-use crate::owners::Share;
 use crate::timings::Timings;
+use crate::worker_manager::{Version, WorkerManager};
 
 /// How an app is served.
 #[derive(Clone, Debug)]
@@ -36,7 +37,7 @@ pub struct AppRules {
     /// The owner's share where owners compete, against the others' weights.
     pub weight: u32,
     /// How long a worker is kept.
-    pub life: ItemLifetime,
+    pub lifetime: ItemLifetime,
     /// Where waits and starts are counted.
     pub timings: Arc<Timings>,
 }
@@ -45,118 +46,151 @@ pub struct AppRules {
 #[derive(Clone)]
 pub struct AppHost {
     pub(crate) version: Version,
-    pub(crate) share: Arc<Share>,
+    pub(crate) quota: Arc<AppQuota>,
     pub(crate) mode: Mode,
-    pub(crate) patience: Duration,
+    pub(crate) queue_timeout: Duration,
     pub(crate) timings: Arc<Timings>,
 }
 
 #[derive(Clone)]
 pub(crate) enum Mode {
-    Warm(KeyedPool<Keeper>),
-    Oneshot(Arc<Oneshots>, AppTally),
-    Shared(KeyedPool<IsolateKeeper>, AppTally),
+    /// `auto`, `pooled` and `pinned`.
+    Pooled(KeyedPool<WorkerManager>),
+    Oneshot(Arc<OneshotStarter>, AppTally),
+    Shared(KeyedPool<IsolateManager>, AppTally),
 }
 
-/// A worker for one event. What it takes from others is given back when it is dropped.
-enum Found {
-    Warm(OwnedLease<Keeper>, OwnedPermit),
-    Oneshot(Oneshot),
-    Guest(Guest),
+/// A worker for one event. Dropping it releases the worker and the owner's permit.
+enum WorkerGuard {
+    Pooled(OwnedLease<WorkerManager>, OwnedPermit),
+    Oneshot(OneshotWorker),
+    Shared(ContextLease),
 }
 
-impl Deref for Found {
-    type Target = Worker;
-
-    fn deref(&self) -> &Worker {
-        match self {
-            Found::Warm(lease, _) => lease,
-            Found::Oneshot(oneshot) => oneshot.worker(),
-            Found::Guest(guest) => guest.worker(),
-        }
-    }
+/// A request that was not answered by the first attempt.
+pub(crate) enum PendingRequest {
+    /// A pooled worker runs its handler.
+    Running { response: ResponseFuture, lease: OwnedLease<WorkerManager>, permit: OwnedPermit },
+    /// It waits for a worker and, unless it has a permit, for admission.
+    Waiting { host: AppHost, request: Request, permit: Option<OwnedPermit> },
 }
+
+// === impl AppHost ===
 
 impl AppHost {
     /// Starts the first worker, so that the first request finds it warm.
     pub async fn warm(&self) -> Result<(), Failure> {
         match &self.mode {
-            Mode::Warm(shelf) => warm::lease(shelf, self.patience).await.map(drop),
-            // There is nothing that the next request could use; but whether the app loads is worth knowing.
-            Mode::Oneshot(..) | Mode::Shared(..) => self.find(|| {}).await.map(drop),
+            Mode::Pooled(workers) => pooled::acquire(workers, self.queue_timeout).await.map(drop),
+            // The worker serves no later request, but its start shows whether the app loads.
+            Mode::Oneshot(..) | Mode::Shared(..) => self.acquire(self.enter().await?, || {}).await.map(drop),
         }
     }
 
-    /// Serves a request; `on_warm_hit` is called when its worker was there before it.
-    pub async fn fetch(&self, request: Request, on_warm_hit: impl FnOnce() + Send) -> Result<Response, Failure> {
-        match self.find(on_warm_hit).await? {
-            Found::Warm(lease, permit) => Ok(warm::hold(lease.fetch(request).await?, lease, permit)),
-            found => found.fetch(request).await,
-        }
+    /// Serves a request; `on_warm_hit` is called when its worker existed before it.
+    pub async fn fetch(&self, request: Request, on_warm_hit: impl FnOnce() + Send) -> DispatchResult {
+        self.acquire(self.enter().await?, on_warm_hit).await?.fetch(request).await
     }
 
     /// The same for a scheduled event.
     pub async fn scheduled(&self, event: Scheduled, on_warm_hit: impl FnOnce() + Send) -> Result<EventResult, Failure> {
-        self.find(on_warm_hit).await?.scheduled(event).await
+        self.acquire(self.enter().await?, on_warm_hit).await?.scheduled(event).await
     }
 
     /// The same for a task.
     pub async fn task(&self, event: Task, on_warm_hit: impl FnOnce() + Send) -> Result<EventResult, Failure> {
-        self.find(on_warm_hit).await?.task(event).await
+        self.acquire(self.enter().await?, on_warm_hit).await?.task(event).await
     }
 
-    /// A worker for one event, as soon as the owner's gate and the way of running have one.
-    async fn find(&self, on_warm_hit: impl FnOnce() + Send) -> Result<Found, Failure> {
-        let permit = self.enter().await?;
-        let app = || self.version.app().clone();
-        match &self.mode {
-            Mode::Warm(shelf) => {
-                let (lease, warmth) = warm::lease(shelf, self.patience).await?;
-                self.log_warmth(warmth);
-                if warmth == Warmth::Warm {
-                    on_warm_hit();
-                }
-                Ok(Found::Warm(lease, permit))
+    /// Serves a request by a warm worker if it can have one `now`, and waits for nothing. A response comes with the time at
+    /// which it was there: a clock reading costs as much as the rest.
+    pub(crate) fn serve(&self, request: Request, now: Instant) -> MaybeReady<TimedReply, PendingRequest> {
+        let Mode::Pooled(workers) = &self.mode else { return self.wait_for_worker(request, None) };
+        let Some(permit) = self.quota.queue.try_enter() else { return self.wait_for_worker(request, None) };
+        let Some(lease) = workers.try_acquire() else {
+            return self.wait_for_worker(request, Some(permit.into_owned()));
+        };
+        self.log_start(false);
+        match lease.handle(request, now) {
+            MaybeReady::Ready((Ok(response), now)) if pooled::is_streaming(&response) => {
+                MaybeReady::Ready((Ok(pooled::hold_lease(response, lease.into_owned(), permit.into_owned())), now))
             }
-            Mode::Oneshot(all, tally) => {
-                self.log_warmth(Warmth::Cold);
-                all.start(app(), permit, tally).await.map(Found::Oneshot)
+            MaybeReady::Ready((result, now)) => {
+                lease.release_at(now.into());
+                MaybeReady::Ready((result, now))
             }
-            Mode::Shared(shelf, tally) => {
-                self.log_warmth(Warmth::Cold);
-                Guest::start(shelf, app(), permit, self.patience, tally).await.map(Found::Guest)
-            }
+            MaybeReady::Pending(response) => MaybeReady::Pending(PendingRequest::Running {
+                response,
+                lease: lease.into_owned(),
+                permit: permit.into_owned(),
+            }),
         }
     }
 
-    fn log_warmth(&self, warmth: Warmth) {
-        if tracing::enabled!(target: "hearth::pool", tracing::Level::DEBUG) {
-            self.version.log_warmth(warmth);
-        }
+    #[cold]
+    fn wait_for_worker<T>(&self, request: Request, permit: Option<OwnedPermit>) -> MaybeReady<T, PendingRequest> {
+        MaybeReady::Pending(PendingRequest::Waiting { host: self.clone(), request, permit })
     }
 
-    /// The version is no longer served: its workers finish what they have and go.
-    pub fn retire(&self) {
-        if let Mode::Warm(shelf) = &self.mode {
-            shelf.retire();
-        }
-    }
-
+    /// Waits for admission by the owner's gate.
     async fn enter(&self) -> Result<OwnedPermit, Failure> {
-        match self.share.gate.try_enter_owned() {
-            Some(permit) => Ok(permit),
-            None => {
-                let came = Instant::now();
-                let permit = self.share.gate.enter().await.map_err(refusal)?;
-                self.timings.queue_wait.record(came.elapsed());
+        match self.quota.queue.enter_or_queue().map_err(rejection)? {
+            GateEntry::Entered(permit) => Ok(permit),
+            GateEntry::Queued(queued) => {
+                let since = Instant::now();
+                let permit = queued.permit().await.map_err(rejection)?;
+                self.timings.queue_wait.record(since.elapsed());
                 Ok(permit)
             }
         }
     }
+
+    /// Waits for a worker for one admitted event.
+    async fn acquire(&self, permit: OwnedPermit, on_warm_hit: impl FnOnce() + Send) -> Result<WorkerGuard, Failure> {
+        let app = || self.version.app().clone();
+        match &self.mode {
+            Mode::Pooled(workers) => {
+                let (lease, cold_start) = pooled::acquire(workers, self.queue_timeout).await?;
+                self.log_start(cold_start);
+                if !cold_start {
+                    on_warm_hit();
+                }
+                Ok(WorkerGuard::Pooled(lease, permit))
+            }
+            Mode::Oneshot(starter, tally) => {
+                self.log_start(true);
+                starter.start(app(), permit, tally).await.map(WorkerGuard::Oneshot)
+            }
+            Mode::Shared(isolates, tally) => {
+                self.log_start(true);
+                let context = ContextLease::start(isolates, app(), permit, self.queue_timeout, tally);
+                context.await.map(WorkerGuard::Shared)
+            }
+        }
+    }
+
+    fn log_start(&self, cold_start: bool) {
+        if tracing::enabled!(target: "hearth::pool", tracing::Level::DEBUG) {
+            self.version.log_start(cold_start);
+        }
+    }
+
+    /// The version is no longer served: its workers finish their requests and are destroyed.
+    pub fn retire(&self) {
+        if let Mode::Pooled(workers) = &self.mode {
+            workers.retire();
+        }
+    }
 }
 
-fn refusal(refused: AdmissionError) -> Failure {
-    match refused {
+impl Dispatch for AppHost {
+    fn dispatch(&self, request: Request) -> MaybeReady<DispatchResult, impl Future<Output = DispatchResult> + Send> {
+        self.serve(request, Instant::now()).map(|(result, _)| result).map_pending(PendingRequest::finish)
+    }
+}
+
+fn rejection(error: AdmissionError) -> Failure {
+    match error {
         AdmissionError::QueueFull { .. } => Failure::Capacity { reason: "the app's queue is full" },
         AdmissionError::Overloaded { .. } => {
             Failure::Capacity { reason: "the server has as much to do as it may (--max-queued)" }
@@ -167,62 +201,43 @@ fn refusal(refused: AdmissionError) -> Failure {
     }
 }
 
-/// What is left to do for a request.
-pub(crate) enum Rest {
-    /// A worker has it.
-    Coming(Coming),
-    /// All: it has to wait, for a place or for a worker.
-    All(Request),
-}
+// === impl WorkerGuard ===
 
-/// A request that a worker has.
-pub(crate) struct Coming {
-    response: ResponseFuture,
-    lease: OwnedLease<Keeper>,
-    permit: OwnedPermit,
-}
-
-impl AppHost {
-    /// Gives a request to a worker, if it can have one `now`. Waits for nothing.
-    pub(crate) fn handle(&self, request: Request, now: Instant) -> MaybeReady<TimedReply, Rest> {
-        let Mode::Warm(shelf) = &self.mode else { return MaybeReady::Pending(Rest::All(request)) };
-        let Some(permit) = self.share.gate.try_enter() else { return MaybeReady::Pending(Rest::All(request)) };
-        let Some(lease) = shelf.try_acquire() else { return MaybeReady::Pending(Rest::All(request)) };
-        self.log_warmth(Warmth::Warm);
-        match lease.handle(request, now) {
-            MaybeReady::Ready((Ok(response), now)) if warm::goes_on(&response) => {
-                MaybeReady::Ready((Ok(warm::hold(response, lease.into_owned(), permit.into_owned())), now))
-            }
-            MaybeReady::Ready((answer, now)) => {
-                lease.release_at(now.into());
-                MaybeReady::Ready((answer, now))
-            }
-            MaybeReady::Pending(response) => MaybeReady::Pending(Rest::Coming(Coming {
-                response,
-                lease: lease.into_owned(),
-                permit: permit.into_owned(),
-            })),
+impl WorkerGuard {
+    async fn fetch(self, request: Request) -> DispatchResult {
+        match self {
+            Self::Pooled(lease, permit) => Ok(pooled::hold_lease(lease.fetch(request).await?, lease, permit)),
+            worker => Worker::fetch(&worker, request).await,
         }
     }
 }
 
-impl Coming {
-    pub(crate) async fn response(self) -> Result<Response, Failure> {
-        let Self { response, lease, permit } = self;
-        Ok(warm::hold(response.await?, lease, permit))
+impl Deref for WorkerGuard {
+    type Target = Worker;
+
+    fn deref(&self) -> &Worker {
+        match self {
+            Self::Pooled(lease, _) => lease,
+            Self::Oneshot(oneshot) => oneshot.worker(),
+            Self::Shared(context) => context.worker(),
+        }
     }
 }
 
-impl Dispatch for AppHost {
-    fn dispatch(&self, request: Request) -> MaybeReady<DispatchResult, impl Future<Output = DispatchResult> + Send> {
-        match self.handle(request, Instant::now()) {
-            MaybeReady::Ready((answer, _)) => MaybeReady::Ready(answer),
-            MaybeReady::Pending(rest) => MaybeReady::Pending(async move {
-                match rest {
-                    Rest::Coming(coming) => coming.response().await,
-                    Rest::All(request) => self.fetch(request, || {}).await,
-                }
-            }),
+// === impl PendingRequest ===
+
+impl PendingRequest {
+    /// Waits for what the first attempt did not find, and for the response.
+    pub(crate) async fn finish(self) -> DispatchResult {
+        match self {
+            Self::Running { response, lease, permit } => Ok(pooled::hold_lease(response.await?, lease, permit)),
+            Self::Waiting { host, request, permit } => {
+                let permit = match permit {
+                    Some(permit) => permit,
+                    None => host.enter().await?,
+                };
+                host.acquire(permit, || {}).await?.fetch(request).await
+            }
         }
     }
 }

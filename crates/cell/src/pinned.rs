@@ -1,6 +1,6 @@
-//! Threads for pinned workers: each runs a single-threaded tokio runtime and enters the isolates that were made on it, alone
-//! and so with warm caches. Others leave their requests at its desk. A long turn holds up all workers of its thread, but no
-//! connection.
+//! Threads for pinned workers: each runs a single-threaded tokio runtime and is the only thread that enters the isolates that
+//! were made on it, so its caches are warm. Other threads put requests into its mailbox. A long turn delays all workers of its
+//! thread, but no connection.
 
 use std::io;
 use std::sync::Arc;
@@ -15,43 +15,43 @@ pub(crate) struct PinnedThreads {
     count: usize,
     threads: OnceCell<Vec<Arc<PinnedThread>>>,
     /// The threads end when it is dropped.
-    life: watch::Sender<()>,
+    alive: watch::Sender<()>,
 }
 
 pub(crate) struct PinnedThread {
     handle: Handle,
-    desk: Arc<Mailbox>,
+    mailbox: Arc<Mailbox>,
     workers: AtomicUsize,
 }
 
-/// One worker more on a thread, until dropped.
-pub(crate) struct Pinned {
+/// Counts one more worker on a thread, until dropped.
+pub(crate) struct ThreadAssignment {
     thread: Arc<PinnedThread>,
 }
 
 impl PinnedThreads {
     pub(crate) fn new(count: usize) -> Self {
-        Self { count: count.max(1), threads: OnceCell::new(), life: watch::Sender::new(()) }
+        Self { count: count.max(1), threads: OnceCell::new(), alive: watch::Sender::new(()) }
     }
 
     fn start(&self) -> io::Result<Vec<Arc<PinnedThread>>> {
         let mut threads = Vec::with_capacity(self.count);
         for index in 0..self.count {
             let runtime = Builder::new_current_thread().enable_all().build()?;
-            let (handle, desk) = (runtime.handle().clone(), Mailbox::new());
-            threads.push(Arc::new(PinnedThread { handle, desk: desk.clone(), workers: AtomicUsize::new(0) }));
-            let mut alive = self.life.subscribe();
+            let (handle, mailbox) = (runtime.handle().clone(), Mailbox::new());
+            threads.push(Arc::new(PinnedThread { handle, mailbox: mailbox.clone(), workers: AtomicUsize::new(0) }));
+            let mut alive = self.alive.subscribe();
             std::thread::Builder::new().name(format!("hearth-pinned-{index}")).stack_size(THREAD_STACK).spawn(
                 move || {
                     runtime.block_on(async {
                         tokio::select! {
                             biased;
-                            () = desk.serve() => {}
+                            () = mailbox.serve() => {}
                             // Nothing is ever sent: this ends when the sender is gone.
                             _ = alive.changed() => {}
                         }
                     });
-                    desk.close();
+                    mailbox.close();
                     runtime.shutdown_background();
                 },
             )?;
@@ -60,7 +60,7 @@ impl PinnedThreads {
     }
 
     /// The thread with the fewest workers.
-    pub(crate) async fn settle(&self) -> io::Result<Pinned> {
+    pub(crate) async fn assign(&self) -> io::Result<ThreadAssignment> {
         let threads = self.threads.get_or_try_init(|| async { self.start() }).await?;
         let thread = threads
             .iter()
@@ -68,21 +68,21 @@ impl PinnedThreads {
             .expect("there is at least one thread")
             .clone();
         thread.workers.fetch_add(1, Ordering::Relaxed);
-        Ok(Pinned { thread })
+        Ok(ThreadAssignment { thread })
     }
 }
 
-impl Pinned {
+impl ThreadAssignment {
     pub(crate) fn handle(&self) -> &Handle {
         &self.thread.handle
     }
 
-    pub(crate) fn place(&self, lane: TurnPools) -> ThreadPolicy {
-        ThreadPolicy::Pinned(self.thread.desk.clone(), lane)
+    pub(crate) fn place(&self, turn_pools: TurnPools) -> ThreadPolicy {
+        ThreadPolicy::Pinned(self.thread.mailbox.clone(), turn_pools)
     }
 }
 
-impl Drop for Pinned {
+impl Drop for ThreadAssignment {
     fn drop(&mut self) {
         self.thread.workers.fetch_sub(1, Ordering::Relaxed);
     }

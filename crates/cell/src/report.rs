@@ -1,5 +1,4 @@
-//! The statistics of a cell, as the operator sees them (`GET /admin/pool`). The first four are the whole in short; the rest
-//! says where they come from.
+//! The statistics of a cell for the operator (`GET /admin/pool`). The first four fields are the summary; the others are its parts.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +6,20 @@ use hearth_pool::{GateStats, KeyStats, Pool, RejectionCounts, SpareStats};
 use hearth_runtime::memory_totals;
 use serde::Serialize;
 
-use crate::cell::CellConfig;
-use crate::keeper::{Home, Keeper};
-use crate::modes::shared::IsolateKeeper;
-use crate::modes::tally::{FreshTallies, TallyStats};
-use crate::owners::Owners;
-use crate::spares::Blanks;
+use crate::admission::OwnerAdmission;
+use crate::app_pools::AppPoolsConfig;
+use crate::modes::shared::IsolateManager;
+use crate::modes::tally::{EphemeralTallies, TallyStats};
+use crate::spares::SpareIsolates;
+use crate::worker_manager::{ThreadPlacement, WorkerManager};
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// Workers that may be kept warm, those that are, and room for more.
+    /// Workers that may be kept pooled, those that are, and how many more can be.
     pub total: usize,
     pub cached: usize,
     pub capacity: usize,
-    /// Part of the requests that found their worker warm; none were served yet: 0.
+    /// The share of requests that found their worker pooled; 0 before the first.
     pub hit_rate: f64,
     pub hits: u64,
     pub misses: u64,
@@ -29,7 +28,7 @@ pub struct Report {
     pub destroyed: u64,
     pub live: u64,
     pub evictions: u64,
-    /// Workers of all versions there ever were: `modes` and `owners` know those of now.
+    /// Workers of all versions, removed ones included; `modes` and `owners` count those of current versions.
     pub workers: WorkersReport,
     pub running: usize,
     pub queued: usize,
@@ -101,7 +100,7 @@ pub struct OwnerReport {
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct RefusedReport {
     pub full: u64,
-    /// By the bound on all owners together.
+    /// By the limit on all owners together (`--max-queued`).
     pub overloaded: u64,
     pub late: u64,
     pub draining: u64,
@@ -110,63 +109,67 @@ pub struct RefusedReport {
 
 impl Report {
     pub(crate) fn new(
-        config: &CellConfig,
-        (pool, isolates): (&Pool<Keeper>, &Pool<IsolateKeeper>),
-        fresh: &FreshTallies,
-        blanks: &Blanks,
-        owners: &Owners,
+        config: &AppPoolsConfig,
+        (pool, isolates): (&Pool<WorkerManager>, &Pool<IsolateManager>),
+        tallies: &EphemeralTallies,
+        spares: &SpareIsolates,
+        admission: &OwnerAdmission,
     ) -> Self {
-        let (warm, guests) = (pool.stats(), isolates.stats());
-        let holdings = memory_totals();
-        let (gates, fresh_gates) = owners.stats();
+        let (pooled, shared_isolates) = (pool.stats(), isolates.stats());
+        let totals = memory_totals();
+        let (gates, ephemeral_gates) = admission.stats();
         let mut by_owner: BTreeMap<String, OwnerReport> = BTreeMap::new();
-        for (owner, gate, fresh) in owners.by_owner() {
+        for (owner, gate, tallies) in admission.by_owner() {
             let report = by_owner.entry(owner.to_string()).or_default();
             report.add_gate(&gate);
-            report.add_fresh(&fresh);
+            report.add_ephemeral(&tallies);
         }
-        let (oneshot, shared) = (fresh.oneshot.stats(), fresh.shared.stats());
+        let (oneshot, shared) = (tallies.oneshot.stats(), tallies.shared.stats());
         let mut modes = Modes {
-            oneshot: ModeReport::of_fresh(&oneshot),
-            shared: ModeReport { cached: guests.cached, waiting: guests.waiting, ..ModeReport::of_fresh(&shared) },
+            oneshot: ModeReport::for_ephemeral(&oneshot),
+            shared: ModeReport {
+                cached: shared_isolates.cached,
+                waiting: shared_isolates.waiting,
+                ..ModeReport::for_ephemeral(&shared)
+            },
             ..Modes::default()
         };
-        for (version, shelf) in pool.key_stats() {
-            by_owner.entry(version.owner().to_string()).or_default().add_shelf(&shelf);
-            match version.home() {
-                Home::Anywhere(_) => modes.pooled.add_shelf(&shelf),
-                Home::Pinned => modes.pinned.add_shelf(&shelf),
+        for (version, key) in pool.key_stats() {
+            by_owner.entry(version.owner().to_string()).or_default().add_key(&key);
+            match version.placement() {
+                ThreadPlacement::AnyThread(_) => modes.pooled.add_key(&key),
+                ThreadPlacement::Pinned => modes.pinned.add_key(&key),
             }
         }
-        let (hits, misses) = (warm.hits, warm.misses + oneshot.created + shared.created);
+        let (hits, misses) = (pooled.hits, pooled.misses + oneshot.created + shared.created);
         Self {
-            total: warm.total,
-            cached: warm.cached,
-            capacity: warm.capacity(),
+            total: pooled.total,
+            cached: pooled.cached,
+            capacity: pooled.capacity(),
             hit_rate: rate(hits, misses),
             hits,
             misses,
-            created: holdings.created,
-            destroyed: holdings.created.saturating_sub(holdings.isolates),
-            live: holdings.isolates,
-            evictions: warm.destroyed.evicted + guests.destroyed.evicted,
+            created: totals.created,
+            destroyed: totals.created.saturating_sub(totals.isolates),
+            live: totals.isolates,
+            evictions: pooled.destroyed.evicted + shared_isolates.destroyed.evicted,
             workers: WorkersReport {
-                created: warm.created + oneshot.created + shared.created,
-                destroyed: warm.destroyed.all() + oneshot.destroyed + shared.destroyed,
-                failed: warm.failed + oneshot.failed + shared.failed,
+                created: pooled.created + oneshot.created + shared.created,
+                destroyed: pooled.destroyed.all() + oneshot.destroyed + shared.destroyed,
+                failed: pooled.failed + oneshot.failed + shared.failed,
             },
-            running: gates.running + fresh_gates.running,
-            queued: gates.queued + fresh_gates.queued,
-            spares: Spares::new(config.spares, &blanks.filler().stats()),
+            running: gates.running + ephemeral_gates.running,
+            queued: gates.queued + ephemeral_gates.queued,
+            spares: Spares::new(config.spares, &spares.pool().stats()),
             memory: Memory {
-                heaps: holdings.heaps.bytes(),
+                heaps: totals.heaps.bytes(),
                 heaps_budget: config.budget.heaps.bytes(),
-                buffers: holdings.buffers.bytes(),
+                buffers: totals.buffers.bytes(),
                 budget: config.budget.total.bytes(),
             },
             modes,
             owners: by_owner,
-            stuck: owners.stuck().iter().map(ToString::to_string).collect(),
+            stuck: admission.stuck().iter().map(ToString::to_string).collect(),
         }
     }
 }
@@ -181,8 +184,8 @@ fn rate(hits: u64, misses: u64) -> f64 {
 // === impl Spares ===
 
 impl Spares {
-    fn new(wanted: usize, filler: &SpareStats) -> Self {
-        let SpareStats { ready, creating, taken, missed, failed, .. } = *filler;
+    fn new(wanted: usize, stats: &SpareStats) -> Self {
+        let SpareStats { ready, creating, taken, missed, failed, .. } = *stats;
         Self { wanted, ready, booting: creating, taken, missed, failed }
     }
 }
@@ -190,7 +193,7 @@ impl Spares {
 // === impl ModeReport ===
 
 impl ModeReport {
-    fn of_fresh(tally: &TallyStats) -> Self {
+    fn for_ephemeral(tally: &TallyStats) -> Self {
         Self {
             leased: tally.live(),
             misses: tally.created,
@@ -201,15 +204,15 @@ impl ModeReport {
         }
     }
 
-    fn add_shelf(&mut self, shelf: &KeyStats) {
-        self.cached += shelf.cached;
-        self.leased += shelf.leased;
-        self.waiting += shelf.waiting;
-        self.hits += shelf.hits;
-        self.misses += shelf.misses;
-        self.created += shelf.created;
-        self.destroyed += shelf.removed;
-        self.failed += shelf.failed;
+    fn add_key(&mut self, key: &KeyStats) {
+        self.cached += key.cached;
+        self.leased += key.leased;
+        self.waiting += key.waiting;
+        self.hits += key.hits;
+        self.misses += key.misses;
+        self.created += key.created;
+        self.destroyed += key.removed;
+        self.failed += key.failed;
     }
 }
 
@@ -228,17 +231,17 @@ impl OwnerReport {
         self.refused.stuck += blocked;
     }
 
-    fn add_shelf(&mut self, shelf: &KeyStats) {
-        self.cached += shelf.cached;
-        self.hits += shelf.hits;
-        self.misses += shelf.misses;
-        self.created += shelf.created;
-        self.failed += shelf.failed;
+    fn add_key(&mut self, key: &KeyStats) {
+        self.cached += key.cached;
+        self.hits += key.hits;
+        self.misses += key.misses;
+        self.created += key.created;
+        self.failed += key.failed;
     }
 
-    fn add_fresh(&mut self, fresh: &TallyStats) {
-        self.misses += fresh.created;
-        self.created += fresh.created;
-        self.failed += fresh.failed;
+    fn add_ephemeral(&mut self, tallies: &TallyStats) {
+        self.misses += tallies.created;
+        self.created += tallies.created;
+        self.failed += tallies.failed;
     }
 }

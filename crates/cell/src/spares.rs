@@ -1,5 +1,5 @@
-//! Spares: isolates with a context that no owner has touched, made in the lane, at low priority, ahead of demand. What an app
-//! begins with is compiled there, too.
+//! Spares: isolates with a context that no owner has used, made ahead of demand on low-priority threads. Apps are compiled
+//! there ahead of their first request, too.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,51 +8,54 @@ use hearth_core::{ByteSize, Limits};
 use hearth_pool::{BackoffConfig, SpareFactory, SparePool, SparePoolConfig};
 use hearth_runtime::{App, Platform, Snapshot, SpareIsolate, TurnPools, Worker};
 
-/// Who has just taken a spare starts an app with it: that comes first.
+/// The request that took a spare starts an app with it, which needs the processor more than the replacement.
 const REFILL_DELAY: Duration = Duration::from_millis(2);
 
-/// Where blanks come from: a spare where there is one that fits, else a new one.
-pub(crate) struct Blanks {
-    filler: SparePool<Maker>,
+/// Gives isolates for new workers: a spare if one fits, otherwise a new isolate.
+pub(crate) struct SpareIsolates {
+    pool: SparePool<IsolateFactory>,
     platform: Platform,
     snapshot: Snapshot,
-    lane: TurnPools,
+    turn_pools: TurnPools,
 }
 
-pub(crate) struct Maker {
+pub(crate) struct IsolateFactory {
     platform: Platform,
     snapshot: Snapshot,
-    lane: TurnPools,
+    turn_pools: TurnPools,
 }
 
-/// The lane was shut down, or making one panicked.
+/// The low-priority threads were shut down, or the creation panicked.
 #[derive(Debug, thiserror::Error)]
-#[error("the thread that makes spares did not come to its end")]
-pub(crate) struct NotMade;
+#[error("the thread that makes spares did not finish")]
+pub(crate) struct SpareThreadEnded;
 
-impl Blanks {
-    pub(crate) fn start(platform: Platform, snapshot: &Snapshot, lane: TurnPools, spares: usize) -> Arc<Self> {
-        let rules = SparePoolConfig {
+impl SpareIsolates {
+    pub(crate) fn start(platform: Platform, snapshot: &Snapshot, turn_pools: TurnPools, spares: usize) -> Arc<Self> {
+        let config = SparePoolConfig {
             target: spares,
             concurrency: 1,
             interval: Duration::from_secs(10),
             backoff: BackoffConfig { initial: Duration::from_millis(100), max: Duration::from_secs(10) },
             max_age: None,
         };
-        let filler = SparePool::start(Maker { platform, snapshot: snapshot.clone(), lane: lane.clone() }, rules);
-        Arc::new(Self { filler, platform, snapshot: snapshot.clone(), lane })
+        let pool = SparePool::start(
+            IsolateFactory { platform, snapshot: snapshot.clone(), turn_pools: turn_pools.clone() },
+            config,
+        );
+        Arc::new(Self { pool, platform, snapshot: snapshot.clone(), turn_pools })
     }
 
-    /// A blank for an app with that memory limit.
+    /// An isolate for an app with this memory limit.
     pub(crate) fn take(&self, heap: ByteSize) -> SpareIsolate {
-        match self.filler.take() {
+        match self.pool.take() {
             Some(spare) if spare.has_room_for(heap) => spare,
             _ => SpareIsolate::new(self.platform, &self.snapshot, heap),
         }
     }
 
-    /// Compiles an app ahead of its first worker. In a blank of its own: spares are for those who wait, and an isolate is for
-    /// one owner.
+    /// Compiles an app ahead of its first worker. In an isolate of its own: spares are for requests, and an isolate is only ever
+    /// used by one owner.
     pub(crate) async fn compile(&self, app: Arc<App>) {
         let (platform, snapshot) = (self.platform, self.snapshot.clone());
         let compile = move || {
@@ -60,27 +63,27 @@ impl Blanks {
                 Worker::compile(SpareIsolate::new(platform, &snapshot, app.limits.heap), &app);
             }
         };
-        // Whatever came of it, the first worker will do what is left to do.
-        let _ = self.lane.spawn_blocking(compile).await;
+        // If it failed, the first worker compiles the app itself.
+        let _ = self.turn_pools.spawn_blocking(compile).await;
     }
 
-    pub(crate) fn filler(&self) -> &SparePool<Maker> {
-        &self.filler
+    pub(crate) fn pool(&self) -> &SparePool<IsolateFactory> {
+        &self.pool
     }
 }
 
-impl SpareFactory for Maker {
+impl SpareFactory for IsolateFactory {
     type Spare = SpareIsolate;
-    type Error = NotMade;
+    type Error = SpareThreadEnded;
 
-    async fn create(&self) -> Result<SpareIsolate, NotMade> {
+    async fn create(&self) -> Result<SpareIsolate, SpareThreadEnded> {
         let (platform, snapshot) = (self.platform, self.snapshot.clone());
         let make = move || {
             let mut blank = SpareIsolate::new(platform, &snapshot, Limits::default().heap);
             blank.warm_up();
             blank
         };
-        self.lane.spawn_blocking(make).await.ok_or(NotMade)
+        self.turn_pools.spawn_blocking(make).await.ok_or(SpareThreadEnded)
     }
 
     fn is_usable(&self, _: &SpareIsolate) -> bool {

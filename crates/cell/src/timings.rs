@@ -4,7 +4,7 @@ use hearth_ipc::Histogram;
 
 #[derive(Debug, Default)]
 pub struct Timings {
-    /// Of those that had to wait in their owner's line.
+    /// Of requests that waited in their owner's queue.
     pub queue_wait: Histogram,
     /// From the decision to start a worker until its modules are evaluated.
     pub cold_start: Histogram,

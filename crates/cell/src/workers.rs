@@ -1,5 +1,5 @@
-//! Workers one by one, as the operator sees them (`GET /admin/workers`). Most numbers are counted by the worker itself, as it
-//! goes; nothing here is paid for by requests.
+//! The list of workers for the operator (`GET /admin/workers`). Most numbers are counted by the worker itself; the list costs
+//! requests nothing.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use hearth_pool::{ItemInfo, ItemState};
 use hearth_runtime::{Health, Worker};
 use serde::{Deserialize, Serialize};
 
-use crate::keeper::Keeper;
+use crate::worker_manager::WorkerManager;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -20,15 +20,15 @@ pub struct WorkerReport {
     pub status: WorkerStatus,
     pub state: WorkerState,
     pub age_ms: u64,
-    /// Since its last request ended; 0 while one is there.
+    /// Since its last request ended; 0 while it has one.
     pub idle_ms: u64,
     pub request_count: u64,
     /// Requests that failed, or were answered with a status of 500 or more.
     pub error_count: u64,
-    /// Until the response's head; none were answered yet: 0.
+    /// Until the response's head; 0 before the first response.
     pub avg_response_time_ms: f64,
     pub total_response_time_ms: f64,
-    /// Of its isolate, which workers of one event may share.
+    /// Of its isolate, which workers that serve one event may share.
     pub memory_bytes: u64,
 }
 
@@ -36,11 +36,11 @@ pub struct WorkerReport {
 #[serde(rename_all = "camelCase")]
 pub enum WorkerStatus {
     Active,
-    /// No request came for its idle timeout: it goes at the next check.
+    /// No request came for its idle timeout: the next check destroys it.
     Idle,
     /// It serves one event.
     Ephemeral,
-    /// It takes nothing new, and goes when it has finished what it has.
+    /// It gets no new requests, and is destroyed when it has finished its own.
     Offline,
 }
 
@@ -48,14 +48,14 @@ pub enum WorkerStatus {
 #[serde(rename_all = "camelCase")]
 pub enum WorkerState {
     Ready,
-    /// An error outside of any handler, or a limit, was seen.
+    /// An error outside of a handler, or an exceeded limit, was seen.
     Retiring,
     /// Killed.
     Gone,
 }
 
 impl WorkerReport {
-    pub(crate) fn warm(info: &ItemInfo<Keeper>) -> Self {
+    pub(crate) fn pooled(info: &ItemInfo<WorkerManager>) -> Self {
         let worker: &Worker = &info.item;
         let state = WorkerState::from(worker.health());
         let status = match (state, info.state) {

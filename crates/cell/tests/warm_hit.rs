@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use hearth_cell::{AppHost, AppRules, Budget, Cell, CellConfig, Execution, ItemLifetime};
+use hearth_cell::{AppHost, AppPools, AppPoolsConfig, AppRules, Budget, Execution, ItemLifetime};
 use hearth_core::ByteSize;
 use hearth_runtime::{CodeCache, JsThreads, Platform, Scheduled, Task};
 use one_module::{named, no_egress, request};
@@ -29,9 +29,9 @@ enum Event {
 fn main() {
     let platform = Platform::init().unwrap();
     let threads = JsThreads::start(2).unwrap();
-    let lane = threads.turn_pools();
+    let turn_pools = threads.turn_pools();
     threads.block_on(async {
-        let config = CellConfig {
+        let config = AppPoolsConfig {
             threads: 2,
             isolates: 10,
             max_per_owner: None,
@@ -40,7 +40,7 @@ fn main() {
             spares: 0,
             budget: Budget::for_machine(2, 1, None),
         };
-        let cell = Cell::start(platform, &hearth_snapshot::snapshot(), lane, config);
+        let cell = AppPools::start(platform, &hearth_snapshot::snapshot(), turn_pools, config);
         for event in [Event::Fetch, Event::Scheduled, Event::Task] {
             for execution in [Execution::Pooled, Execution::Pinned, Execution::Oneshot, Execution::Shared] {
                 let host = host(&cell, execution);
@@ -54,7 +54,7 @@ fn main() {
     println!("test on_warm_hit_is_called_for_each_kind_of_event ... ok");
 }
 
-fn host(cell: &Cell, execution: Execution) -> AppHost {
+fn host(cell: &AppPools, execution: Execution) -> AppHost {
     let app = named("app", CODE, no_egress(), Arc::new(CodeCache::new(ByteSize::mb(1))));
     let rules = AppRules {
         execution,
@@ -62,7 +62,7 @@ fn host(cell: &Cell, execution: Execution) -> AppHost {
         queue: 10,
         queue_timeout: Duration::from_secs(60),
         weight: 1,
-        life: ItemLifetime::default(),
+        lifetime: ItemLifetime::default(),
         timings: Arc::default(),
     };
     cell.host(app, &rules)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use hearth_apps::function_body;
-use hearth_cell::Commons;
+use hearth_cell::SharedServices;
 use hearth_core::module::{InMemory, ModuleError};
 use hearth_core::{AppName, Request};
 use hearth_runtime::{Platform, THREAD_STACK, Worker};
@@ -33,7 +33,7 @@ async fn evaluate(platform: Platform, options: EvalOptions) -> anyhow::Result<()
     let text = include_str!("eval.js").replace("BODY;", &format!("{};", json_string(&body)));
     let loader = Arc::new(InMemory::new(("/eval.js", text), Vec::new(), NOTHING_ELSE));
     let settings = one_app::settings(None, &options.app, &options.env)?;
-    let app = one_app::app(&Commons::new()?, AppName::new("eval"), loader, &settings);
+    let app = one_app::app(&SharedServices::new()?, AppName::new("eval"), loader, &settings);
     let worker = Worker::start(platform, &hearth_snapshot::snapshot(), app).await?;
     let response = worker.fetch(Request::get("http://eval/")).await?;
     let status = response.status;

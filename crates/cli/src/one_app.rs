@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
-use hearth_cell::{Commons, Parts};
+use hearth_cell::{AppParts, SharedServices};
 use hearth_config::{AppCeilings, AppOrigin, Env, Layers, Manifest, Resolved, Settings, parse_dotenv};
 use hearth_core::module::ModuleLoader;
 use hearth_core::{AppName, Owner, VersionName};
@@ -51,13 +51,13 @@ fn dotenv(folder: &Path) -> anyhow::Result<Option<Env>> {
     }
 }
 
-pub fn app(commons: &Commons, name: AppName, loader: Arc<dyn ModuleLoader>, settings: &Settings) -> Arc<App> {
-    commons.app(Parts {
+pub fn app(commons: &SharedServices, name: AppName, loader: Arc<dyn ModuleLoader>, settings: &Settings) -> Arc<App> {
+    commons.app(AppParts {
         owner: Owner::from(&name),
         name,
         version: VersionName::new("latest"),
         loader,
-        limits: hearth_cell::limits(settings),
+        limits: hearth_cell::engine_limits(settings),
         env: settings.env.clone().into_iter().collect(),
         egress: settings.egress.clone(),
     })

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use hearth_apps::{AppModules, ENTRIES, app_folder};
-use hearth_cell::{AppHost, Cell, Commons, keep_breadcrumbs};
+use hearth_cell::{AppHost, AppPools, SharedServices, record_breadcrumbs_in_file};
 use hearth_config::{OperatorConfig, Settings};
 use hearth_core::ADMIN_COOKIE;
 use hearth_gateway::{Config, ErrorDetail, Listener, Server, Summary};
@@ -30,16 +30,16 @@ pub fn run(options: RunOptions) -> anyhow::Result<()> {
     Platform::set_initial_heap(pool.initial_heap);
     let platform = Platform::init()?;
     if let Some(path) = &server.breadcrumbs {
-        keep_breadcrumbs(path).with_context(|| format!("cannot write {}", path.display()))?;
+        record_breadcrumbs_in_file(path).with_context(|| format!("cannot write {}", path.display()))?;
     }
     let threads = JsThreads::start(pool.terms.threads).context("cannot start the threads")?;
     threads.block_on(async {
         let address = server.listen;
         let listener = TcpListener::bind(address).await.map_err(|error| BindError::new(address, "--listen", error))?;
-        let cell = Cell::start(platform, &hearth_snapshot::snapshot(), threads.turn_pools(), pool.cell());
+        let cell = AppPools::start(platform, &hearth_snapshot::snapshot(), threads.turn_pools(), pool.cell());
         cell.log_configuration(pool.initial_heap);
         watch_for_stuck_turns(&cell);
-        let host = cell.host(app, &pool.terms.rules(&settings, Arc::default()));
+        let host = cell.host(app, &pool.terms.app_rules(&settings, Arc::default()));
         answer(listener, config(&server, &settings), cell, host).await
     })?;
     // Whatever still runs has had its time.
@@ -71,7 +71,7 @@ fn load(folder: &Path, file: &Path, settings: &Settings) -> anyhow::Result<Arc<A
     if let Ok(count) = modules.preload() {
         tracing::info!(app = name.as_str(), modules = count, "App loaded");
     }
-    Ok(one_app::app(&Commons::new()?, name, Arc::new(modules), settings))
+    Ok(one_app::app(&SharedServices::new()?, name, Arc::new(modules), settings))
 }
 
 fn config(options: &ServerOptions, settings: &Settings) -> Config {
@@ -87,7 +87,7 @@ fn config(options: &ServerOptions, settings: &Settings) -> Config {
     }
 }
 
-async fn answer(listener: TcpListener, config: Config, cell: Cell, host: AppHost) -> anyhow::Result<()> {
+async fn answer(listener: TcpListener, config: Config, cell: AppPools, host: AppHost) -> anyhow::Result<()> {
     let address = listener.local_addr().context("the listener has no address")?;
     let warmed = host.clone();
     // A failure is not the end: the log has it, and requests are answered 502 until the app can be loaded.
@@ -111,14 +111,14 @@ async fn answer(listener: TcpListener, config: Config, cell: Cell, host: AppHost
     Ok(())
 }
 
-fn watch_for_stuck_turns(cell: &Cell) {
+fn watch_for_stuck_turns(cell: &AppPools) {
     let cell = cell.clone();
     Platform::set_stuck_observer(Arc::new(move |turn| {
-        cell.note_stuck(&turn);
+        cell.on_stuck_turn(&turn);
         let (app, request) = (turn.app.as_str(), turn.request.raw());
         match turn.state {
-            Stuck::Begins => tracing::error!(app, request, "A turn is stuck: it goes on although it was terminated"),
-            Stuck::Ends => tracing::info!(app, request, "A stuck turn has ended"),
+            Stuck::Begins => tracing::error!(app, request, "turn is stuck: it goes on although it was terminated"),
+            Stuck::Ends => tracing::info!(app, request, "stuck turn ended"),
         }
     }));
 }

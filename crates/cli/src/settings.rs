@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use hearth_cell::{Budget, CellConfig, Execution, Terms};
+use hearth_cell::{AppPoolsConfig, Budget, Execution, ServerLimits};
 use hearth_config::{Bound, Lifetime, MAX_ISOLATES, Manifest, OperatorConfig};
 use hearth_core::ByteSize;
 
@@ -25,7 +25,7 @@ pub struct PoolSettings {
     pub spares: usize,
     pub memory_budget: Option<ByteSize>,
     pub max_queued: Option<usize>,
-    pub terms: Terms,
+    pub terms: ServerLimits,
 }
 
 impl PoolSettings {
@@ -48,7 +48,7 @@ impl PoolSettings {
             spares: usize::from(flags.spares.or(operator.spares).unwrap_or(2)),
             memory_budget: flags.memory_budget.or(operator.memory_budget).filter(|size| *size > ByteSize(0)),
             max_queued: max_queued.map(|count| count as usize),
-            terms: Terms {
+            terms: ServerLimits {
                 threads: threads.map_or_else(cores, usize::from).max(1),
                 max_fresh: usize::from(flags.max_fresh.or(operator.max_fresh).unwrap_or(MAX_FRESH)),
                 queue: flags.queue.or(operator.queue).unwrap_or(100) as usize,
@@ -57,8 +57,8 @@ impl PoolSettings {
         }
     }
 
-    pub fn cell(&self) -> CellConfig {
-        CellConfig {
+    pub fn cell(&self) -> AppPoolsConfig {
+        AppPoolsConfig {
             threads: self.terms.threads,
             isolates: self.isolates,
             max_per_owner: self.max_per_owner,

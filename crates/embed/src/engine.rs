@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 
-use hearth_cell::{Budget, Cell, CellConfig, Commons};
+use hearth_cell::{AppPools, AppPoolsConfig, Budget, SharedServices};
 use hearth_core::ByteSize;
 use hearth_runtime::{JsThreads, Platform, Snapshot, SpareIsolate, TurnPools};
 use tokio::task::JoinHandle;
@@ -17,7 +17,7 @@ pub(crate) struct Engine {
     snapshot: Snapshot,
     threads: JsThreads,
     pub(crate) count: usize,
-    commons: Commons,
+    commons: SharedServices,
 }
 
 static ENGINE: OnceLock<Engine> = OnceLock::new();
@@ -41,14 +41,14 @@ impl Engine {
             return Ok(engine);
         }
         let platform = Platform::init()?;
-        let commons = Commons::new()?;
+        let commons = SharedServices::new()?;
         let count = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = JsThreads::start(count).map_err(Error::Threads)?;
         let snapshot = hearth_snapshot::snapshot();
         Ok(ENGINE.get_or_init(|| Self { platform, snapshot, threads, count, commons }))
     }
 
-    pub(crate) fn commons() -> &'static Commons {
+    pub(crate) fn commons() -> &'static SharedServices {
         &ENGINE.get().expect("apps are created by a started engine").commons
     }
 
@@ -66,8 +66,8 @@ impl Engine {
     }
 
     /// A cell with at most `isolates` isolates, and `max_per_owner` of one owner.
-    pub(crate) fn cell(&self, isolates: usize, max_per_owner: Option<usize>) -> Cell {
-        let config = CellConfig {
+    pub(crate) fn cell(&self, isolates: usize, max_per_owner: Option<usize>) -> AppPools {
+        let config = AppPoolsConfig {
             threads: self.count,
             isolates,
             max_per_owner,

@@ -1,6 +1,6 @@
 //! The errors of this crate.
 
-use hearth_cell::NoRoots;
+use hearth_cell::TlsRootsError;
 use hearth_core::{BodyError, Failure};
 use hearth_runtime::PlatformError;
 
@@ -9,7 +9,7 @@ pub enum Error {
     #[error("V8 did not start: {0}")]
     Platform(#[from] PlatformError),
     #[error(transparent)]
-    Roots(#[from] NoRoots),
+    Roots(#[from] TlsRootsError),
     #[error("the threads could not be started: {0}")]
     Threads(#[source] std::io::Error),
     #[error("there is no {what} yet: call {call} first")]

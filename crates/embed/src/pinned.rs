@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use hearth_cell::{AppRules, Cell, Execution, ItemLifetime, Timings};
+use hearth_cell::{AppPools, AppRules, Execution, ItemLifetime, Timings};
 use hearth_core::Limits;
 use hearth_runtime::Operations;
 
@@ -39,7 +39,7 @@ struct Inner {
     engine: &'static Engine,
     limits: Limits,
     rules: PinnedRules,
-    cell: Cell,
+    cell: AppPools,
     hosts: Hosts,
 }
 
@@ -159,7 +159,7 @@ impl Inner {
             queue: self.rules.queue,
             queue_timeout: self.rules.queue_timeout,
             weight: 1,
-            life: ItemLifetime::default(),
+            lifetime: ItemLifetime::default(),
             timings: Arc::new(Timings::default()),
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use hearth_cell::{AppRules, Cell, Execution, ItemLifetime, Timings};
+use hearth_cell::{AppPools, AppRules, Execution, ItemLifetime, Timings};
 use hearth_core::Limits;
 use hearth_pool::{KeyLimits, Pool, PoolLimits};
 use hearth_runtime::Operations;
@@ -33,7 +33,7 @@ struct Inner {
     engine: &'static Engine,
     limits: Limits,
     max_size: usize,
-    cell: Cell,
+    cell: AppPools,
     hosts: Hosts,
     isolates: Pool<Keeper>,
 }
@@ -138,7 +138,7 @@ fn rules(workers: usize) -> AppRules {
         queue: QUEUE,
         queue_timeout: QUEUE_TIMEOUT,
         weight: 1,
-        life: ItemLifetime::default(),
+        lifetime: ItemLifetime::default(),
         timings: Arc::new(Timings::default()),
     }
 }

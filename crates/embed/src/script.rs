@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hearth_cell::{Commons, Parts};
+use hearth_cell::{AppParts, SharedServices};
 use hearth_core::module::InMemory;
 use hearth_core::{AppName, Limits, Owner, VersionName};
 use hearth_egress::EgressPolicy;
@@ -39,8 +39,8 @@ pub(crate) struct Names<'a> {
 /// An app of one module. Outgoing connections go to public addresses, unless the operations replace
 /// them.
 pub(crate) fn app(names: &Names<'_>, script: &Script, limits: &Limits, operations: Arc<dyn Operations>) -> Arc<App> {
-    let commons: &Commons = Engine::commons();
-    let mut app = commons.app(Parts {
+    let commons: &SharedServices = Engine::commons();
+    let mut app = commons.app(AppParts {
         name: AppName::new(names.worker),
         version: VersionName::new(names.version),
         owner: Owner::new(names.owner),

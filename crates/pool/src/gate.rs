@@ -34,11 +34,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::Instant;
-
 use crate::stats::GateStats;
-use owner::{Admission, Owner};
+use owner::Owner;
 use shared::GateShared;
+
+pub use owner::QueuedRequest;
 
 /// Limits for all owners together. `None` is no limit, and costs nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,6 +89,12 @@ pub struct Permit<'a> {
 #[must_use = "a block that is dropped has no effect"]
 pub struct OwnerBlock {
     owner: Arc<Owner>,
+}
+
+/// What a request gets at once if it is not rejected.
+pub enum GateEntry {
+    Entered(OwnedPermit),
+    Queued(QueuedRequest),
 }
 
 /// Why a request may not run.
@@ -161,15 +167,16 @@ impl OwnerQueue {
     /// Enters as soon as it is this caller's turn. The caller is queued at the first poll, and removed when the future is
     /// dropped.
     pub async fn enter(&self) -> Result<OwnedPermit, AdmissionError> {
-        let mut waiting = match self.owner.enter_or_enqueue()? {
-            Admission::Entered(permit) => return Ok(permit),
-            Admission::Queued(waiting) => waiting,
-        };
-        let since = Instant::now();
-        match tokio::time::timeout(waiting.timeout, waiting.result()).await {
-            Ok(result) => result,
-            Err(_) => waiting.time_out(since.elapsed()).await,
+        match self.enter_or_queue()? {
+            GateEntry::Entered(permit) => Ok(permit),
+            GateEntry::Queued(request) => request.permit().await,
         }
+    }
+
+    /// Enters if that is possible at once, or takes a place in the queue: [`enter`](Self::enter) in two steps, for callers that
+    /// want to know which of the two it is.
+    pub fn enter_or_queue(&self) -> Result<GateEntry, AdmissionError> {
+        self.owner.enter_or_queue()
     }
 
     /// Changes the limits. Queued requests that may run now do; requests that run or wait beyond the new limits stay.

@@ -69,17 +69,19 @@ pub enum AcquireError<E> {
     Closed,
 }
 
-enum Acquisition<M: Manager> {
+/// What a caller gets at once.
+pub enum Acquisition<M: Manager> {
     Leased(OwnedLease<M>),
-    /// With the creation that was begun for this caller, if there is one.
-    Queued(Waiting<M>, Option<Creation<M>>),
+    Queued(QueuedCaller<M>),
 }
 
-/// A queued caller. Dropping it removes the caller from the queue.
-struct Waiting<M: Manager> {
+/// A caller that waits for a lease. Dropping it removes the caller from the queue.
+pub struct QueuedCaller<M: Manager> {
     bucket: Arc<Bucket<M>>,
     seq: Seq,
     result: oneshot::Receiver<WaiterResult<M>>,
+    /// The creation that was begun for this caller, if there is one.
+    creation: Option<Creation<M>>,
 }
 
 // === impl KeyedPool ===
@@ -117,18 +119,15 @@ impl<M: Manager> KeyedPool<M> {
     /// A lease, of a new item if necessary. Waits for as long as it takes: put a deadline around it. Dropping the future leaves
     /// the queue; an item that is being made for it is finished all the same and stays in the bucket.
     pub async fn acquire(&self) -> Result<OwnedLease<M>, AcquireError<M::Error>> {
-        match self.acquire_or_enqueue()? {
+        match self.acquire_or_queue()? {
             Acquisition::Leased(lease) => Ok(lease),
-            Acquisition::Queued(mut waiting, creation) => {
-                if let Some(creation) = creation {
-                    creation.start_here();
-                }
-                (&mut waiting.result).await.expect("a waiter that is taken out of the queue is sent a result")
-            }
+            Acquisition::Queued(caller) => caller.lease().await,
         }
     }
 
-    fn acquire_or_enqueue(&self) -> Result<Acquisition<M>, AcquireError<M::Error>> {
+    /// A lease of an item that is there, or a place in the queue: [`acquire`](Self::acquire) in two steps, for callers that want
+    /// to know which of the two it is.
+    pub fn acquire_or_queue(&self) -> Result<Acquisition<M>, AcquireError<M::Error>> {
         let (bucket, pool) = (&self.bucket, &self.bucket.pool);
         let mut deferred = Deferred::new();
         let mut state = bucket.lock();
@@ -139,7 +138,7 @@ impl<M: Manager> KeyedPool<M> {
             Some((slot, item)) => Acquisition::Leased(OwnedLease::new(bucket.clone(), slot, item)),
             None => {
                 let (seq, result) = state.push_waiter();
-                Acquisition::Queued(Waiting { bucket: bucket.clone(), seq, result }, None)
+                Acquisition::Queued(QueuedCaller { bucket: bucket.clone(), seq, result, creation: None })
             }
         };
         let needs_creation = state.needs_creation();
@@ -149,7 +148,10 @@ impl<M: Manager> KeyedPool<M> {
             return Ok(acquisition);
         }
         Ok(match acquisition {
-            Acquisition::Queued(waiting, _) => Acquisition::Queued(waiting, pool.ensure_capacity_for_caller(bucket)),
+            Acquisition::Queued(mut caller) => {
+                caller.creation = pool.ensure_capacity_for_caller(bucket);
+                Acquisition::Queued(caller)
+            }
             leased @ Acquisition::Leased(_) => {
                 pool.ensure_capacity_for(bucket);
                 leased
@@ -182,10 +184,23 @@ impl<M: Manager> Drop for Handle<M> {
     }
 }
 
-// === impl Waiting ===
+// === impl QueuedCaller ===
 
-impl<M: Manager> Drop for Waiting<M> {
+impl<M: Manager> QueuedCaller<M> {
+    /// Waits for the lease; see [`KeyedPool::acquire`].
+    pub async fn lease(mut self) -> Result<OwnedLease<M>, AcquireError<M::Error>> {
+        if let Some(creation) = self.creation.take() {
+            creation.start_here();
+        }
+        (&mut self.result).await.expect("a waiter that is taken out of the queue is sent a result")
+    }
+}
+
+impl<M: Manager> Drop for QueuedCaller<M> {
     fn drop(&mut self) {
+        if let Some(creation) = self.creation.take() {
+            creation.spawn();
+        }
         // If the result was sent already, it goes with the channel, and a lease in it is released.
         self.bucket.lock().remove_waiter(self.seq);
     }

@@ -30,8 +30,11 @@ mod stats;
 mod testing;
 
 pub use backoff::BackoffConfig;
-pub use gate::{AdmissionError, Gate, GateLimits, OwnedPermit, OwnerBlock, OwnerLimits, OwnerQueue, Permit};
-pub use keyed_pool::{AcquireError, ItemLifetime, KeyLimits, KeyedPool};
+pub use gate::{
+    AdmissionError, Gate, GateEntry, GateLimits, OwnedPermit, OwnerBlock, OwnerLimits, OwnerQueue, Permit,
+    QueuedRequest,
+};
+pub use keyed_pool::{AcquireError, Acquisition, ItemLifetime, KeyLimits, KeyedPool, QueuedCaller};
 pub use lease::{Lease, OwnedLease};
 pub use listing::{ItemInfo, ItemState};
 pub use manager::{Affinity, DestroyReason, ItemHealth, Load, Manager};

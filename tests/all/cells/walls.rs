@@ -75,7 +75,7 @@ impl Scene {
         let seen = || {
             let (log, named) = (server.log(), format!("app={app} "));
             let of_app = crashes(server).iter().filter(|one| one["app"] == *app && one["owner"] == *app).count();
-            let stuck = lines(&log, ["A turn is stuck", &named]);
+            let stuck = lines(&log, ["turn is stuck", &named]);
             (of_app, stuck, lines(&log, ["cell replaced", "reason=stuck"]))
         };
         let (lost, before) = (visitors.lost(), seen());

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hearth_cell::{AppHost, Cell, Execution};
+use hearth_cell::{AppHost, AppPools, Execution};
 use hearth_runtime::App;
 
 use crate::stage::{ALL, SPARES, Stage, checked, once, rules};
@@ -30,14 +30,14 @@ enum Code {
     /// It was compiled when the app became known, as in a server.
     Compiled,
     /// Nothing: the request came too soon.
-    Source,
+    StatsSource,
 }
 
 pub async fn run(stage: Stage) {
     let mut number = 0;
     for (name, arrival) in [
         ("spare at hand, 100 apps/s", Arrival { spares: SPARES, pause: PACE, code: Code::Compiled }),
-        ("the same, not compiled yet", Arrival { spares: SPARES, pause: PACE, code: Code::Source }),
+        ("the same, not compiled yet", Arrival { spares: SPARES, pause: PACE, code: Code::StatsSource }),
         ("spare at hand, no pause", Arrival { spares: SPARES, pause: Duration::ZERO, code: Code::Compiled }),
         ("no spares, 100 apps/s", Arrival { spares: 0, pause: PACE, code: Code::Compiled }),
     ] {
@@ -59,7 +59,7 @@ pub async fn run(stage: Stage) {
     fact_row("bytes for each app", stats.bytes / stats.entries.max(1));
 }
 
-async fn starts(cell: &Cell, apps: &[Arc<App>], execution: Execution, arrival: Arrival) {
+async fn starts(cell: &AppPools, apps: &[Arc<App>], execution: Execution, arrival: Arrival) {
     let (first, rest) = apps.split_first().unwrap();
     // Threads start with the first, and pages are touched.
     checked(&cell.host(first.clone(), &rules(execution, 2))).await;
@@ -77,7 +77,7 @@ async fn starts(cell: &Cell, apps: &[Arc<App>], execution: Execution, arrival: A
 }
 
 async fn round(
-    cell: &Cell,
+    cell: &AppPools,
     apps: &[Arc<App>],
     execution: Execution,
     arrival: Arrival,

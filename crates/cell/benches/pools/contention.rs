@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use hearth_cell::{AppHost, Cell, Execution};
+use hearth_cell::{AppHost, AppPools, Execution};
 
 use crate::stage::{ALL, HELLO, SPARES, Stage, checked, once, rules, timed};
 use crate::table::{time_row, times};
@@ -35,7 +35,7 @@ pub async fn run(stage: Stage) {
     }
 }
 
-async fn apps(stage: &Stage, cell: &Cell, execution: Execution) -> Vec<AppHost> {
+async fn apps(stage: &Stage, cell: &AppPools, execution: Execution) -> Vec<AppHost> {
     let mut hosts = Vec::new();
     for number in 0..TASKS {
         let host = cell.host(stage.app(&format!("{execution}-{number}"), HELLO), &rules(execution, 1));

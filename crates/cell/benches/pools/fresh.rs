@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use hearth_cell::{Cell, Execution};
+use hearth_cell::{AppPools, Execution};
 
 use crate::stage::{HELLO, SPARES, Stage, checked, once, rules};
 use crate::table::{cpu, fact_row, facts};
@@ -23,7 +23,7 @@ pub async fn run(stage: Stage) {
     }
 }
 
-async fn rate(stage: &Stage, cell: &Cell, execution: Execution, spares: usize) -> String {
+async fn rate(stage: &Stage, cell: &AppPools, execution: Execution, spares: usize) -> String {
     let host = cell.host(stage.app(execution.as_str(), HELLO), &rules(execution, 2));
     checked(&host).await;
     cell.spares_ready(spares).await;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use hearth_cell::{AppHost, Cell, Execution};
+use hearth_cell::{AppHost, AppPools, Execution};
 use hearth_runtime::memory_totals;
 
 use crate::stage::{HELLO, SPARES, Stage, checked, once, rules};
@@ -77,7 +77,7 @@ async fn left(empty: f64) -> String {
     format!("{:.0} KiB, {} of {}", resident() - empty, held.isolates, held.created)
 }
 
-async fn add(stage: &Stage, cell: &Cell, hosts: &mut Vec<AppHost>, count: usize) {
+async fn add(stage: &Stage, cell: &AppPools, hosts: &mut Vec<AppHost>, count: usize) {
     for number in hosts.len()..count {
         let host = cell.host(stage.app(&format!("app-{number}"), HELLO), &rules(Execution::Pooled, 1));
         once(&host).await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hearth_cell::{AppHost, AppRules, Budget, Cell, CellConfig, Execution, ItemLifetime};
+use hearth_cell::{AppHost, AppPools, AppPoolsConfig, AppRules, Budget, Execution, ItemLifetime};
 use hearth_core::ByteSize;
 use hearth_egress::Client;
 use hearth_runtime::{App, CodeCache, CodeCacheStatistics, Platform, Snapshot, TurnPools};
@@ -22,21 +22,21 @@ const SETTLED: usize = 20_000;
 pub struct Stage {
     platform: Platform,
     snapshot: Snapshot,
-    lane: TurnPools,
+    turn_pools: TurnPools,
     threads: usize,
     egress: Arc<Client>,
     code_cache: Arc<CodeCache>,
 }
 
 impl Stage {
-    pub fn new(platform: Platform, lane: TurnPools, threads: usize) -> Self {
+    pub fn new(platform: Platform, turn_pools: TurnPools, threads: usize) -> Self {
         let (snapshot, egress) = (hearth_snapshot::snapshot(), no_egress());
-        Self { platform, snapshot, lane, threads, egress, code_cache: Arc::new(CodeCache::new(ByteSize::mb(64))) }
+        Self { platform, snapshot, turn_pools, threads, egress, code_cache: Arc::new(CodeCache::new(ByteSize::mb(64))) }
     }
 
-    pub fn cell(&self, isolates: usize, spares: usize) -> Cell {
+    pub fn cell(&self, isolates: usize, spares: usize) -> AppPools {
         let budget = Budget::for_machine(self.threads, 1, None);
-        let config = CellConfig {
+        let config = AppPoolsConfig {
             threads: self.threads,
             isolates,
             max_per_owner: None,
@@ -45,7 +45,7 @@ impl Stage {
             spares,
             budget,
         };
-        Cell::start(self.platform, &self.snapshot, self.lane.clone(), config)
+        AppPools::start(self.platform, &self.snapshot, self.turn_pools.clone(), config)
     }
 
     /// An app with an owner of its own.
@@ -65,7 +65,7 @@ pub fn rules(execution: Execution, workers: usize) -> AppRules {
         queue: 100,
         queue_timeout: Duration::from_secs(5),
         weight: 1,
-        life: ItemLifetime { uses: None, ttl: None, idle: None },
+        lifetime: ItemLifetime { uses: None, ttl: None, idle: None },
         timings: Default::default(),
     }
 }

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use hearth_cell::{AppHost, Cell, Execution};
+use hearth_cell::{AppHost, AppPools, Execution};
 use hearth_pool::{Gate, GateLimits, OwnerLimits};
 
 use crate::stage::{ALL, HELLO, SPARES, Stage, WARM, checked, once, rules, settled, timed};
@@ -60,7 +60,7 @@ async fn leases(host: &AppHost) -> Vec<Duration> {
     times
 }
 
-async fn requests(cell: &Cell, host: &AppHost, execution: Execution) {
+async fn requests(cell: &AppPools, host: &AppHost, execution: Execution) {
     match execution {
         Execution::Auto | Execution::Pooled => {
             settled(host).await;

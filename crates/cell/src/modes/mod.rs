@@ -1,8 +1,8 @@
-//! The ways of running an app, as policies over the same workers: each says where a request finds its worker and what
-//! becomes of the worker afterwards.
+//! The execution modes, as policies over the same workers: each decides where a request finds its worker and what becomes of
+//! the worker afterwards.
 
-pub(crate) mod fresh;
-pub(crate) mod roster;
+pub(crate) mod ephemeral;
+pub(crate) mod oneshot;
+pub(crate) mod pooled;
 pub(crate) mod shared;
 pub(crate) mod tally;
-pub(crate) mod warm;

@@ -1,5 +1,5 @@
-//! `shared`: a new context for each event, in a warm isolate that its owner has to itself. One event at a time is in an
-//! isolate, so that no thread waits for it; events that wait for something outside have an isolate each meanwhile.
+//! `shared`: a new context for each event, in a warm isolate that belongs to one owner. An isolate has one event at a time, so
+//! that no thread waits for it; events that wait for I/O have an isolate each.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,18 +9,17 @@ use hearth_core::{ByteSize, Failure, Owner};
 use hearth_pool::{Affinity, DestroyReason, ItemHealth, KeyLimits, KeyedPool, Load, Manager, OwnedLease, OwnedPermit};
 use hearth_runtime::{App, EMPTY_ISOLATE_SIZE, Isolate, Platform, SharedIsolate, Snapshot, TurnPools, Worker};
 
-use crate::modes::roster::{Listed, Roster};
+use crate::modes::ephemeral::{EphemeralWorkers, Registration};
 use crate::modes::tally::{AppTally, Live};
 
-pub(crate) struct IsolateKeeper {
+pub(crate) struct IsolateManager {
     pub(crate) platform: Platform,
     pub(crate) snapshot: Snapshot,
-    pub(crate) lane: TurnPools,
-    pub(crate) roster: Roster,
+    pub(crate) turn_pools: TurnPools,
+    pub(crate) ephemeral: EphemeralWorkers,
 }
 
-/// Isolates of one owner can stand in for each other where their apps want the same: how much memory they may have, how many
-/// there may be, and for how long.
+/// Isolates of one owner are interchangeable where their apps have the same limits: memory, number and lifetime.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct IsolateKey {
     pub(crate) owner: Owner,
@@ -31,72 +30,73 @@ pub(crate) struct IsolateKey {
 #[derive(Clone)]
 pub(crate) struct OwnerIsolate {
     isolate: SharedIsolate,
-    /// Where the contexts in it are listed.
-    roster: Roster,
+    /// The list of the contexts in it.
+    ephemeral: EphemeralWorkers,
     /// A limit was hit in it: it is not used again.
-    spent: Arc<AtomicBool>,
+    retired: Arc<AtomicBool>,
 }
 
-/// A context for one event. Dropped, it goes when it has nothing more to do, and with it the lease of its isolate.
-pub(crate) struct Guest {
+/// A context for one event. After it is dropped, its worker finishes its work and is destroyed, and the lease of its isolate is
+/// released.
+pub(crate) struct ContextLease {
     worker: Option<Worker>,
-    listed: Option<Listed>,
-    place: Option<(OwnedLease<IsolateKeeper>, OwnedPermit)>,
+    registration: Option<Registration>,
+    lease: Option<(OwnedLease<IsolateManager>, OwnedPermit)>,
     live: Option<Live>,
 }
 
-impl Guest {
-    /// Waits for an isolate of the owner's for `patience`.
+impl ContextLease {
+    /// Waits for an isolate of the owner for `queue_timeout`.
     pub(crate) async fn start(
-        shelf: &KeyedPool<IsolateKeeper>,
+        isolates: &KeyedPool<IsolateManager>,
         app: Arc<App>,
         permit: OwnedPermit,
-        patience: Duration,
+        queue_timeout: Duration,
         tally: &AppTally,
     ) -> Result<Self, Failure> {
-        let lease = match tokio::time::timeout(patience, shelf.acquire()).await {
-            Ok(lease) => lease.map_err(super::warm::refusal)?,
+        let lease = match tokio::time::timeout(queue_timeout, isolates.acquire()).await {
+            Ok(lease) => lease.map_err(super::pooled::acquire_failure)?,
             Err(_) => return Err(Failure::Capacity { reason: "waited too long for an isolate" }),
         };
-        let (isolate, roster) = (lease.isolate.clone(), lease.roster.clone());
-        let mut guest = Self { worker: None, listed: None, place: Some((lease, permit)), live: None };
+        let (isolate, ephemeral) = (lease.isolate.clone(), lease.ephemeral.clone());
+        let mut context = Self { worker: None, registration: None, lease: Some((lease, permit)), live: None };
         match Worker::start_in(isolate, app).await {
             Ok(worker) => {
-                guest.live = Some(tally.started());
-                guest.listed = Some(roster.list(&worker));
-                guest.worker = Some(worker);
+                context.live = Some(tally.started());
+                context.registration = Some(ephemeral.register(&worker));
+                context.worker = Some(worker);
             }
             Err(failure) => {
-                // The context is gone; whether the isolate is any good is not worth finding out.
-                guest.spend();
+                // The context is gone, and the state of the isolate is not known.
+                context.retire();
                 tally.failed();
                 return Err(failure);
             }
         }
-        Ok(guest)
+        Ok(context)
     }
 
     pub(crate) fn worker(&self) -> &Worker {
-        self.worker.as_ref().expect("it is there from the start, and taken by the drop alone")
+        self.worker.as_ref().expect("only drop takes it")
     }
 
-    fn spend(&self) {
-        if let Some((lease, _)) = &self.place {
-            lease.spent.store(true, Ordering::Relaxed);
+    fn retire(&self) {
+        if let Some((lease, _)) = &self.lease {
+            lease.retired.store(true, Ordering::Relaxed);
         }
     }
 }
 
-impl Drop for Guest {
+impl Drop for ContextLease {
     fn drop(&mut self) {
-        let (worker, listed, place) = (self.worker.take(), self.listed.take(), self.place.take());
+        let (worker, registration, lease) = (self.worker.take(), self.registration.take(), self.lease.take());
         let live = self.live.take();
-        let (Some(worker), Some((lease, permit))) = (worker, place) else { return };
-        let leave = move |worker: Worker| {
+        let (Some(worker), Some((lease, permit))) = (worker, lease) else { return };
+        let dispose = move |worker: Worker| {
             if worker.health() != hearth_runtime::Health::Ready {
-                lease.spent.store(true, Ordering::Relaxed);
+                lease.retired.store(true, Ordering::Relaxed);
             }
-            drop(listed);
+            drop(registration);
             drop(worker);
             drop(live);
             drop(lease);
@@ -107,22 +107,22 @@ impl Drop for Guest {
                 runtime.spawn(async move {
                     worker.wait_until_idle().await;
                     worker.on_terminate().await;
-                    leave(worker);
+                    dispose(worker);
                 });
             }
-            Err(_) => leave(worker),
+            Err(_) => dispose(worker),
         }
     }
 }
 
-impl Manager for IsolateKeeper {
+impl Manager for IsolateManager {
     type Key = IsolateKey;
     type Item = OwnerIsolate;
     type Error = Failure;
 
     async fn create(&self, key: &IsolateKey) -> Result<OwnerIsolate, Failure> {
         let isolate = SharedIsolate::new(Isolate::new(self.platform, &self.snapshot, key.heap));
-        Ok(OwnerIsolate { isolate, roster: self.roster.clone(), spent: Arc::default() })
+        Ok(OwnerIsolate { isolate, ephemeral: self.ephemeral.clone(), retired: Arc::default() })
     }
 
     fn group(&self, key: &IsolateKey) -> Option<Arc<str>> {
@@ -130,11 +130,11 @@ impl Manager for IsolateKeeper {
     }
 
     fn health(&self, item: &OwnerIsolate) -> ItemHealth {
-        if item.spent.load(Ordering::Relaxed) { ItemHealth::Retiring } else { ItemHealth::Ready }
+        if item.retired.load(Ordering::Relaxed) { ItemHealth::Retiring } else { ItemHealth::Ready }
     }
 
     fn load(&self, _: &OwnerIsolate) -> Load {
-        // Its lease lasts as long as its work.
+        // A lease of it lasts as long as its work.
         Load::Idle
     }
 
@@ -152,9 +152,9 @@ impl Manager for IsolateKeeper {
 
     fn destroy(&self, item: OwnerIsolate, why: DestroyReason) {
         match why {
-            DestroyReason::Evicted => tracing::info!(target: "hearth::pool", "Isolate evicted"),
-            why => tracing::debug!(target: "hearth::pool", reason = ?why, "Isolate destroyed"),
+            DestroyReason::Evicted => tracing::info!(target: "hearth::pool", "isolate evicted"),
+            why => tracing::debug!(target: "hearth::pool", reason = ?why, "isolate destroyed"),
         }
-        self.lane.dispose(move || drop(item));
+        self.turn_pools.dispose(move || drop(item));
     }
 }

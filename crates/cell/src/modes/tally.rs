@@ -1,10 +1,10 @@
-//! The numbers of workers that serve one event each, by the way of running and by owner. Such a worker is always new: each that
-//! starts is a miss of the pool.
+//! The numbers of workers that serve one event each, by execution mode and by owner. Such a worker is always new: each start
+//! counts as a miss of the pool.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Of one way of running, or of one owner.
+/// Of one execution mode, or of one owner.
 #[derive(Default)]
 pub(crate) struct Tally {
     created: AtomicU64,
@@ -17,18 +17,18 @@ pub(crate) struct TallyStats {
     /// `created = destroyed + live`.
     pub(crate) created: u64,
     pub(crate) destroyed: u64,
-    /// Starts that came to nothing.
+    /// Starts that failed.
     pub(crate) failed: u64,
 }
 
-/// All ways of running that start a worker for each event.
+/// The execution modes that start a worker for each event.
 #[derive(Default)]
-pub(crate) struct FreshTallies {
+pub(crate) struct EphemeralTallies {
     pub(crate) oneshot: ModeTally,
     pub(crate) shared: ModeTally,
 }
 
-/// Clones count in the same place.
+/// Clones share the same counters.
 #[derive(Clone, Default)]
 pub(crate) struct ModeTally(Arc<Tally>);
 
@@ -39,13 +39,13 @@ pub(crate) struct AppTally {
     owner: Arc<Tally>,
 }
 
-/// A worker that was created and, when this is dropped, is destroyed.
+/// A worker that was created; counted as destroyed when this is dropped.
 pub(crate) struct Live(AppTally);
 
 impl Tally {
     pub(crate) fn stats(&self) -> TallyStats {
         let read = |counter: &AtomicU64| counter.load(Ordering::Acquire);
-        // In this order the difference is never negative.
+        // Read in this order, the difference is never negative.
         let destroyed = read(&self.destroyed);
         TallyStats { created: read(&self.created), destroyed, failed: read(&self.failed) }
     }
@@ -58,7 +58,7 @@ impl TallyStats {
 }
 
 impl ModeTally {
-    /// For an app of the owner that counts in `owner`.
+    /// For an app of the owner whose counters are `owner`.
     pub(crate) fn with(&self, owner: &Arc<Tally>) -> AppTally {
         AppTally { mode: self.0.clone(), owner: owner.clone() }
     }

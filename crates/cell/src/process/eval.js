@@ -1,41 +1,41 @@
-// The app behind `runtime: isolate`: runs the module /code.js once, and tells what it prints and how it ended as it goes, a
+// The app behind `runtime: isolate`: runs the module /code.js once, and writes kind it prints and how it ended as it goes, a
 // line of JSON for each: [1, TEXT] is stdout, [2, TEXT] stderr, and the last is [0, EXIT_CODE].
 //
-// As in a program of node's, it is over when nothing is left to do: timers are waited for. OUTPUT_LIMIT is a number: what
-// is kept of each stream. Far beyond it nothing is told any more, so that a flood does not fill the heap.
+// As in node, the program ends when it has no work left: timers are waited for. OUTPUT_LIMIT is a number: kind is kept of each
+// stream. Far beyond it nothing is written any more, so that a flood does not fill the heap.
 import { inspect } from "hearth:inspect";
 
 const timers = new Map();
 let controller;
 let exitCode = 0;
-let room = OUTPUT_LIMIT * 2;
+let remaining = OUTPUT_LIMIT * 2;
 let idle;
 
-function tell(what, value) {
-  if (what !== 0) {
-    if (room < 0) return;
-    room -= value.length;
+function write(kind, value) {
+  if (kind !== 0) {
+    if (remaining < 0) return;
+    remaining -= value.length;
   }
-  controller.enqueue(new TextEncoder().encode(`${JSON.stringify([what, value])}\n`));
+  controller.enqueue(new TextEncoder().encode(`${JSON.stringify([kind, value])}\n`));
 }
 
 function print(stream) {
   return (...values) => {
-    tell(stream, `${values.map((value) => (typeof value === "string" ? value : inspect(value))).join(" ")}\n`);
+    write(stream, `${values.map((value) => (typeof value === "string" ? value : inspect(value))).join(" ")}\n`);
   };
 }
 
 function fail(error) {
   exitCode = 1;
-  tell(2, `Uncaught ${inspect(error)}\n`);
+  write(2, `Uncaught ${inspect(error)}\n`);
 }
 
-function forget(id) {
+function removeTimer(id) {
   timers.delete(id);
   if (timers.size === 0) idle?.();
 }
 
-/** A timer's function, which may fail without anybody to see it. */
+/** Runs a timer's function; its errors are reported as uncaught. */
 function run(callback, values) {
   try {
     const promise = callback(...values);
@@ -50,7 +50,7 @@ const { setTimeout, setInterval, clearTimeout, clearInterval } = globalThis;
 globalThis.setTimeout = (callback, delay, ...values) => {
   const id = setTimeout(() => {
     run(callback, values);
-    forget(id);
+    removeTimer(id);
   }, delay);
   timers.set(id, "timeout");
   return id;
@@ -62,7 +62,7 @@ globalThis.setInterval = (callback, delay, ...values) => {
 };
 globalThis.clearTimeout = globalThis.clearInterval = (id) => {
   (timers.get(id) === "interval" ? clearInterval : clearTimeout)(id);
-  forget(id);
+  removeTimer(id);
 };
 
 for (const name of ["log", "info", "debug", "dir", "table"]) console[name] = print(1);
@@ -75,12 +75,12 @@ async function evaluate() {
     fail(error);
   }
   for (;;) {
-    // Everything that promises still have to do comes before this.
+    // All pending promise jobs run before this timer.
     await new Promise((resolve) => setTimeout(resolve, 0));
     if (timers.size === 0) break;
     await new Promise((resolve) => (idle = resolve));
   }
-  tell(0, exitCode);
+  write(0, exitCode);
   controller.close();
 }
 

@@ -1,19 +1,19 @@
-//! The cell as a process of its own: started by control, spoken to over its standard input, serving on control's listeners.
+//! The cell as a process of its own: started by control, connected to it by its standard input, serving on control's listeners.
 //!
 //! ```text
 //! listeners, plan -> jail -> V8, threads, pools -> first catalogue -> accepts -> … -> drain -> waitUntil -> end
 //! ```
-//! Until it listens to control, the cell ends with its parent (PR_SET_PDEATHSIG), and a panic on any thread aborts it: a cell that
-//! cannot start must not stay. From then on the socket is read by a thread that does nothing else: when it ends, control
-//! is gone, and so is the cell, at once and whatever its other threads are doing. The parent-death signal does not stay: the
-//! kernel sends it when the *thread* ends that started the cell, and an upgrade replaces all threads of control.
+//! Until it reads messages from control, the cell ends with its parent (PR_SET_PDEATHSIG), and a panic on any thread aborts it: a
+//! cell that cannot start must not stay. From then on the socket is read by a thread that does nothing else: when the socket
+//! ends, control is gone, and the cell exits at once, whatever its other threads do. The parent-death signal does not stay: the
+//! kernel sends it when the *thread* that started the cell ends, and an upgrade replaces all threads of control.
 
-mod answer;
+mod control_writer;
 mod eval;
-mod front;
+mod gateway_config;
 pub mod jail;
-mod outbox;
-mod start;
+mod queries;
+mod start_guard;
 mod stats;
 mod trace;
 
@@ -34,17 +34,17 @@ use hearth_runtime::{JsThreads, Platform, PlatformError, Snapshot, Stuck};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
-use self::outbox::Outbox;
-use self::start::Starting;
+use self::control_writer::ControlWriter;
+use self::start_guard::StartGuard;
+use crate::app_limits::ServerLimits;
+use crate::app_pools::{AppPools, AppPoolsConfig};
 use crate::budget::Budget;
-use crate::cell::{Cell, CellConfig};
-use crate::commons::{Commons, NoRoots};
-use crate::crumbs::{CrumbsError, share_breadcrumbs};
-use crate::serving::{Addresses, Front, Workshop};
-use crate::terms::Terms;
+use crate::crash_breadcrumbs::{CrashBreadcrumbsError, record_breadcrumbs_in_page};
+use crate::routing::{AppAddresses, AppRouter, VersionLoader};
+use crate::shared_services::{SharedServices, TlsRootsError};
 
-/// How often control is told what was counted.
-const TELLING: Duration = Duration::from_secs(1);
+/// How often statistics are sent to control.
+const STATS_INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
@@ -52,10 +52,10 @@ pub enum ProcessError {
     NoControl(#[source] io::Error),
     #[error(transparent)]
     Listeners(#[from] PassError),
-    #[error("control did not say what to do: {0}")]
+    #[error("control sent no valid plan: {0}")]
     Link(#[from] FrameError),
-    #[error("control said nothing")]
-    Silence,
+    #[error("control sent no plan")]
+    NoPlan,
     #[error("control is gone already")]
     Orphaned,
     #[error("the cell cannot be tied to control: {0}")]
@@ -67,228 +67,234 @@ pub enum ProcessError {
     #[error(transparent)]
     Platform(#[from] PlatformError),
     #[error("breadcrumbs cannot be kept: {0}")]
-    Breadcrumbs(#[source] CrumbsError),
+    Breadcrumbs(#[source] CrashBreadcrumbsError),
     #[error("the threads cannot be started: {0}")]
     Threads(#[source] io::Error),
     #[error("signals cannot be watched: {0}")]
     Signals(#[source] io::Error),
     #[error(transparent)]
-    Roots(#[from] NoRoots),
+    Roots(#[from] TlsRootsError),
     #[error(transparent)]
-    Front(#[from] front::FrontError),
+    Gateway(#[from] gateway_config::GatewayConfigError),
 }
 
-/// Serves until control says otherwise or is gone. Must be called on the process's main thread, as V8 wants it.
+/// Serves until control drains the cell or is gone. Must be called on the process's main thread, as V8 requires.
 pub fn run(snapshot: &Snapshot) -> Result<(), ProcessError> {
     hearth_sys::fds::close_inherited().map_err(ProcessError::Descriptors)?;
-    let starting = Starting::begin()?;
+    let start_guard = StartGuard::begin()?;
     let socket =
         std::io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from).map_err(ProcessError::NoControl)?;
-    starting.check_parent(&socket)?;
+    start_guard.check_parent(&socket)?;
     let mut listeners = fd_passing::receive(&socket).map_err(|error| match error {
-        // Somebody's terminal, or a file.
+        // Standard input is a terminal or a file.
         PassError::Io(error) => ProcessError::NoControl(error),
         error => error.into(),
     })?;
     let mut from = socket.try_clone().map_err(ProcessError::NoControl)?;
-    let Some(ControlMessage::Begin(plan)) = frame::read(&mut from)? else { return Err(ProcessError::Silence) };
-    // Behind the listeners: the page of breadcrumbs, and where to cry for help.
-    let mut rest = listeners.split_off(plan.listeners.len().min(listeners.len())).into_iter();
-    let crumbs = rest.next().zip(rest.next());
+    let Some(ControlMessage::Begin(plan)) = frame::read(&mut from)? else { return Err(ProcessError::NoPlan) };
+    // After the listeners: the page of breadcrumbs, and the socket for crash notifications.
+    let mut others = listeners.split_off(plan.listeners.len().min(listeners.len())).into_iter();
+    let crumbs = others.next().zip(others.next());
     Platform::load()?;
     Platform::set_initial_heap(plan.initial_heap);
-    // No thread is there yet, and nothing of an app's: from here on, only what serving takes.
+    // There is no other thread yet and nothing of an app: from here on, the process has only what serving needs.
     let jail = jail::enter(&plan.jail, plan.role)?;
     if let Some((page, alarm)) = crumbs {
-        share_breadcrumbs(page, alarm).map_err(ProcessError::Breadcrumbs)?;
+        record_breadcrumbs_in_page(page, alarm).map_err(ProcessError::Breadcrumbs)?;
     }
-    let outbox = Outbox::start(socket);
+    let writer = ControlWriter::start(socket);
     hearth_log::install(&plan.log, {
-        let outbox = outbox.clone();
-        Arc::new(move |line| outbox.offer(CellMessage::Log(line)))
+        let writer = writer.clone();
+        Arc::new(move |line| writer.try_send(CellMessage::Log(line)))
     });
-    jail.tell();
+    jail.log_missing();
     let (messages, inbox) = mpsc::unbounded_channel();
-    std::thread::spawn(move || listen(from, &messages));
-    starting.release_parent()?;
+    std::thread::spawn(move || read_messages(from, &messages));
+    start_guard.release_parent()?;
     let platform = Platform::init()?;
     let threads = JsThreads::start(plan.threads).map_err(ProcessError::Threads)?;
     threads.block_on(async {
-        leave_signals_to_control().map_err(ProcessError::Signals)?;
-        let cell = Cell::start(platform, snapshot, threads.turn_pools(), cell_config(&plan));
-        observe_stuck_turns(&cell, &outbox);
+        ignore_signals().map_err(ProcessError::Signals)?;
+        let pools = AppPools::start(platform, snapshot, threads.turn_pools(), pool_config(&plan));
+        observe_stuck_turns(&pools, &writer);
         if let Some(grace) = plan.stuck_grace {
             Platform::set_stuck_grace(grace);
         }
-        serve(cell, *plan, listeners, inbox, outbox, starting).await
+        serve(pools, *plan, listeners, inbox, writer, start_guard).await
     })?;
-    // Whatever still runs has had its time.
+    // The drain timeout of anything that still runs is over.
     threads.shutdown(Duration::from_secs(1));
     Ok(())
 }
 
-/// Who stops a service may tell all of its processes. Control is told too, and has the cell finish what is in flight:
-/// once somebody has listened for a signal, it does nothing to the process any more.
-fn leave_signals_to_control() -> io::Result<()> {
+/// A service manager may signal all processes of a service. Control gets the signal too and drains the cell; a signal that has
+/// had a listener once has no default action any more.
+fn ignore_signals() -> io::Result<()> {
     for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
         drop(signal(kind)?);
     }
     Ok(())
 }
 
-/// Reads what control says, to the end of control.
-fn listen(mut from: UnixStream, messages: &mpsc::UnboundedSender<ControlMessage>) {
+/// Reads messages until control is gone.
+fn read_messages(mut from: UnixStream, messages: &mpsc::UnboundedSender<ControlMessage>) {
     while let Ok(Some(message)) = frame::read(&mut from) {
         if messages.send(message).is_err() {
             break;
         }
     }
-    // Nobody is there to serve for, or the cell has drained and ends anyway.
+    // Control is gone, or the cell has drained and ends anyway.
     std::process::exit(0);
 }
 
 async fn serve(
-    cell: Cell,
+    pools: AppPools,
     plan: CellPlan,
     listeners: Vec<OwnedFd>,
     mut inbox: mpsc::UnboundedReceiver<ControlMessage>,
-    outbox: Outbox,
-    starting: Starting,
+    writer: ControlWriter,
+    start_guard: StartGuard,
 ) -> Result<(), ProcessError> {
-    let mut told_to_leave = signal(SignalKind::user_defined2()).map_err(ProcessError::Signals)?;
+    let mut replaced_by_upgrade = signal(SignalKind::user_defined2()).map_err(ProcessError::Signals)?;
     let CellPlan { threads, max_fresh, queue, queue_timeout, .. } = plan;
-    let terms = Terms { threads, max_fresh, queue, queue_timeout };
-    let workshop = Arc::new(Workshop::new(cell.clone(), Commons::new()?, addresses(&plan), terms, plan.role));
-    let certificates = front::certificates(&plan)?;
-    let listeners = front::listeners(&plan, listeners, certificates.as_ref())?;
-    let server = Server::new(front::config(&plan, &outbox, &workshop.front)?, Arc::new(workshop.front.clone()));
+    let limits = ServerLimits { threads, max_fresh, queue, queue_timeout };
+    let loader =
+        Arc::new(VersionLoader::new(pools.clone(), SharedServices::new()?, addresses(&plan), limits, plan.role));
+    let certificates = gateway_config::certificates(&plan)?;
+    let listeners = gateway_config::listeners(&plan, listeners, certificates.as_ref())?;
+    let server = Server::new(gateway_config::config(&plan, &writer, &loader.router)?, Arc::new(loader.router.clone()));
     let gateway = server.stats();
-    let registry = workshop.registry.clone();
-    let stats = stats::Source { cell: cell.clone(), registry, gateway, telling: Arc::default() };
-    let teller = tokio::spawn(tell(stats.clone(), outbox.clone()));
-    // Catalogues are taken one after the other, and nobody who asks waits for one.
-    let (errands, taken) = mpsc::unbounded_channel();
+    let registry = loader.registry.clone();
+    let stats = stats::StatsSource { pools: pools.clone(), registry, gateway, report_lock: Arc::default() };
+    let reporter = tokio::spawn(report_stats(stats.clone(), writer.clone()));
+    // Catalogues are applied one after the other, and queries of control do not wait for them.
+    let (commands, queue) = mpsc::unbounded_channel();
     let (stop, stopped) = oneshot::channel();
-    let door = Door { server, listeners, stopped, initial_heap: plan.initial_heap };
-    let taking = tokio::spawn(take(workshop.clone(), taken, outbox.clone(), door));
-    starting.finish();
+    let listener = PendingListener { server, listeners, stopped, initial_heap: plan.initial_heap };
+    let applying = tokio::spawn(apply_catalogues(loader.clone(), queue, writer.clone(), listener));
+    start_guard.finish();
     let idle = loop {
         let message = tokio::select! {
             message = inbox.recv() => message,
-            // Control is another program by now, which does not speak to cells of the one before.
-            _ = told_to_leave.recv() => break IdleConnections::ServeOneMore,
+            // After an upgrade control is a new program, which does not speak to cells of the previous one.
+            _ = replaced_by_upgrade.recv() => break IdleConnections::ServeOneMore,
         };
         match message {
             // The receiver lives as long as this loop.
             Some(ControlMessage::Serve { generation, versions }) => {
-                drop(errands.send(Errand::Serve { generation, versions }));
+                drop(commands.send(CatalogueCommand::Serve { generation, versions }));
             }
-            Some(ControlMessage::Certificates(plans)) => front::renew(certificates.as_ref(), &plans),
-            Some(ControlMessage::Accept) => drop(errands.send(Errand::Accept)),
+            Some(ControlMessage::Certificates(plans)) => gateway_config::renew(certificates.as_ref(), &plans),
+            Some(ControlMessage::Accept) => drop(commands.send(CatalogueCommand::Accept)),
             Some(ControlMessage::Query { id, query }) => {
-                let (workshop, stats, outbox) = (workshop.clone(), stats.clone(), outbox.clone());
-                tokio::spawn(async move { answer::answer(&workshop, &stats, &outbox, id, query).await });
+                let (loader, stats, writer) = (loader.clone(), stats.clone(), writer.clone());
+                tokio::spawn(async move { queries::answer(&loader, &stats, &writer, id, query).await });
             }
-            // By a thread that serves requests: this one does not.
+            // Answered by a thread that serves requests, so that the answer shows that those threads run.
             Some(ControlMessage::Ping(beat)) => {
-                let outbox = outbox.clone();
-                tokio::spawn(async move { outbox.send(CellMessage::Pong(beat)) });
+                let writer = writer.clone();
+                tokio::spawn(async move { writer.send(CellMessage::Pong(beat)) });
             }
-            Some(ControlMessage::Admit(admission)) => cell.admit(admission),
+            Some(ControlMessage::Admit(admission)) => pools.set_admission(admission),
             Some(ControlMessage::Drain(idle)) => break idle,
             Some(ControlMessage::Begin(_)) => {}
             None => break IdleConnections::Close,
         }
     };
-    // Who did not open the door does not listen for it to be closed.
+    // Without a server there is no receiver.
     let _ = stop.send(idle);
-    // Says that nothing more comes.
-    drop(errands);
-    if let Err(error) = taking.await {
-        tracing::error!(%error, "The front did not come to its end");
+    // Ends the queue of commands.
+    drop(commands);
+    if let Err(error) = applying.await {
+        tracing::error!(%error, "server task failed");
     }
-    // What waitUntil was given has the same time again.
-    if tokio::time::timeout(plan.front.drain_timeout, cell.close()).await.is_err() {
-        tracing::warn!("Workers outlived the drain");
+    // Work of waitUntil has the same timeout again.
+    if tokio::time::timeout(plan.front.drain_timeout, pools.close()).await.is_err() {
+        tracing::warn!("workers still running after the drain timeout");
     }
-    teller.abort();
-    stats.tell(|stats| outbox.send(CellMessage::Stats(stats)));
-    outbox.send(CellMessage::Drained);
-    outbox.finish();
+    reporter.abort();
+    stats.report(|stats| writer.send(CellMessage::Stats(stats)));
+    writer.send(CellMessage::Drained);
+    writer.flush();
     Ok(())
 }
 
-/// What is done in the order in which control wants it.
-enum Errand {
+/// What is done in the order of control's messages.
+enum CatalogueCommand {
     Serve { generation: u64, versions: Vec<VersionSpec> },
     Accept,
 }
 
-/// What is needed to take connections, closed until somebody wants it open.
-struct Door {
-    server: Server<Front>,
+/// What is needed to accept connections, until control wants that.
+struct PendingListener {
+    server: Server<AppRouter>,
     listeners: Vec<Listener>,
     stopped: oneshot::Receiver<IdleConnections>,
     /// For the log.
     initial_heap: ByteSize,
 }
 
-/// Takes catalogues as they come, and connections once there is a catalogue and they are wanted, until nothing more comes and
-/// the drain is over. Who came before that has waited in the listeners.
-async fn take(workshop: Arc<Workshop>, mut errands: mpsc::UnboundedReceiver<Errand>, outbox: Outbox, door: Door) {
-    let (mut door, mut serving) = (Some(door), None);
-    let (mut has_catalogue, mut is_wanted) = (false, false);
-    while let Some(errand) = errands.recv().await {
-        match errand {
-            Errand::Serve { generation, versions } => {
-                let problems = open(&workshop, versions).await;
-                outbox.send(CellMessage::Serving { generation, problems });
+/// Applies catalogues, and accepts connections once there is a catalogue and control wants it, until the queue ends and the drain
+/// is over. Connections that were made earlier wait in the listeners.
+async fn apply_catalogues(
+    loader: Arc<VersionLoader>,
+    mut commands: mpsc::UnboundedReceiver<CatalogueCommand>,
+    writer: ControlWriter,
+    listener: PendingListener,
+) {
+    let (mut listener, mut serving) = (Some(listener), None);
+    let (mut has_catalogue, mut may_accept) = (false, false);
+    while let Some(commands) = commands.recv().await {
+        match commands {
+            CatalogueCommand::Serve { generation, versions } => {
+                let problems = open(&loader, versions).await;
+                writer.send(CellMessage::Serving { generation, problems });
                 has_catalogue = true;
-                tokio::spawn(workshop.clone().warm());
+                tokio::spawn(loader.clone().warm_up());
             }
-            Errand::Accept => is_wanted = true,
+            CatalogueCommand::Accept => may_accept = true,
         }
-        if has_catalogue && is_wanted {
-            if let Some(Door { server, listeners, stopped, initial_heap }) = door.take() {
+        if has_catalogue && may_accept {
+            if let Some(PendingListener { server, listeners, stopped, initial_heap }) = listener.take() {
                 let stopped = async { stopped.await.unwrap_or(IdleConnections::Close) };
                 serving = Some(tokio::spawn(server.serve_until(listeners, stopped)));
-                workshop.cell.log_configuration(initial_heap);
-                outbox.send(CellMessage::Accepting);
+                loader.pools.log_configuration(initial_heap);
+                writer.send(CellMessage::Accepting);
             }
         }
     }
     if let Some(serving) = serving {
         if let Err(error) = serving.await {
-            tracing::error!(%error, "The front did not come to its end");
+            tracing::error!(%error, "server task failed");
         }
     }
 }
 
-/// Serves these versions from now on. Says which it cannot serve.
-async fn open(workshop: &Arc<Workshop>, versions: Vec<VersionSpec>) -> Vec<LoadError> {
-    let shop = workshop.clone();
+/// Serves these versions from now on. Returns those that cannot be served.
+async fn open(loader: &Arc<VersionLoader>, versions: Vec<VersionSpec>) -> Vec<LoadError> {
+    let shared = loader.clone();
     let problems = tokio::task::spawn_blocking(move || {
-        let taken = catch_unwind(AssertUnwindSafe(|| shop.serve(&versions)));
-        taken.unwrap_or_else(|_| versions.iter().map(unserved).collect())
+        let applied = catch_unwind(AssertUnwindSafe(|| shared.serve(&versions)));
+        applied.unwrap_or_else(|_| versions.iter().map(unserved).collect())
     });
     problems.await.unwrap_or_default()
 }
 
-/// For a catalogue that nothing came of.
+/// For a catalogue whose application panicked.
 fn unserved(spec: &VersionSpec) -> LoadError {
-    let message = "internal error: the catalogue could not be taken".to_owned();
+    let message = "internal error: the catalogue could not be applied".to_owned();
     LoadError { app: spec.app.clone(), version: spec.version.clone(), message }
 }
 
-async fn tell(stats: stats::Source, outbox: Outbox) {
+async fn report_stats(stats: stats::StatsSource, writer: ControlWriter) {
     loop {
-        tokio::time::sleep(TELLING).await;
-        stats.tell(|stats| outbox.offer(CellMessage::Stats(stats)));
+        tokio::time::sleep(STATS_INTERVAL).await;
+        stats.report(|stats| writer.try_send(CellMessage::Stats(stats)));
     }
 }
 
-fn cell_config(plan: &CellPlan) -> CellConfig {
-    CellConfig {
+fn pool_config(plan: &CellPlan) -> AppPoolsConfig {
+    AppPoolsConfig {
         threads: plan.threads,
         isolates: plan.isolates,
         max_per_owner: plan.max_per_owner,
@@ -299,24 +305,24 @@ fn cell_config(plan: &CellPlan) -> CellConfig {
     }
 }
 
-fn observe_stuck_turns(cell: &Cell, outbox: &Outbox) {
-    let (cell, outbox) = (cell.clone(), outbox.clone());
+fn observe_stuck_turns(pools: &AppPools, writer: &ControlWriter) {
+    let (pools, writer) = (pools.clone(), writer.clone());
     Platform::set_stuck_observer(Arc::new(move |turn| {
-        cell.note_stuck(&turn);
+        pools.on_stuck_turn(&turn);
         let (app, owner, request) = (turn.app.clone(), turn.owner.clone(), turn.request.raw());
-        outbox.offer(CellMessage::Event(match turn.state {
+        writer.try_send(CellMessage::Event(match turn.state {
             Stuck::Begins => {
-                tracing::error!(app = app.as_str(), request, "A turn is stuck: it goes on although it was terminated");
+                tracing::error!(app = app.as_str(), request, "turn is stuck: it goes on although it was terminated");
                 CellEvent::StuckBegan { app, owner, request }
             }
             Stuck::Ends => {
-                tracing::info!(app = app.as_str(), request, "A stuck turn has ended");
+                tracing::info!(app = app.as_str(), request, "stuck turn ended");
                 CellEvent::StuckEnded { app, owner, request }
             }
         }));
     }));
 }
 
-fn addresses(plan: &CellPlan) -> Addresses {
-    Addresses { domains: plan.domains.clone(), paths: if plan.paths { Paths::On } else { Paths::Off } }
+fn addresses(plan: &CellPlan) -> AppAddresses {
+    AppAddresses { domains: plan.domains.clone(), paths: if plan.paths { Paths::On } else { Paths::Off } }
 }

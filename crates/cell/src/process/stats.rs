@@ -1,4 +1,4 @@
-//! What a cell counts, put together.
+//! The statistics of a cell for control.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,30 +6,30 @@ use hearth_gateway::Stats as GatewayStats;
 use hearth_ipc::{CellStats, MemoryHolder, PoolStats};
 use hearth_runtime::memory_by_owner;
 
-use crate::cell::Cell;
-use crate::serving::Registry;
+use crate::app_pools::AppPools;
+use crate::routing::CounterRegistry;
 
-/// Owners that are named with what they hold.
-const HOLDERS: usize = 3;
+/// Owners that are listed with the memory they hold.
+const MAX_HOLDERS: usize = 3;
 
 #[derive(Clone)]
-pub(super) struct Source {
-    pub(super) cell: Cell,
-    pub(super) registry: Arc<Registry>,
+pub(super) struct StatsSource {
+    pub(super) pools: AppPools,
+    pub(super) registry: Arc<CounterRegistry>,
     pub(super) gateway: GatewayStats,
-    pub(super) telling: Arc<Mutex<()>>,
+    pub(super) report_lock: Arc<Mutex<()>>,
 }
 
-impl Source {
-    /// Reads, and hands on in the order of reading: control must never hear a number go back.
-    pub(super) fn tell(&self, say: impl FnOnce(Box<CellStats>)) {
-        let _one = self.telling.lock().unwrap_or_else(PoisonError::into_inner);
-        say(Box::new(self.read()));
+impl StatsSource {
+    /// Reads the statistics and sends them, under one lock: control must never see a counter decrease.
+    pub(super) fn report(&self, send: impl FnOnce(Box<CellStats>)) {
+        let _guard = self.report_lock.lock().unwrap_or_else(PoisonError::into_inner);
+        send(Box::new(self.read()));
     }
 
     fn read(&self) -> CellStats {
-        let report = self.cell.report();
-        let front = self.gateway.summary();
+        let report = self.pools.report();
+        let gateway = self.gateway.summary();
         let modes = [report.modes.pooled, report.modes.pinned, report.modes.oneshot, report.modes.shared];
         CellStats {
             apps: self.registry.stats(),
@@ -49,15 +49,15 @@ impl Source {
                 heaps: report.memory.heaps,
                 buffers: report.memory.buffers,
             },
-            connections: front.connections_open,
-            connections_accepted: front.connections,
-            connections_refused: front.connections_refused,
-            connections_evicted: front.connections_evicted,
-            requests: front.served + front.aborted + front.rejected + front.in_flight,
-            rejected: front.rejected,
+            connections: gateway.connections_open,
+            connections_accepted: gateway.connections,
+            connections_refused: gateway.connections_refused,
+            connections_evicted: gateway.connections_evicted,
+            requests: gateway.served + gateway.aborted + gateway.rejected + gateway.in_flight,
+            rejected: gateway.rejected,
             recent: self.registry.recent(),
             resident_memory: resident_memory(),
-            holders: memory_by_owner(HOLDERS)
+            holders: memory_by_owner(MAX_HOLDERS)
                 .into_iter()
                 .map(|(owner, held)| MemoryHolder { owner, bytes: held.bytes() })
                 .collect(),

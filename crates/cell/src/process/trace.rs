@@ -1,5 +1,5 @@
-//! Requests that are traced, told to control when they are over. What an address meant is looked up then: an app that has
-//! gone meanwhile is missing in its last spans.
+//! Traced requests, sent to control when they are over. The app is looked up by URL then: an app that was removed meanwhile is
+//! missing in its last spans.
 
 use std::time::UNIX_EPOCH;
 
@@ -7,21 +7,21 @@ use hearth_config::Ratio;
 use hearth_gateway::{AccessLine, RequestOutcome, Trace, Traces};
 use hearth_ipc::{CellMessage, Span};
 
-use super::outbox::Outbox;
-use crate::serving::Front;
+use super::control_writer::ControlWriter;
+use crate::routing::AppRouter;
 
-pub(super) fn traces(ratio: Ratio, outbox: &Outbox, front: &Front) -> Traces {
+pub(super) fn traces(ratio: Ratio, writer: &ControlWriter, router: &AppRouter) -> Traces {
     if ratio == Ratio::NONE {
         return Traces::Off;
     }
-    let (outbox, front) = (outbox.clone(), front.clone());
+    let (writer, router) = (writer.clone(), router.clone());
     Traces::on(
         move |random| ratio.chooses(random),
-        move |line, trace| outbox.offer(CellMessage::Span(Box::new(span(line, trace, &front)))),
+        move |line, trace| writer.try_send(CellMessage::Span(Box::new(span(line, trace, &router)))),
     )
 }
 
-fn span(line: &AccessLine<'_>, trace: &Trace, front: &Front) -> Span {
+fn span(line: &AccessLine<'_>, trace: &Trace, router: &AppRouter) -> Span {
     let start = line.time.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     let fault = match line.outcome {
         RequestOutcome::Answered => None,
@@ -33,7 +33,7 @@ fn span(line: &AccessLine<'_>, trace: &Trace, front: &Front) -> Span {
         parent_id: trace.parent_id.map(|id| format!("{id:016x}")),
         start: u64::try_from(start).unwrap_or(u64::MAX),
         duration: line.duration,
-        app: front.named(line.url),
+        app: router.version_for_url(line.url),
         method: line.method.to_owned(),
         url: line.url.split(['?', '#']).next().unwrap_or_default().to_owned(),
         protocol: line.protocol.trim_start_matches("HTTP/").to_owned(),

@@ -289,7 +289,7 @@ TypeError: no b
         let console = line("info", "hearth::console", "a\nb\u{1b}[2J");
         assert_eq!(shown(&mut screen, console.clone()).unwrap(), "a\nb\\u{1b}[2J");
         assert_eq!(shown(&mut screen, line("warn", "anything", "beware")).unwrap(), "beware");
-        assert_eq!(shown(&mut screen, line("info", "hearth::worker", "Worker destroyed")), None);
+        assert_eq!(shown(&mut screen, line("info", "hearth::worker", "worker destroyed")), None);
         screen.one = None;
         assert_eq!(shown(&mut screen, console).unwrap(), "app: a\nb\\u{1b}[2J");
     }

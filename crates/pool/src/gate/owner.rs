@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::fair_queue::FairQueue;
 use super::queue::{AdmissionResult, Queue, QuitReason, WaiterId};
 use super::shared::{GateShared, Grant};
 use super::slots::SlotCounter;
-use super::{AdmissionError, OwnedPermit, OwnerLimits, Permit};
+use super::{AdmissionError, GateEntry, OwnedPermit, OwnerLimits, Permit};
 use crate::stats::GateStats;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,19 +28,13 @@ pub(super) struct Owner {
     queue: Arc<Mutex<Queue>>,
 }
 
-/// The result for a request that was not rejected.
-pub(super) enum Admission {
-    Entered(OwnedPermit),
-    Queued(Waiting),
-}
-
-/// A queued request. Dropping it removes it from the queue.
-pub(super) struct Waiting {
+/// A request in an owner's queue. Dropping it removes it from the queue.
+pub struct QueuedRequest {
     owner: Arc<Owner>,
     id: WaiterId,
     receiver: oneshot::Receiver<AdmissionResult>,
     /// How long it may wait.
-    pub(super) timeout: Duration,
+    timeout: Duration,
 }
 
 pub(super) fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
@@ -76,34 +71,32 @@ impl Owner {
     }
 
     /// Enters, is queued or is rejected.
-    pub(super) fn enter_or_enqueue(self: &Arc<Self>) -> Result<Admission, AdmissionError> {
-        if let Some(permit) = self.try_enter() {
-            return Ok(Admission::Entered(permit.into_owned()));
-        }
-        match &self.gate.slots {
-            None => self.enqueue_for_own_slot(),
-            Some(slots) => self.enqueue_for_shared_slot(slots),
+    pub(super) fn enter_or_queue(self: &Arc<Self>) -> Result<GateEntry, AdmissionError> {
+        let Some(slots) = &self.gate.slots else { return self.queue_for_own_slot() };
+        match self.try_enter() {
+            Some(permit) => Ok(GateEntry::Entered(permit.into_owned())),
+            None => self.queue_for_shared_slot(slots),
         }
     }
 
-    fn enqueue_for_own_slot(self: &Arc<Self>) -> Result<Admission, AdmissionError> {
+    fn queue_for_own_slot(self: &Arc<Self>) -> Result<GateEntry, AdmissionError> {
         let mut queue = self.lock();
         match self.try_enter_locked(&mut queue) {
-            Some(permit) => Ok(Admission::Entered(permit.into_owned())),
-            None => Ok(Admission::Queued(self.push_waiter(&mut queue)?)),
+            Some(permit) => Ok(GateEntry::Entered(permit.into_owned())),
+            None => Ok(GateEntry::Queued(self.push_waiter(&mut queue)?)),
         }
     }
 
-    fn enqueue_for_shared_slot(self: &Arc<Self>, slots: &SlotCounter) -> Result<Admission, AdmissionError> {
+    fn queue_for_shared_slot(self: &Arc<Self>, slots: &SlotCounter) -> Result<GateEntry, AdmissionError> {
         let mut fair_queue = self.gate.fair_queue();
         // Owners whose requests have all gone may still be listed; without them there may be a slot at once.
         let mut grants = self.gate.grant_free_slots(&mut fair_queue, slots);
         let mut queue = self.lock();
-        let admission = match self.try_enter_locked(&mut queue) {
-            Some(permit) => Ok(Admission::Entered(permit.into_owned())),
-            None => self.push_waiter(&mut queue).map(|waiting| {
+        let entry = match self.try_enter_locked(&mut queue) {
+            Some(permit) => Ok(GateEntry::Entered(permit.into_owned())),
+            None => self.push_waiter(&mut queue).map(|request| {
                 self.gate.enlist(&mut fair_queue, slots, self, &mut queue);
-                Admission::Queued(waiting)
+                GateEntry::Queued(request)
             }),
         };
         drop(queue);
@@ -111,10 +104,10 @@ impl Owner {
         grants.extend(self.gate.grant_free_slots(&mut fair_queue, slots));
         drop(fair_queue);
         grants.into_iter().for_each(Grant::send);
-        admission
+        entry
     }
 
-    fn push_waiter(self: &Arc<Self>, queue: &mut Queue) -> Result<Waiting, AdmissionError> {
+    fn push_waiter(self: &Arc<Self>, queue: &mut Queue) -> Result<QueuedRequest, AdmissionError> {
         let error = queue.rejection();
         let error = error.or_else(|| self.gate.try_take_total_or_reject().err());
         if let Some(error) = error {
@@ -122,7 +115,7 @@ impl Owner {
             return Err(error);
         }
         let (id, receiver) = queue.push_waiter();
-        Ok(Waiting { owner: self.clone(), id, receiver, timeout: queue.limits.queue_timeout })
+        Ok(QueuedRequest { owner: self.clone(), id, receiver, timeout: queue.limits.queue_timeout })
     }
 
     /// A permit is released.
@@ -222,15 +215,24 @@ impl Drop for Owner {
     }
 }
 
-// === impl Waiting ===
+// === impl QueuedRequest ===
 
-impl Waiting {
-    pub(super) async fn result(&mut self) -> AdmissionResult {
+impl QueuedRequest {
+    /// Waits for the permit; see [`OwnerQueue::enter`](super::OwnerQueue::enter).
+    pub async fn permit(mut self) -> Result<OwnedPermit, AdmissionError> {
+        let since = Instant::now();
+        match tokio::time::timeout(self.timeout, self.result()).await {
+            Ok(result) => result,
+            Err(_) => self.time_out(since.elapsed()).await,
+        }
+    }
+
+    async fn result(&mut self) -> AdmissionResult {
         (&mut self.receiver).await.expect("a waiter that is taken out of the queue is sent a result")
     }
 
     /// Stops waiting, unless the turn has just come.
-    pub(super) async fn time_out(mut self, waited: Duration) -> AdmissionResult {
+    async fn time_out(mut self, waited: Duration) -> AdmissionResult {
         match self.quit(QuitReason::TimedOut { waited }) {
             Some(()) => Err(AdmissionError::TimedOut { waited }),
             None => self.result().await,
@@ -246,7 +248,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for QueuedRequest {
     fn drop(&mut self) {
         // If the result was sent already, it goes with the channel, and a permit in it passes its slot on.
         let _ = self.quit(QuitReason::Abandoned);

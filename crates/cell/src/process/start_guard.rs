@@ -1,6 +1,6 @@
-//! The first moments of a cell, before all of its threads are there. What goes wrong then must end the process: tokio panics
-//! where it gets no thread, and its unwinding waits for the threads that were made before; a cell that waits there would hold
-//! the listeners and keep control waiting.
+//! The start of a cell, until all of its threads exist. An error in this time must end the process: tokio panics when it cannot
+//! start a thread, and its unwinding waits for the threads that were started before; a cell that hangs there would hold the
+//! listeners and keep control waiting.
 
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,14 +11,14 @@ use hearth_sys::memory;
 
 use super::ProcessError;
 
-/// Whether a panic, on whichever thread, ends the process.
+/// Whether a panic on any thread ends the process.
 static PANICS_ABORT: AtomicBool = AtomicBool::new(true);
 
-/// A cell that is not yet there.
-pub(super) struct Starting(());
+/// A cell that has not finished its start.
+pub(super) struct StartGuard(());
 
-impl Starting {
-    /// To be called first of all, on the main thread, which lives as long as the process.
+impl StartGuard {
+    /// Must be called first, on the main thread, which lives as long as the process.
     pub(super) fn begin() -> Result<Self, ProcessError> {
         privileges::end_with_parent().map_err(ProcessError::Parent)?;
         memory::raise_oom_score();
@@ -32,18 +32,18 @@ impl Starting {
         Ok(Self(()))
     }
 
-    /// A parent that ended before [`Self::begin`] sends no signal any more.
+    /// A parent that ended before [`Self::begin`] sends no parent-death signal.
     pub(super) fn check_parent(&self, socket: &UnixStream) -> Result<(), ProcessError> {
         let control = fd_passing::creator_pid(socket).map_err(ProcessError::NoControl)?;
         if std::os::unix::process::parent_id() == control { Ok(()) } else { Err(ProcessError::Orphaned) }
     }
 
-    /// The end of the socket tells from now on.
+    /// From now on the end of the socket shows that control is gone.
     pub(super) fn release_parent(&self) -> Result<(), ProcessError> {
         privileges::outlive_parent().map_err(ProcessError::Parent)
     }
 
-    /// All threads are there, and each of them handles its own panics.
+    /// All threads exist, and each of them handles its own panics.
     pub(super) fn finish(self) {
         PANICS_ABORT.store(false, Ordering::Relaxed);
     }
@@ -65,9 +65,9 @@ mod tests {
     #[test]
     fn a_cell_that_panics() {
         let Ok(phase) = std::env::var(CHILD) else { return };
-        let starting = Starting::begin().unwrap();
+        let start_guard = StartGuard::begin().unwrap();
         if phase == "ready" {
-            starting.finish();
+            start_guard.finish();
         }
         let panicked = std::thread::spawn(|| panic!("no more threads")).join();
         assert!(panicked.is_err());
@@ -75,7 +75,7 @@ mod tests {
 
     fn child(phase: &str) -> ExitStatus {
         let mut child = Command::new(std::env::current_exe().unwrap());
-        child.args(["--exact", "process::start::tests::a_cell_that_panics"]).env(CHILD, phase);
+        child.args(["--exact", "process::start_guard::tests::a_cell_that_panics"]).env(CHILD, phase);
         child.output().unwrap().status
     }
 

@@ -1,93 +1,93 @@
-//! Apps that are reached by path share an origin: to a browser `/shop/` and `/blog/` are one site. What an app's answer says of
-//! the whole origin would concern its neighbours, so it is taken out or narrowed to the app's own path:
+//! Apps that are reached by path share an origin: to a browser `/shop/` and `/blog/` are one site. Response headers that affect
+//! the whole origin would affect other apps, so they are removed or restricted to the app's own path:
 //!
 //! | header | |
 //! |---|---|
-//! | `service-worker-allowed`, `clear-site-data`, `strict-transport-security`, `alt-svc`, `nel`, `report-to` | taken out |
-//! | `set-cookie` | without `Domain`; its `Path` counts from the app's base |
+//! | `service-worker-allowed`, `clear-site-data`, `strict-transport-security`, `alt-svc`, `nel`, `report-to` | removed |
+//! | `set-cookie` | without `Domain`; its `Path` is relative to the app's base |
 //!
-//! Scripts of one origin still reach each other's pages, storage and cookies: apps that do not trust each other want hosts.
+//! Scripts of one origin still reach each other's pages, storage and cookies: apps that do not trust each other need hosts of their own.
 
 use hearth_core::{Headers, Response};
 
-/// Bases up to this length cost no allocation.
-const SHORT: usize = 46;
+/// Bases up to this length need no allocation.
+const MAX_INLINE: usize = 46;
 
-/// Where an app begins on an origin that it shares, as the client wrote it: `/shop@1`. Nothing where the origin is the app's.
-pub(super) enum Base {
+/// The path of an app on an origin that it shares, as the client wrote it: `/shop@1`. `None` where the origin belongs to the app.
+pub(super) enum AppBase {
     None,
-    Short { length: u8, bytes: [u8; SHORT] },
+    Inline { length: u8, bytes: [u8; MAX_INLINE] },
     Long(Box<[u8]>),
 }
 
-// === impl Base ===
+// === impl AppBase ===
 
-impl Base {
+impl AppBase {
     pub fn new(text: &str) -> Self {
         match text.len() {
             0 => Self::None,
-            length @ 1..=SHORT => {
-                let mut bytes = [0; SHORT];
+            length @ 1..=MAX_INLINE => {
+                let mut bytes = [0; MAX_INLINE];
                 bytes[..length].copy_from_slice(text.as_bytes());
-                Self::Short { length: length as u8, bytes }
+                Self::Inline { length: length as u8, bytes }
             }
             _ => Self::Long(text.as_bytes().into()),
         }
     }
 
-    /// Leaves of an answer what concerns the app alone.
-    pub fn confine(&self, response: &mut Response) {
+    /// Removes or restricts the response's headers that affect other apps of the origin.
+    pub fn restrict(&self, response: &mut Response) {
         let Some(base) = self.bytes() else { return };
-        if response.headers.iter().any(|(name, _)| concerns_origin(name) != Concern::None) {
-            response.headers = confined(&response.headers, base);
+        if response.headers.iter().any(|(name, _)| scope_of(name) != Scope::App) {
+            response.headers = restricted_headers(&response.headers, base);
         }
     }
 
     fn bytes(&self) -> Option<&[u8]> {
         match self {
             Self::None => None,
-            Self::Short { length, bytes } => Some(&bytes[..usize::from(*length)]),
+            Self::Inline { length, bytes } => Some(&bytes[..usize::from(*length)]),
             Self::Long(bytes) => Some(bytes),
         }
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Concern {
-    None,
+enum Scope {
+    App,
     Cookie,
     Origin,
 }
 
-/// Names are in lower case. Most headers are told by their length.
-fn concerns_origin(name: &[u8]) -> Concern {
+/// Names are in lower case. The length rules out most headers.
+fn scope_of(name: &[u8]) -> Scope {
     match name.len() {
-        3 if name == b"nel" => Concern::Origin,
-        7 if name == b"alt-svc" => Concern::Origin,
-        9 if name == b"report-to" => Concern::Origin,
-        10 if name == b"set-cookie" => Concern::Cookie,
-        15 if name == b"clear-site-data" => Concern::Origin,
-        22 if name == b"service-worker-allowed" => Concern::Origin,
-        25 if name == b"strict-transport-security" => Concern::Origin,
-        _ => Concern::None,
+        3 if name == b"nel" => Scope::Origin,
+        7 if name == b"alt-svc" => Scope::Origin,
+        9 if name == b"report-to" => Scope::Origin,
+        10 if name == b"set-cookie" => Scope::Cookie,
+        15 if name == b"clear-site-data" => Scope::Origin,
+        22 if name == b"service-worker-allowed" => Scope::Origin,
+        25 if name == b"strict-transport-security" => Scope::Origin,
+        _ => Scope::App,
     }
 }
 
 #[cold]
-fn confined(all: &Headers, base: &[u8]) -> Headers {
+fn restricted_headers(all: &Headers, base: &[u8]) -> Headers {
     let mut rest = Headers::with_capacity(all.len(), 512);
     for (name, value) in all.iter() {
-        match concerns_origin(name) {
-            Concern::None => rest.push(name, value),
-            Concern::Cookie => rest.push(name, &pinned(value, base)),
-            Concern::Origin => {}
+        match scope_of(name) {
+            Scope::App => rest.push(name, value),
+            Scope::Cookie => rest.push(name, &restricted_cookie(value, base)),
+            Scope::Origin => {}
         }
     }
     rest
 }
 
-/// A cookie for the app's own path. Without a path of its own a cookie is for that of the request, which is below the base.
-fn pinned(cookie: &[u8], base: &[u8]) -> Vec<u8> {
+/// A cookie restricted to the app's path. A cookie without a path is for that of the request, which is below the base.
+fn restricted_cookie(cookie: &[u8], base: &[u8]) -> Vec<u8> {
     let mut parts = cookie.split(|byte| *byte == b';');
     let mut pinned = parts.next().unwrap_or_default().to_vec();
     for part in parts {
@@ -103,7 +103,7 @@ fn pinned(cookie: &[u8], base: &[u8]) -> Vec<u8> {
             pinned.extend_from_slice(part);
             continue;
         }
-        // What does not begin with a slash means the default.
+        // A path that does not begin with a slash means the default.
         if value.starts_with(b"/") {
             pinned.extend_from_slice(b"; Path=");
             if !is_below(value, base) {
@@ -125,17 +125,17 @@ mod tests {
 
     use super::*;
 
-    fn confine(base: &str, list: &[(&str, &str)]) -> Vec<String> {
+    fn restrict(base: &str, list: &[(&str, &str)]) -> Vec<String> {
         let mut headers = Headers::new();
         list.iter().for_each(|(name, value)| headers.push(name.as_bytes(), value.as_bytes()));
         let mut response = Response::new(200, headers, Body::Empty);
-        Base::new(base).confine(&mut response);
+        AppBase::new(base).restrict(&mut response);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         response.headers.iter().map(|(name, value)| format!("{}: {}", text(name), text(value))).collect()
     }
 
     #[test]
-    fn cookies_are_for_the_apps_path() {
+    fn cookies_are_restricted_to_the_apps_path() {
         let long = format!("/{}", "a".repeat(100));
         for (base, cookie, pinned) in [
             ("/shop", "a=1", "a=1"),
@@ -152,12 +152,12 @@ mod tests {
             (&long, "a=1; Path=/", &format!("a=1; Path={long}/")),
             ("", "a=1; Path=/; Domain=example.com", "a=1; Path=/; Domain=example.com"),
         ] {
-            assert_eq!(confine(base, &[("set-cookie", cookie)]), [format!("set-cookie: {pinned}")], "{base} {cookie}");
+            assert_eq!(restrict(base, &[("set-cookie", cookie)]), [format!("set-cookie: {pinned}")], "{base} {cookie}");
         }
     }
 
     #[test]
-    fn nothing_is_said_of_the_origin() {
+    fn headers_for_the_whole_origin_are_removed() {
         let of_origin = [
             ("service-worker-allowed", "/"),
             ("clear-site-data", "*"),
@@ -168,9 +168,9 @@ mod tests {
         ];
         let own = [("content-type", "text/html"), ("x-frame-options", "DENY")];
         assert_eq!(
-            confine("/shop", &[&of_origin[..], &own].concat()),
+            restrict("/shop", &[&of_origin[..], &own].concat()),
             ["content-type: text/html", "x-frame-options: DENY"]
         );
-        assert_eq!(confine("", &of_origin).len(), of_origin.len(), "the origin is the app's");
+        assert_eq!(restrict("", &of_origin).len(), of_origin.len(), "the origin belongs to the app");
     }
 }

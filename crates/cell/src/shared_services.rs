@@ -1,4 +1,4 @@
-//! What all apps of a process share: the way out to the network, and compiled code.
+//! What all apps of a process share: the client for outgoing requests, and compiled code.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,15 +9,15 @@ use hearth_egress::{Egress, EgressPolicy};
 use hearth_runtime::{App, CodeCache, LatencyProfile, Meters};
 
 /// Compiled code that is kept in memory.
-const CODE_CACHE: ByteSize = ByteSize::mb(64);
+const CODE_CACHE_SIZE: ByteSize = ByteSize::mb(64);
 
-pub struct Commons {
+pub struct SharedServices {
     egress: Egress,
     code_cache: Arc<CodeCache>,
 }
 
-/// What an app is made of.
-pub struct Parts {
+/// The parts of an app.
+pub struct AppParts {
     pub name: AppName,
     pub version: VersionName,
     pub owner: Owner,
@@ -27,19 +27,20 @@ pub struct Parts {
     pub egress: EgressPolicy,
 }
 
-/// The certificates that outgoing connections are judged by.
+/// The certificates that verify outgoing connections are not available.
 #[derive(Debug, thiserror::Error)]
 #[error("the TLS roots cannot be loaded: {0}")]
-pub struct NoRoots(String);
+pub struct TlsRootsError(String);
 
-impl Commons {
-    pub fn new() -> Result<Self, NoRoots> {
-        let egress = hearth_egress::Config::new(resolve_url).build().map_err(|error| NoRoots(error.to_string()))?;
-        Ok(Self { egress, code_cache: Arc::new(CodeCache::new(CODE_CACHE)) })
+impl SharedServices {
+    pub fn new() -> Result<Self, TlsRootsError> {
+        let egress =
+            hearth_egress::Config::new(resolve_url).build().map_err(|error| TlsRootsError(error.to_string()))?;
+        Ok(Self { egress, code_cache: Arc::new(CodeCache::new(CODE_CACHE_SIZE)) })
     }
 
-    pub fn app(&self, parts: Parts) -> Arc<App> {
-        let Parts { name, version, owner, loader, limits, env, egress } = parts;
+    pub fn app(&self, parts: AppParts) -> Arc<App> {
+        let AppParts { name, version, owner, loader, limits, env, egress } = parts;
         Arc::new(App {
             meters: Meters::new(&limits),
             name,
@@ -56,7 +57,7 @@ impl Commons {
     }
 }
 
-/// Redirects are resolved by the same parser that apps have.
+/// Redirects are resolved by the URL parser that apps use.
 fn resolve_url(location: &str, base: &str) -> Option<String> {
     ada_url::Url::parse(location, Some(base)).ok().map(|url| url.href().to_owned())
 }

@@ -1,4 +1,4 @@
-//! Who may come in: tokens and rates of one app. Both fail closed: what cannot be understood is refused.
+//! Access to one app: tokens and rate limit. Both fail closed: what cannot be parsed is rejected.
 
 use std::net::IpAddr;
 use std::time::Instant;
@@ -9,9 +9,9 @@ use hearth_gateway::{KeyedRateLimiter, Rate, RateDecision, client_group};
 use sha2::{Digest, Sha256};
 
 /// Clients of one app that its rate limit remembers, about 100 bytes each.
-const CLIENTS: usize = 20_000;
+const MAX_CLIENTS: usize = 20_000;
 
-pub(super) struct Guard {
+pub(super) struct AccessControl {
     tokens: Option<Tokens>,
     rates: Option<(Rate, KeyedRateLimiter<IpAddr>)>,
 }
@@ -21,8 +21,8 @@ struct Tokens {
     public: PublicRoutes,
 }
 
-impl Guard {
-    /// `None` where everybody may come in at any time.
+impl AccessControl {
+    /// `None` where requests need no token and have no rate limit.
     pub(super) fn new(settings: &Settings, tokens: &[String]) -> Option<Self> {
         let tokens = match settings.auth {
             Auth::None => None,
@@ -33,33 +33,33 @@ impl Guard {
         };
         let rates = settings.rate_limit.map(|spec| {
             let rate = Rate { requests: spec.requests, per: spec.per };
-            (rate, KeyedRateLimiter::new(CLIENTS))
+            (rate, KeyedRateLimiter::new(MAX_CLIENTS))
         });
         (tokens.is_some() || rates.is_some()).then_some(Self { tokens, rates })
     }
 
     /// `path` is the app's own, without its base and query.
-    pub(super) fn admit(&self, request: &Request, path: &str) -> Result<(), Failure> {
+    pub(super) fn check(&self, request: &Request, path: &str) -> Result<(), Failure> {
         if let (Some((rate, rates)), Some(client)) = (&self.rates, request.client) {
             if let RateDecision::Limited { retry_after } = rates.admit(client_group(client), *rate, Instant::now()) {
                 return Err(Failure::RateLimited { retry_after });
             }
         }
         match &self.tokens {
-            Some(tokens) if !tokens.lets_in(request, path) => Err(Failure::Unauthorized),
+            Some(tokens) if !tokens.is_authorized(request, path) => Err(Failure::Unauthorized),
             _ => Ok(()),
         }
     }
 }
 
 impl Tokens {
-    fn lets_in(&self, request: &Request, path: &str) -> bool {
+    fn is_authorized(&self, request: &Request, path: &str) -> bool {
         if self.public.matches(request.method.as_str(), path) {
             return true;
         }
         let Some(token) = request.headers.bearer() else { return false };
         let given: [u8; 32] = Sha256::digest(token).into();
-        // The hash of a guess says nothing about the hash of a token: comparing may stop early.
+        // Hashes are compared, so an early end of the comparison reveals nothing about a token.
         self.hashes.contains(&given)
     }
 }

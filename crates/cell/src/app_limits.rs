@@ -1,4 +1,4 @@
-//! From an app's settings to the terms on which it is served.
+//! From an app's settings to the limits with which it is served.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::timings::Timings;
 
 /// What the server gives to every app.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms {
+pub struct ServerLimits {
     pub threads: usize,
     /// Requests of an app at once that each have an isolate or context of their own, unless the app says how many workers.
     pub max_fresh: usize,
@@ -23,8 +23,8 @@ pub struct Terms {
     pub queue_timeout: Duration,
 }
 
-impl Terms {
-    pub fn rules(&self, settings: &Settings, timings: Arc<Timings>) -> AppRules {
+impl ServerLimits {
+    pub fn app_rules(&self, settings: &Settings, timings: Arc<Timings>) -> AppRules {
         let execution = execution(settings);
         AppRules {
             execution,
@@ -32,7 +32,7 @@ impl Terms {
             queue: self.queue,
             queue_timeout: self.queue_timeout,
             weight: 1,
-            life: ItemLifetime {
+            lifetime: ItemLifetime {
                 uses: settings.max_requests,
                 ttl: match settings.lifetime {
                     Lifetime::Limited(ttl) => Some(ttl),
@@ -47,12 +47,12 @@ impl Terms {
     fn workers(&self, execution: Execution, settings: &Settings) -> usize {
         let threads = u16::try_from(self.threads).unwrap_or(u16::MAX);
         match execution {
-            // A worker for each request, which mostly waits for something outside: threads are no bound.
+            // A worker for each request, which mostly waits for I/O: threads are no bound.
             Execution::Oneshot | Execution::Shared => {
-                let said = settings.max_workers.or(settings.workers_ceiling);
-                said.map_or(self.max_fresh, |_| usize::from(settings.workers(u16::MAX)))
+                let own = settings.max_workers.or(settings.workers_ceiling);
+                own.map_or(self.max_fresh, |_| usize::from(settings.workers(u16::MAX)))
             }
-            // An app that should be small has one worker, unless it asks for more: each has a heap of its own.
+            // With `low_memory` an app has one worker unless it asks for more: each has a heap of its own.
             Execution::Auto | Execution::Pooled | Execution::Pinned => {
                 usize::from(settings.workers(if settings.low_memory { 1 } else { threads }))
             }
@@ -60,9 +60,9 @@ impl Terms {
     }
 }
 
-/// What the engine keeps. `cpu` and `timeout` also hold for waitUntil; module evaluation has at least its default. An app
-/// that should be small has half the heap, and gives back what it does not use at the price of time.
-pub fn limits(settings: &Settings) -> Limits {
+/// The limits that the engine enforces. `cpu` and `timeout` also hold for waitUntil; module evaluation has at least its default.
+/// An app with `low_memory` has half the heap, and returns unused memory at the cost of time.
+pub fn engine_limits(settings: &Settings) -> Limits {
     let (limits, defaults) = (settings.limits(), Limits::default());
     let at_least = |own: Duration, default: Duration| if own.is_zero() { own } else { own.max(default) };
     Limits {

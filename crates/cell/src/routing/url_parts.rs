@@ -1,19 +1,19 @@
-//! An absolute url, taken apart: every request's is, so it is gone through once.
+//! The parts of an absolute URL. Every request's URL is parsed, so it is read once.
 
-pub(super) struct Address<'a> {
+pub(super) struct UrlParts<'a> {
     /// With its port.
     pub(super) host: &'a str,
     /// Without its query.
     pub(super) path: &'a str,
-    /// Where in the url the path begins.
+    /// Where in the URL the path begins.
     pub(super) start: usize,
     /// What follows the question mark.
     pub(super) query: Option<&'a str>,
 }
 
-impl<'a> Address<'a> {
-    pub(super) fn of(url: &'a str) -> Self {
-        // What the front makes begins with one of the first two; what a client wrote whole may be in any case.
+impl<'a> UrlParts<'a> {
+    pub(super) fn parse(url: &'a str) -> Self {
+        // The gateway writes one of the first two; an absolute URL of a client may be in any case.
         let authority = match url {
             _ if url.starts_with("http://") => 7,
             _ if url.starts_with("https://") => 8,
@@ -30,7 +30,7 @@ impl<'a> Address<'a> {
     }
 }
 
-/// Where the first such byte is, from `from` on; else the end.
+/// The position of the first such byte from `from` on, or the end.
 fn find(url: &str, from: usize, is: impl Fn(u8) -> bool) -> usize {
     let rest = &url.as_bytes()[from..];
     rest.iter().position(|byte| is(*byte)).map_or(url.len(), |at| from + at)
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_are_taken_apart() {
+    fn urls_are_split_into_parts() {
         for (url, host, path, start, query) in [
             ("http://a:1/b/c?d=/e?f", "a:1", "/b/c", 10, Some("d=/e?f")),
             ("http://a", "a", "/", 8, None),
@@ -51,9 +51,9 @@ mod tests {
             ("HTTPS://a:2/b", "a:2", "/b", 11, None),
             ("a/b", "a", "/b", 1, None),
         ] {
-            let address = Address::of(url);
-            assert_eq!((address.host, address.path), (host, path), "{url}");
-            assert_eq!((address.start, address.query), (start, query), "{url}");
+            let parts = UrlParts::parse(url);
+            assert_eq!((parts.host, parts.path), (host, path), "{url}");
+            assert_eq!((parts.start, parts.query), (start, query), "{url}");
         }
     }
 }

@@ -1,5 +1,4 @@
-//! Where breadcrumbs are kept, so that a crash can be traced to its app: in a file that somebody reads later, or in a page
-//! that control has too.
+//! Breadcrumbs, which trace a crash to its app: in a file for the operator, or in a memory page that control shares.
 
 use std::fs::File;
 use std::io;
@@ -10,32 +9,32 @@ use hearth_crash::breadcrumbs::{BreadcrumbError, Breadcrumbs};
 use hearth_crash::crash_handler::{self, CrashHooks};
 
 /// Threads that breadcrumbs are kept for.
-const THREADS: usize = 255;
+const MAX_THREADS: usize = 255;
 
 #[derive(Debug, thiserror::Error)]
-pub enum CrumbsError {
+pub enum CrashBreadcrumbsError {
     #[error("the file cannot be written: {0}")]
     File(#[from] io::Error),
     #[error(transparent)]
     Page(#[from] BreadcrumbError),
 }
 
-/// From now on `file` says what each thread is running. What it said before, of a process that is gone, is beside it, with
-/// `.1` at the end of its name.
-pub fn keep_breadcrumbs(file: &Path) -> Result<(), CrumbsError> {
+/// From now on `file` has what each thread is running. Its previous contents, of a process that has ended, are renamed to the
+/// same name with `.1` at its end.
+pub fn record_breadcrumbs_in_file(file: &Path) -> Result<(), CrashBreadcrumbsError> {
     let mut before = file.as_os_str().to_owned();
     before.push(".1");
-    // There may be none.
+    // There may be no previous file.
     let _ = std::fs::rename(file, before);
     let file = File::options().read(true).write(true).create(true).truncate(true).open(file)?;
-    hearth_runtime::Platform::set_breadcrumbs(Breadcrumbs::in_file(THREADS, &file)?);
+    hearth_runtime::Platform::set_breadcrumbs(Breadcrumbs::in_file(MAX_THREADS, &file)?);
     Ok(())
 }
 
-/// From now on `page` says what each thread is running, and which one brought the process down; who listens at the other
-/// end of `alarm` is told at that moment.
-pub(crate) fn share_breadcrumbs(page: OwnedFd, alarm: OwnedFd) -> Result<(), CrumbsError> {
-    let page = Breadcrumbs::in_file(THREADS, &File::from(page))?;
+/// From now on `page` has what each thread is running, and which one crashed the process; the reader of `alarm` is notified at
+/// that moment.
+pub(crate) fn record_breadcrumbs_in_page(page: OwnedFd, alarm: OwnedFd) -> Result<(), CrashBreadcrumbsError> {
+    let page = Breadcrumbs::in_file(MAX_THREADS, &File::from(page))?;
     hearth_runtime::Platform::set_breadcrumbs(page.clone());
     let hooks =
         CrashHooks { write_request_id: hearth_runtime::running_request, attribute: hearth_runtime::attribute_oom };

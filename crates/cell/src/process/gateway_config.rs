@@ -1,4 +1,4 @@
-//! From the plan to the HTTP front.
+//! From the plan to the configuration of the gateway.
 
 use std::io;
 use std::net::TcpListener;
@@ -13,27 +13,31 @@ use hearth_gateway::{
 };
 use hearth_ipc::{AccessFormat, CellMessage, CellPlan, CertificatePlan, ListenerPlan, Role};
 
-use super::outbox::Outbox;
+use super::control_writer::ControlWriter;
 use super::trace;
-use crate::serving::Front;
+use crate::routing::AppRouter;
 
 #[derive(Debug, thiserror::Error)]
-pub enum FrontError {
+pub enum GatewayConfigError {
     #[error("a listener cannot be used: {0}")]
     Listener(#[from] io::Error),
     #[error(transparent)]
     Tls(#[from] TlsError),
-    #[error("trusted_proxies: {0:?} is no address and no range of addresses")]
+    #[error("trusted_proxies: {0:?} is neither an address nor a range of addresses")]
     Proxy(String),
 }
 
-pub(super) fn config(plan: &CellPlan, outbox: &Outbox, served: &Front) -> Result<Config, FrontError> {
+pub(super) fn config(
+    plan: &CellPlan,
+    writer: &ControlWriter,
+    router: &AppRouter,
+) -> Result<Config, GatewayConfigError> {
     let front = &plan.front;
     let proxies = front.trusted_proxies.iter();
-    let proxies = proxies.map(|text| text.parse::<Cidr>().map_err(|_| FrontError::Proxy(text.clone())));
-    let written = {
-        let outbox = outbox.clone();
-        move |line: &str| outbox.offer(CellMessage::Access(line.to_owned()))
+    let proxies = proxies.map(|text| text.parse::<Cidr>().map_err(|_| GatewayConfigError::Proxy(text.clone())));
+    let write_line = {
+        let writer = writer.clone();
+        move |line: &str| writer.try_send(CellMessage::Access(line.to_owned()))
     };
     let defaults = Config::default();
     let config = Config {
@@ -52,10 +56,10 @@ pub(super) fn config(plan: &CellPlan, outbox: &Outbox, served: &Front) -> Result
         compression: if front.compression { Compression::On } else { Compression::Off },
         access_log: match front.access_log {
             AccessFormat::Off => AccessLogOutput::Off,
-            AccessFormat::Text => AccessLogOutput::text(written),
-            AccessFormat::Json => AccessLogOutput::json(written),
+            AccessFormat::Text => AccessLogOutput::text(write_line),
+            AccessFormat::Json => AccessLogOutput::json(write_line),
         },
-        traces: trace::traces(front.traces, outbox, served),
+        traces: trace::traces(front.traces, writer, router),
         errors: if front.detailed_errors { ErrorDetail::Detailed } else { ErrorDetail::Brief },
         ..defaults
     };
@@ -65,7 +69,7 @@ pub(super) fn config(plan: &CellPlan, outbox: &Outbox, served: &Front) -> Result
     })
 }
 
-/// What a request without a host means.
+/// The host of requests that have none.
 fn default_host(plan: &CellPlan) -> Option<String> {
     plan.listeners.iter().find_map(|listener| match listener {
         ListenerPlan::Plain(address) | ListenerPlan::Tls(address) => Some(address.to_string()),
@@ -73,21 +77,21 @@ fn default_host(plan: &CellPlan) -> Option<String> {
     })
 }
 
-/// What TLS is spoken with, where it is spoken.
-pub(super) fn certificates(plan: &CellPlan) -> Result<Option<Arc<Certificates>>, FrontError> {
+/// The certificates, if a listener uses TLS.
+pub(super) fn certificates(plan: &CellPlan) -> Result<Option<Arc<Certificates>>, GatewayConfigError> {
     Ok(match plan.certificates.is_empty() {
         true => None,
         false => Some(Arc::new(Certificates::new(&pairs(&plan.certificates))?)),
     })
 }
 
-/// For handshakes from now on.
+/// Replaces the certificates for handshakes from now on.
 pub(super) fn renew(certificates: Option<&Arc<Certificates>>, plans: &[CertificatePlan]) {
-    // Control has checked them, so this is nobody's mistake but ours.
+    // Control has checked them: an error here is a bug.
     match certificates.map(|certificates| certificates.replace(&pairs(plans))) {
         Some(Ok(())) => {}
-        Some(Err(error)) => tracing::error!(%error, "The certificates stay as they were"),
-        None => tracing::error!("There are certificates, and nobody listens with TLS"),
+        Some(Err(error)) => tracing::error!(%error, "certificates not replaced"),
+        None => tracing::error!("certificates without a TLS listener"),
     }
 }
 
@@ -96,7 +100,7 @@ pub(super) fn listeners(
     plan: &CellPlan,
     passed: Vec<OwnedFd>,
     certificates: Option<&Arc<Certificates>>,
-) -> Result<Vec<Listener>, FrontError> {
+) -> Result<Vec<Listener>, GatewayConfigError> {
     passed
         .into_iter()
         .zip(&plan.listeners)

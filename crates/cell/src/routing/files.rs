@@ -1,5 +1,5 @@
-//! The files of an app that are served without a worker: a page with all that lies beside it, or the folder before a worker.
-//! Neither is ever outside the app's folder, whatever links there are.
+//! The files of an app that are served without a worker: a page with the files beside it, or the static folder of a worker.
+//! Neither is ever outside of the app's folder, also through symbolic links.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,9 +20,9 @@ pub(super) enum FilesError {
     LeadsOut { folder: PathBuf },
 }
 
-/// The folder of the page is the site; where that is the app's own, what makes it an app is not part of it.
+/// The site is the folder of the page; if that is the app's folder, its manifest and code are not part of the site.
 pub(super) fn page(spec: &VersionSpec, index: &Path) -> Result<Site, FilesError> {
-    let folder = inside(spec, index.parent().unwrap_or(Path::new("")))?;
+    let folder = folder_inside_app(spec, index.parent().unwrap_or(Path::new("")))?;
     let fallback = match spec.settings.site {
         SiteKind::Spa => Fallback::Spa,
         SiteKind::Pages => Fallback::Pages,
@@ -31,7 +31,7 @@ pub(super) fn page(spec: &VersionSpec, index: &Path) -> Result<Site, FilesError>
     };
     let base = match (spec.settings.inject_base, fallback) {
         (Some(true), _) | (None, Fallback::Spa) => BaseTag::Insert,
-        // It would send the anchors and relative links of a page further down to the top.
+        // A base tag would send the anchors and relative links of a nested page to the top.
         (Some(false), _) | (None, _) => BaseTag::Leave,
     };
     let site = Site::open(SiteRules {
@@ -42,10 +42,10 @@ pub(super) fn page(spec: &VersionSpec, index: &Path) -> Result<Site, FilesError>
         audience: audience(&spec.settings),
         ..SiteRules::new(folder)
     })?;
-    still_inside(spec, site)
+    check_still_inside(spec, site)
 }
 
-/// The files before a worker are as they are, unless the app wants its pages to know where they are.
+/// The static files of a worker are served unchanged, unless the app wants the base tag in its pages.
 pub(super) fn assets(spec: &VersionSpec, folder: &Path) -> Result<Site, FilesError> {
     let inject = match spec.settings.inject_base {
         Some(true) => Inject { base: BaseTag::Insert, env: public_env(spec) },
@@ -56,13 +56,13 @@ pub(super) fn assets(spec: &VersionSpec, folder: &Path) -> Result<Site, FilesErr
         inject,
         hidden: HOST_FILES.iter().map(|name| (*name).to_owned()).collect(),
         audience: audience(&spec.settings),
-        ..SiteRules::new(inside(spec, folder)?)
+        ..SiteRules::new(folder_inside_app(spec, folder)?)
     })?;
-    still_inside(spec, site)
+    check_still_inside(spec, site)
 }
 
-/// Where a folder of the app's really is.
-fn inside(spec: &VersionSpec, folder: &Path) -> Result<PathBuf, FilesError> {
+/// The real path of a folder of the app.
+fn folder_inside_app(spec: &VersionSpec, folder: &Path) -> Result<PathBuf, FilesError> {
     let named = spec.folder.join(folder);
     let real = |path: &Path| {
         let failed = |source| FilesError::Folder { folder: path.to_owned(), source };
@@ -72,8 +72,8 @@ fn inside(spec: &VersionSpec, folder: &Path) -> Result<PathBuf, FilesError> {
     if found.starts_with(&top) { Ok(found) } else { Err(FilesError::LeadsOut { folder: named }) }
 }
 
-/// A link may have taken the folder's place between the look and the opening.
-fn still_inside(spec: &VersionSpec, site: Site) -> Result<Site, FilesError> {
+/// Checked again after opening: a symbolic link may have replaced the folder meanwhile.
+fn check_still_inside(spec: &VersionSpec, site: Site) -> Result<Site, FilesError> {
     let top =
         spec.folder.canonicalize().map_err(|source| FilesError::Folder { folder: spec.folder.clone(), source })?;
     if site.folder().starts_with(&top) {
@@ -83,7 +83,7 @@ fn still_inside(spec: &VersionSpec, site: Site) -> Result<Site, FilesError> {
     }
 }
 
-/// What everybody may see. A secret never is, whatever its name: those are in the version's `env` alone.
+/// Variables that pages may see. Secrets are never among them, whatever their names: they are in the version's `env` alone.
 fn public_env(spec: &VersionSpec) -> Vec<(String, String)> {
     let seen = |name: &str| spec.settings.env_prefix.iter().any(|prefix| name.starts_with(prefix.as_str()));
     let public = spec.settings.env.iter().filter(|(name, _)| seen(name));

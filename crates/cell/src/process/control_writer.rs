@@ -1,5 +1,5 @@
-//! What the cell says to control, written by a thread of its own, so that nobody who serves requests waits for a socket.
-//! Lines of the log may be lost when control is slow: they are counted. Everything else is kept until it is sent.
+//! Messages from the cell to control, written by a thread of its own, so that threads that serve requests never wait for the
+//! socket. Log lines may be lost when control is slow; lost lines are counted. All other messages are kept until they are sent.
 
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -8,12 +8,12 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use hearth_ipc::{CellMessage, FrameError, frame};
 
-/// Messages that may wait before those that can be lost are.
-const WAITING: usize = 10_000;
+/// Beyond so many waiting messages, those that may be lost are dropped.
+const MAX_WAITING: usize = 10_000;
 
-/// Clones are the same outbox.
+/// Clones are the same writer.
 #[derive(Clone)]
-pub(crate) struct Outbox {
+pub(crate) struct ControlWriter {
     messages: Sender<CellMessage>,
     shared: Arc<Shared>,
 }
@@ -26,7 +26,7 @@ struct Shared {
     all_sent: Condvar,
 }
 
-impl Outbox {
+impl ControlWriter {
     pub(super) fn start(socket: UnixStream) -> Self {
         let (messages, queue) = channel();
         let shared = Arc::<Shared>::default();
@@ -35,24 +35,24 @@ impl Outbox {
         Self { messages, shared }
     }
 
-    /// Says something that must be heard.
+    /// Sends a message that must not be lost.
     pub(crate) fn send(&self, message: CellMessage) {
         self.shared.waiting.fetch_add(1, Ordering::Relaxed);
-        // A control that is gone takes the whole process with it.
+        // If control is gone, the process exits.
         let _ = self.messages.send(message);
     }
 
-    /// Says something that may be lost.
-    pub(crate) fn offer(&self, message: CellMessage) {
-        if self.shared.waiting.load(Ordering::Relaxed) >= WAITING {
+    /// Sends a message that may be lost.
+    pub(crate) fn try_send(&self, message: CellMessage) {
+        if self.shared.waiting.load(Ordering::Relaxed) >= MAX_WAITING {
             self.shared.lost.fetch_add(1, Ordering::Relaxed);
             return;
         }
         self.send(message);
     }
 
-    /// Returns when all that was said is on its way.
-    pub(super) fn finish(&self) {
+    /// Blocks until all messages are written.
+    pub(super) fn flush(&self) {
         let mut sent = self.shared.sent.lock().unwrap_or_else(PoisonError::into_inner);
         while self.shared.waiting.load(Ordering::Relaxed) > 0 {
             sent = self.shared.all_sent.wait(sent).unwrap_or_else(PoisonError::into_inner);
@@ -63,13 +63,13 @@ impl Outbox {
 fn write(mut socket: UnixStream, queue: &Receiver<CellMessage>, shared: &Shared) {
     let mut broken = false;
     while let Ok(message) = queue.recv() {
-        // What cannot be written any more is counted off all the same: somebody may wait for the end.
+        // A message that cannot be written is counted as sent all the same: `flush` waits for the number.
         if !broken {
             match frame::write(&mut socket, &message) {
                 Ok(()) => {}
                 Err(FrameError::Io(_)) => broken = true,
-                // The socket is as good as before: the next one may go.
-                Err(error) => tracing::error!(%error, "A message to control could not be written"),
+                // The socket is still usable for the next message.
+                Err(error) => tracing::error!(%error, "message to control not written"),
             }
         }
         let sent = shared.sent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,7 +78,7 @@ fn write(mut socket: UnixStream, queue: &Receiver<CellMessage>, shared: &Shared)
         shared.all_sent.notify_all();
         let lost = shared.lost.swap(0, Ordering::Relaxed);
         if lost > 0 {
-            tracing::warn!(lost, "Lines were not logged: control was too slow");
+            tracing::warn!(lost, "log lines lost: control is too slow");
         }
     }
 }

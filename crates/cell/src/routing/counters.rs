@@ -1,7 +1,7 @@
-//! What is counted of each version of each app. Counters outlive the version that is served: a redeployed one goes on
-//! where the old one was.
+//! The counters of each version of each app. They outlive the served version: a redeployed one continues them.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,12 +11,12 @@ use hearth_ipc::{AppStats, Histogram};
 
 use crate::timings::Timings;
 
-/// Requests whose times are kept for an average of now.
-const RECENT: usize = 100;
+/// Requests whose times are kept for a current average.
+const MAX_RECENT: usize = 100;
 
 #[derive(Default)]
-pub struct Counters {
-    /// The usual status has a counter of its own.
+pub struct VersionCounters {
+    /// Status 200, the most frequent one, has a counter without a lock.
     ok: AtomicU64,
     others: Mutex<BTreeMap<u16, u64>>,
     failures: Mutex<BTreeMap<&'static str, u64>>,
@@ -25,32 +25,32 @@ pub struct Counters {
     pub(super) timings: Arc<Timings>,
 }
 
-/// The counters of all versions there ever were.
+/// The counters of all versions, removed ones included.
 #[derive(Default)]
-pub struct Registry {
-    by_version: Mutex<HashMap<(AppName, VersionName), Arc<Counters>>>,
-    recent: Recent,
+pub struct CounterRegistry {
+    by_version: Mutex<HashMap<(AppName, VersionName), Arc<VersionCounters>>>,
+    recent: RecentLatencies,
 }
 
-struct Recent {
-    microseconds: [AtomicU32; RECENT],
+struct RecentLatencies {
+    microseconds: [AtomicU32; MAX_RECENT],
     next: AtomicUsize,
 }
 
-/// A request that has no answer yet; one less when dropped.
-pub(super) struct InFlight<'a> {
-    counters: &'a Counters,
+/// Counts one request that has no response yet, until dropped.
+pub(super) struct InFlight<C: Deref<Target = VersionCounters>> {
+    counters: C,
 }
 
-// === impl Counters ===
+// === impl VersionCounters ===
 
-impl Counters {
-    pub(super) fn begin(&self) -> InFlight<'_> {
+impl VersionCounters {
+    pub(super) fn begin(&self) -> InFlight<&Self> {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         InFlight { counters: self }
     }
 
-    pub(super) fn answer(&self, status: u16, took: Duration) {
+    pub(super) fn record_response(&self, status: u16, took: Duration) {
         if status == 200 {
             self.ok.fetch_add(1, Ordering::Relaxed);
         } else {
@@ -59,7 +59,7 @@ impl Counters {
         self.latency.record(took);
     }
 
-    pub(super) fn fail(&self, code: &'static str) {
+    pub(super) fn record_failure(&self, code: &'static str) {
         *lock(&self.failures).entry(code).or_default() += 1;
     }
 
@@ -84,22 +84,30 @@ impl Counters {
 
 // === impl InFlight ===
 
-impl Drop for InFlight<'_> {
+impl InFlight<&VersionCounters> {
+    /// Counts the same request for longer than `counters` is borrowed.
+    pub(super) fn into_owned(self, counters: &Arc<VersionCounters>) -> InFlight<Arc<VersionCounters>> {
+        std::mem::forget(self);
+        InFlight { counters: counters.clone() }
+    }
+}
+
+impl<C: Deref<Target = VersionCounters>> Drop for InFlight<C> {
     fn drop(&mut self) {
         self.counters.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-// === impl Registry ===
+// === impl CounterRegistry ===
 
-impl Registry {
-    pub fn of(&self, app: &AppName, version: &VersionName) -> Arc<Counters> {
+impl CounterRegistry {
+    pub fn for_version(&self, app: &AppName, version: &VersionName) -> Arc<VersionCounters> {
         lock(&self.by_version).entry((app.clone(), version.clone())).or_default().clone()
     }
 
-    /// A request has its answer.
-    pub(super) fn note(&self, took: Duration) {
-        self.recent.note(took);
+    /// A request was answered.
+    pub(super) fn record(&self, took: Duration) {
+        self.recent.record(took);
     }
 
     pub fn stats(&self) -> Vec<AppStats> {
@@ -111,26 +119,26 @@ impl Registry {
 
     /// How long the last requests took, in microseconds.
     pub fn recent(&self) -> Vec<u32> {
-        let count = self.recent.next.load(Ordering::Relaxed).min(RECENT);
+        let count = self.recent.next.load(Ordering::Relaxed).min(MAX_RECENT);
         self.recent.microseconds[..count].iter().map(|time| time.load(Ordering::Relaxed)).collect()
     }
 }
 
-// === impl Recent ===
+// === impl RecentLatencies ===
 
-impl Default for Recent {
+impl Default for RecentLatencies {
     fn default() -> Self {
-        Self { microseconds: [const { AtomicU32::new(0) }; RECENT], next: AtomicUsize::new(0) }
+        Self { microseconds: [const { AtomicU32::new(0) }; MAX_RECENT], next: AtomicUsize::new(0) }
     }
 }
 
-impl Recent {
-    fn note(&self, took: Duration) {
-        // Without a locked instruction: threads that come at the same time may have one place, of about a hundred.
+impl RecentLatencies {
+    fn record(&self, took: Duration) {
+        // Without a locked instruction: concurrent threads may write the same entry, one of about a hundred.
         let next = self.next.load(Ordering::Relaxed);
         self.next.store(next.wrapping_add(1), Ordering::Relaxed);
         let microseconds = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
-        self.microseconds[next % RECENT].store(microseconds, Ordering::Relaxed);
+        self.microseconds[next % MAX_RECENT].store(microseconds, Ordering::Relaxed);
     }
 }
 
