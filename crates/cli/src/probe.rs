@@ -43,7 +43,7 @@ pub fn probe() -> anyhow::Result<()> {
         unix_sockets: doors,
     };
     let results: Vec<Value> = escape_probe::run(&targets).iter().map(row).collect();
-    let gaps: Vec<String> = jail.gaps.iter().map(ToString::to_string).collect();
+    let gaps: Vec<String> = jail.missing.iter().map(ToString::to_string).collect();
     writeln!(std::io::stdout(), "{}", json!({ "gaps": gaps, "attempts": results }))?;
     Ok(())
 }
