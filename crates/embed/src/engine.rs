@@ -77,7 +77,7 @@ impl Engine {
             max_queued: None,
         };
         let _inside = self.threads.handle().enter();
-        Cell::start(self.platform, &self.snapshot, self.turn_pools(), config)
+        AppPools::start(self.platform, &self.snapshot, self.turn_pools(), config)
     }
 
     pub(crate) fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
