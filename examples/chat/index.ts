@@ -9,7 +9,7 @@ export default {
         return new Response("this is for WebSockets\n", { status: 426, headers: { upgrade: "websocket" } });
       }
       const { 0: client, 1: server } = new WebSocketPair();
-      enter(server, new URL(request.url).searchParams.get("name") || "somebody");
+      enter(server, new URL(request.url).searchParams.get("name") || "guest");
       return new Response(null, { status: 101, webSocket: client });
     },
   },

@@ -18,7 +18,7 @@ export default {
   },
 };
 
-/** The time, every second, for as long as somebody listens. */
+/** The time, every second, until the client disconnects. */
 function clock(): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let timer: number;

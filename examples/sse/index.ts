@@ -1,4 +1,4 @@
-// Server-sent events: a message every second, for as long as somebody listens.
+// Server-sent events: a message every second, until the client disconnects.
 const encoder = new TextEncoder();
 
 export default {
