@@ -13,6 +13,10 @@ test: setup-tests lint
 lint: setup
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+	tools/lint/names
+	tools/lint/words
+	tools/lint/crates
+	tools/lint/deny
 
 fmt:
 	cargo fmt --all
