@@ -10,7 +10,7 @@ use crate::server::{Server, TOKEN, run};
 fn apps_in_folders_are_served_without_a_store() {
     let folder =
         Folder::with("unwritable", &[("apps/hello/index.js", &says("well")), ("shop/index.js", &says("shop"))]);
-    // No folder can be made there, whoever asks.
+    // No user can create a folder there.
     let data = "/sys/hearth-test/data";
     let mut server = Server::start(&["serve", folder.of("apps").to_str().unwrap(), "--data", data], &[]);
     server.expect("/hello/", "well");
