@@ -286,7 +286,7 @@ fn a_drain_can_be_undone_until_its_end() {
     assert_eq!(client.chunk(), None);
     let (status, log) = server.wait();
     assert_eq!(status.code(), Some(0));
-    assert_eq!(log.matches("Drain undone").count(), 2, "{log}");
+    assert_eq!(log.matches("drain undone").count(), 2, "{log}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Whatever an app or somebody else does to a cell, others go on: nobody is refused, whoever did it is named and shut away,
-//! and does it to nobody else a second time.
+//! Loss and replacement of cells: other apps are served without a refused request, the app that crashed a cell is named,
+//! and its owner is cordoned before it can crash a shared cell again.
 
 pub mod scene;
 mod starting;
@@ -17,7 +17,7 @@ use crate::server::Server;
 use crate::visitors::Visitors;
 
 #[test]
-fn who_aborts_is_named_and_hurts_nobody_twice() {
+fn an_aborting_app_is_named_and_cordoned() {
     let _one = heavy();
     let (folder, server) = serve("cells-abort", ABORT, "");
     let visitors = Visitors::come(&server, VISITORS, "/victim/", "well");
@@ -40,7 +40,7 @@ fn who_aborts_is_named_and_hurts_nobody_twice() {
     let shut = cordons(&server);
     assert_eq!((&shut[0]["owner"], &shut[0]["why"]), (&"culprit".into(), &"crashed".into()), "{shut:?}");
     server.expect("/culprit/", "fine");
-    // Again, and again, until nobody is let in any more: the others do not notice.
+    // It crashes its own cell until the cordon is shut. Other apps are not affected.
     let before = visitors.lost();
     let mut refused = None;
     for count in 2..10 {
@@ -56,7 +56,7 @@ fn who_aborts_is_named_and_hurts_nobody_twice() {
     visitors.await_more(&server, 20);
     assert_eq!(visitors.lost(), before, "the log:\n{}", server.log());
     assert_eq!(cordons(&server).len(), 1);
-    // Something new gets another chance.
+    // A new version releases the cordon.
     folder.say("culprit", "better now");
     eventually(&server, "it is released", || cordons(&server).is_empty());
     server.expect("/culprit/", "better now");
@@ -65,7 +65,7 @@ fn who_aborts_is_named_and_hurts_nobody_twice() {
 }
 
 #[test]
-fn who_aborts_is_named_whatever_it_is_doing() {
+fn an_aborting_app_is_named_in_every_phase() {
     let _one = heavy();
     let folder = Folder::with("cells-phases", &[("victim/index.js", &*says("well"))]);
     for app in ["later", "stream"] {
@@ -80,7 +80,7 @@ fn who_aborts_is_named_whatever_it_is_doing() {
         ("load", "/load/", "loading"),
     ];
     for (round, (app, path, phase)) in phases.into_iter().enumerate() {
-        // In a main cell first, then in one of its own.
+        // First in a main cell, then in its cordon cell.
         for (attempt, most) in [(1, 1), (2, 0)] {
             let lost = visitors.lost();
             provoke(&server, path);
@@ -100,7 +100,7 @@ fn who_aborts_is_named_whatever_it_is_doing() {
     visitors.await_more(&server, 5);
     let lost = visitors.lost();
     assert!(lost - before <= 1, "the log:\n{}", server.log());
-    // It comes again by itself.
+    // The cron runs again by itself.
     assert_eq!(crash(&server, 8)["app"], "cron");
     visitors.await_more(&server, 5);
     assert_eq!(visitors.go(&server), lost, "the log:\n{}", server.log());
@@ -119,14 +119,14 @@ fn a_killed_and_a_frozen_cell_are_replaced_by_the_standby() {
         visitors.await_more(&server, 5);
         await_standby(&server);
     }
-    assert!(cordons(&server).is_empty(), "nobody did it");
+    assert!(cordons(&server).is_empty(), "no app caused it");
     let lost = visitors.go(&server);
     assert!(lost <= 3 * VISITORS as u64, "only what was in flight is lost: {lost}");
     await_balance(&server);
 }
 
 #[test]
-fn a_standby_that_is_lost_is_nobodys_loss() {
+fn losing_a_standby_loses_no_request() {
     let (_folder, server) = serve("cells-standby", "1", "");
     let visitors = Visitors::come(&server, 1, "/victim/", "well");
     let standby = children(&server).into_iter().find(|process| *process != server.cell()).unwrap();
@@ -147,7 +147,7 @@ fn replacing_cells_costs_no_request() {
         assert_eq!(streaming.head().status, 200);
         assert_eq!(streaming.text_chunk(), "begun");
         assert_eq!(server.ask_json("POST", "/admin/replace", "")["replaced"], true);
-        eventually(&server, "the log says who serves", || server.cell() != cell);
+        eventually(&server, "the log names the serving cell", || server.cell() != cell);
         visitors.await_more(&server, 10);
         streaming.disconnect();
     }
@@ -165,7 +165,7 @@ fn upgrading_costs_no_request() {
         visitors.await_more(&server, 10);
         let (before, cells) = (counted(), children(&server));
         assert_eq!(server.ask_json("POST", "/admin/upgrade", "")["upgrading"], true);
-        // Before there are, nobody may be there to be asked.
+        // Until then a query may reach no cell.
         eventually(&server, "cells of the new program serve", || {
             children(&server).iter().any(|cell| !cells.contains(cell)) && metric(&server, "hearth_cells_standby") == 1
         });
@@ -180,7 +180,7 @@ fn upgrading_costs_no_request() {
 }
 
 #[test]
-fn what_is_in_flight_outlives_one_upgrade_after_the_other() {
+fn requests_in_flight_outlive_successive_upgrades() {
     let echo = "export default { fetch: (request) => new Response(request.body) };";
     let folder = Folder::with("cells-upgrades", &[("echo/index.js", echo), ("victim/index.js", &says("well"))]);
     let server = serve_folder(&folder, "drain_timeout: 60s\n");
@@ -202,14 +202,14 @@ fn what_is_in_flight_outlives_one_upgrade_after_the_other() {
     assert_eq!(held.text_chunk(), "after all", "the log:\n{}", server.log());
     held.send_last_chunk();
     assert_eq!(held.chunk(), None);
-    // Its cell would wait for one more request.
+    // The draining cell would wait for one more request on the connection.
     held.disconnect();
     assert_eq!(visitors.go(&server), 0, "the log:\n{}", server.log());
     await_balance(&server);
 }
 
 #[test]
-fn a_stuck_cell_is_replaced_and_who_does_it_twice_shut_away() {
+fn a_stuck_cell_is_replaced_and_a_second_stuck_turn_cordons_the_owner() {
     let _one = heavy();
     let (folder, server) = serve("cells-stuck", STUCK, "stuck_limit: 200ms\ndefaults: { cpu: 200ms }\n");
     let visitors = Visitors::come(&server, 1, "/victim/", "well");
@@ -223,10 +223,10 @@ fn a_stuck_cell_is_replaced_and_who_does_it_twice_shut_away() {
     let line = server.wait_log("cell replaced");
     assert!(line.contains("reason=stuck") && line.contains(&format!("cell={cell}")), "{line}");
     eventually(&server, "another serves", || server.cell() != cell);
-    assert!(cordons(&server).is_empty(), "once is an accident");
+    assert!(cordons(&server).is_empty(), "one stuck turn is tolerated");
     visitors.await_more(&server, 5);
     let second = ask(&server);
-    eventually(&server, "it is shut away", || cordons(&server).iter().any(|one| one["why"] == "stuck"));
+    eventually(&server, "the owner is cordoned", || cordons(&server).iter().any(|one| one["why"] == "stuck"));
     visitors.await_more(&server, 5);
     assert_eq!(visitors.go(&server), 0, "the log:\n{}", server.log());
     drop((first, second, folder));
@@ -245,7 +245,7 @@ fn a_cell_that_grows_is_replaced() {
     });
     assert!(server.wait_log("cell replaced").contains("reason=memory"));
     let line = server.wait_log("cell too large");
-    assert!(line.contains("heaviest=\"culprit "), "who takes the most is named: {line}");
+    assert!(line.contains("heaviest=\"culprit "), "the largest holder is named: {line}");
     assert_eq!(visitors.go(&server), 0, "the log:\n{}", server.log());
 }
 
@@ -269,11 +269,11 @@ fn several_cells_share_the_work() {
 }
 
 #[test]
-fn the_pool_of_several_cells_is_that_of_all_together() {
+fn the_pool_report_adds_up_all_cells() {
     let (_folder, server) = serve("cells-pool", "1", "cells: 2\nisolates: 30\nspares: 1\nmemory_budget: 1gb\n");
     eventually(&server, "two serve", || metric(&server, "hearth_cells_serving") == 2);
     let number = |path: &str| server.report().pointer(path).and_then(Value::as_f64).unwrap();
-    // Each of them starts a worker for its first request of an app.
+    // Each cell starts a worker for its first request to an app.
     eventually(&server, "both have been asked", || {
         server.expect("/victim/", "well");
         number("/owners/victim/misses") >= 2.0
@@ -281,19 +281,28 @@ fn the_pool_of_several_cells_is_that_of_all_together() {
     for _ in 0..20 {
         server.expect("/victim/", "well");
     }
-    eventually(&server, "nobody starts or ends", || {
+    eventually(&server, "no worker starts or ends", || {
         number("/spares/ready") == 2.0 && number("/created") - number("/destroyed") == number("/live")
     });
     assert_eq!((number("/total"), number("/spares/wanted")), (60.0, 2.0), "{}", server.report());
-    assert_eq!(number("/memory/budget"), f64::from(1 << 30), "memory is the machine's: {}", server.report());
+    assert_eq!(
+        number("/memory/budget"),
+        f64::from(1 << 30),
+        "the memory budget is of the machine: {}",
+        server.report()
+    );
     assert_eq!(number("/cached") + number("/spares/ready"), number("/live"), "{}", server.report());
     let (hits, misses, rate) = (number("/hits"), number("/misses"), number("/hit_rate"));
     assert!(hits >= 20.0 && hits == number("/modes/pooled/hits"), "{}", server.report());
-    assert!((hits / (hits + misses) - rate).abs() < 0.01, "a part of all, not a sum: {}", server.report());
+    assert!(
+        (hits / (hits + misses) - rate).abs() < 0.01,
+        "the rate is of all requests, not a sum: {}",
+        server.report()
+    );
 }
 
 #[test]
-fn owners_can_be_shut_away_and_released_by_hand() {
+fn owners_can_be_cordoned_and_released_by_the_operator() {
     let (_folder, server) = serve("cells-cordon", "1", "");
     let visitors = Visitors::come(&server, 1, "/culprit/", "fine");
     server.ask("PUT", "/admin/cordons/nobody", "").assert_error(404, "not_found", &["no owner nobody"]);
@@ -307,7 +316,7 @@ fn owners_can_be_shut_away_and_released_by_hand() {
         visitors.await_more(&server, 10);
         await_balance(&server);
     }
-    // Before its cell is even there.
+    // Even before its cell has started.
     for _ in 0..3 {
         server.ask_json("PUT", "/admin/cordons/culprit", "");
         server.ask_json("DELETE", "/admin/cordons/culprit", "");
@@ -318,7 +327,7 @@ fn owners_can_be_shut_away_and_released_by_hand() {
 }
 
 #[test]
-fn without_control_no_process_is_left() {
+fn no_process_outlives_control() {
     let folder = Folder::with("cells-control", &[("a/index.js", &*says("a")), ("b/index.js", &*says("b"))]);
     let mut server = serve_folder(&folder, "isolate_owners: true\n");
     server.expect("/a/", "a");

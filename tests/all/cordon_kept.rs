@@ -42,7 +42,7 @@ fn who_brought_others_down_gets_no_second_chance_by_a_restart() {
     server.signal("-KILL");
     server.wait();
     server = start();
-    assert!(server.wait_log("The owner has a cell of its own, as before").contains("owner=culprit"));
+    assert!(server.wait_log("cordon restored").contains("owner=culprit"));
     assert_eq!(sentence(&cordon(&server)), sentence(&before));
     server.expect("/culprit/", "fine");
     let main = server.cell();

@@ -1,4 +1,4 @@
-//! Crons: they reach the version that is meant, and never twice at once.
+//! Crons reach the active version only, and never run twice at once.
 
 use crate::folder::{Folder, eventually};
 use crate::server::Server;
@@ -10,7 +10,7 @@ fn count(server: &Server, text: &str) -> usize {
 }
 
 #[test]
-fn only_the_active_version_hears_them() {
+fn only_the_active_version_gets_events() {
     let app = "export default { fetch: () => new Response(''), scheduled: (event) => console.log(`tick of ${Hearth.app.version} by ${event.cron}`) };";
     let folder = Folder::new("crons-active");
     for version in ["1.0.0", "2.0.0"] {
@@ -24,7 +24,7 @@ fn only_the_active_version_hears_them() {
     eventually(&server, "the other one ticks", || count(&server, "tick of 1.0.0") >= 1);
     let before = count(&server, "tick of 2.0.0");
     eventually(&server, "the other one goes on", || count(&server, "tick of 1.0.0") >= 4);
-    // One may have been on its way.
+    // One event may have been in flight.
     assert!(count(&server, "tick of 2.0.0") <= before + 1, "{}", server.log());
 }
 
@@ -57,14 +57,14 @@ fn a_run_that_goes_on_is_not_started_twice() {
 }
 
 #[test]
-fn a_run_that_fails_is_told_and_the_next_one_comes() {
+fn a_failed_run_is_reported_and_the_next_one_starts() {
     let app = "let n = 0; export default { fetch: () => new Response(''), scheduled() { n++; console.log(`run ${n}`); if (n === 1) throw new Error('the first fails'); } };";
     let folder = Folder::with(
         "crons-failing",
         &[("app/index.js", app), ("app/manifest.yaml", &format!("{EVERY_SECOND}maxWorkers: 1\n"))],
     );
     let server = folder.serve(&[]);
-    let line = server.wait_log("A cron failed");
+    let line = server.wait_log("cron failed");
     assert!(line.contains("the first fails") && line.contains("app=app"), "{line}");
     let mut events = crate::stream::Events::follow(&server, "/admin/events");
     let event = events.find(|event| event["event"] == "cron_failed");

@@ -1,5 +1,5 @@
-//! Uploads, activation, roll-back, deletion and tasks: what is said to be done is what the next request
-//! finds, also after a restart; what is refused changes nothing.
+//! Uploads, activation, roll-back, deletion and tasks: a change that is reported as done holds for the next request and after
+//! a restart; a refused one changes nothing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ fn uploaded(server: &Server, name: &str, version: &str, archive: impl AsRef<[u8]
     serde_json::from_slice(&reply.body).unwrap()
 }
 
-/// An app of one file that says this.
+/// An archive of an app that responds with this text.
 fn saying(text: &str) -> Vec<u8> {
     tgz(&[("index.js", &says(text))])
 }
@@ -49,7 +49,7 @@ fn every_kind_of_archive_is_served_and_kept() {
     assert_eq!((&done["name"], &done["version"]), (&json!("hello"), &json!("1.0.0")));
     assert_eq!((&done["revision"], &done["files"], &done["state"]), (&json!(1), &json!(1), &json!("served")));
     server.expect("/hello/", "tgz");
-    // The one folder that everything lies in is not part of the app.
+    // A single top-level folder of the archive is not part of the app.
     uploaded(&server, "hello", "v1.1", Tar::default().file("app/index.js", says("tar")).tar());
     server.expect("/hello/", "tar");
     uploaded(&server, "hello", "2.0.0-beta.1", saying("beta"));
@@ -90,7 +90,7 @@ fn every_kind_of_archive_is_served_and_kept() {
 }
 
 #[test]
-fn the_same_version_again_is_served_at_once_and_can_be_taken_back() {
+fn a_repeated_version_is_served_at_once_and_can_be_rolled_back() {
     let folder = Folder::new("deploys-again");
     let server = folder.serve(&[]);
     uploaded(&server, "app", "1.0.0", saying("r1"));
@@ -116,13 +116,13 @@ fn the_same_version_again_is_served_at_once_and_can_be_taken_back() {
     server.expect("/app/", "r3");
     act(&server, "/admin/apps/app/activate?version=1.0.0");
     server.ask("POST", "/admin/apps/app/rollback", "").assert_error(409, "nothing_to_roll_back", &["app"]);
-    // A number is never used again.
+    // Revision numbers are never reused.
     assert_eq!(uploaded(&server, "app", "1.0.0", saying("r5"))["revision"], 5);
     server.expect("/app/", "r5");
     act(&server, "/admin/apps/app/rollback");
     server.expect("/app/", "r3");
 
-    // What was activated is meant, whatever comes.
+    // An activated version stays active when newer ones are uploaded.
     uploaded(&server, "app", "2.0.0", saying("two"));
     server.expect("/app/", "r3");
     server.expect("/app@2/", "two");
@@ -138,7 +138,7 @@ fn the_same_version_again_is_served_at_once_and_can_be_taken_back() {
     server.expect("/app/", "two");
     assert_eq!(server.get("/app@1/").status, 404);
     server.ask("DELETE", "/admin/apps/app?version=1.0.0", "").assert_error(404, "no_version", &["1.0.0"]);
-    // With the last of it go its keys: the next app of that name may be somebody else's.
+    // Secrets and tokens go with the last version: the next app of that name may have another owner.
     server.ask_json("PUT", "/admin/apps/app/secrets/WORD", "secret");
     server.ask_json("POST", "/admin/apps/app/tokens?label=x", "");
     let deleted = server.ask_json("DELETE", "/admin/apps/app", "");
@@ -196,7 +196,7 @@ fn a_hostile_archive_is_refused_and_changes_nothing() {
         for part in parts {
             assert!(refused.text().contains(part), "{case}: no {part:?} in {}", refused.text());
         }
-        assert!(!refused.text().contains("/uploads/"), "{case} shows a folder of ours: {}", refused.text());
+        assert!(!refused.text().contains("/uploads/"), "{case} shows an internal folder: {}", refused.text());
         server.expect("/app/", "good");
     }
     for (name, version) in
@@ -236,7 +236,7 @@ fn an_upload_chooses_neither_its_owner_nor_its_hosts() {
 }
 
 #[test]
-fn a_name_and_its_secrets_are_one_owners() {
+fn a_name_and_its_secrets_belong_to_one_owner() {
     let env = "export default { fetch: (request, env) => new Response(env.PASSWORD ?? 'none') };";
     let served = [("good/index.js", &*says("good")), ("acme/index.js", env), ("acme/manifest.yaml", "owner: acme\n")];
     let folder = Folder::with("deploys-owners", &served);
@@ -253,7 +253,7 @@ fn a_name_and_its_secrets_are_one_owners() {
     }
     server.get("/shop@2/").assert_error(404, "no_version", &[]);
     server.expect("/shop/", "alices");
-    // An upload that does not say whose it is belongs to the app's owner.
+    // An upload without an owner belongs to the app's owner.
     for (name, owner) in [("shop", "alice"), ("acme", "acme"), ("new", "new")] {
         assert_eq!(upload(name, "3.0.0", "").status, 201);
         assert_eq!(server.ask_json("GET", &format!("/admin/apps/{name}"), "")["owner"], owner);
@@ -292,7 +292,7 @@ fn a_task_reaches_the_active_version_and_its_result_comes_back() {
 }
 
 #[test]
-fn what_cannot_be_served_replaces_nothing() {
+fn an_upload_that_cannot_be_served_replaces_nothing() {
     let folder = Folder::with("deploys-refused", &[("here@1.0.0/index.js", &says("a folder's"))]);
     let server = folder.serve(&[]);
     uploaded(&server, "up", "1.0.0", saying("good"));
@@ -300,13 +300,13 @@ fn what_cannot_be_served_replaces_nothing() {
     upload(&server, "up", "1.0.0", without_folder).assert_error(422, "bad_upload", &["public"]);
     server.expect("/up/", "good");
     assert_eq!(version_of(&server, "up", "1.0.0")["revision"], json!(1));
-    // A folder that the server serves goes before an upload, which would never be seen.
+    // A served folder has precedence over an upload, which would never be seen.
     upload(&server, "here", "1.0.0", saying("an upload's")).assert_error(409, "not_uploaded", &["lies in a folder"]);
     server.expect("/here/", "a folder's");
 }
 
 #[test]
-fn a_slip_in_a_deletion_deletes_nothing() {
+fn a_deletion_with_a_misspelt_parameter_deletes_nothing() {
     let server = Folder::new("deploys-slip").serve(&[]);
     uploaded(&server, "up", "1.0.0", saying("one"));
     uploaded(&server, "up", "2.0.0", saying("two"));
@@ -319,7 +319,7 @@ fn a_slip_in_a_deletion_deletes_nothing() {
 }
 
 #[test]
-fn an_upload_is_finished_though_its_client_is_gone() {
+fn an_upload_is_finished_after_its_client_has_disconnected() {
     let server = Folder::new("deploys-gone").serve(&[]);
     let archive = saying("finished");
     let mut client = Client::connect(&server.admin());

@@ -96,7 +96,7 @@ fn a_server_ends_with_its_terminal() {
     let mut session = Session::start(&folder, "exec \"$@\"");
     // As long as there is a terminal, the signal is somebody's wish.
     session.signal("-HUP");
-    session.wait_log("Configuration read again");
+    session.wait_log("configuration reloaded");
     session.terminal = None;
     assert_eq!(session.wait(), Some(0), "{}", session.text());
     assert!(session.text().contains("Stopping: requests in flight are finished first"), "{}", session.text());
@@ -108,7 +108,7 @@ fn a_server_that_is_to_stay_stays() {
     // As nohup does it.
     let mut session = Session::start(&folder, "trap '' HUP; exec \"$@\"");
     session.terminal = None;
-    session.wait_log("Configuration read again");
+    session.wait_log("configuration reloaded");
     session.signal("-TERM");
     assert_eq!(session.wait(), Some(0), "{}", session.text());
 }

@@ -104,7 +104,7 @@ fn what_is_missing_is_said() {
     eventually(&server, "the install has failed", || version("broken")["state"] == "failed");
     let broken = version("broken");
     assert!(broken["error"].as_str().unwrap().contains("npm"), "{broken}");
-    server.wait_log("Dependencies could not be installed");
+    server.wait_log("dependencies not installed");
     server.expect("/fine/", "fine");
     assert_eq!(server.get("/unlocked/").status, 404);
 }

@@ -1,4 +1,4 @@
-//! `GET /metrics`, read the way Prometheus reads it, only less forgiving.
+//! `GET /metrics`, parsed more strictly than Prometheus does.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use crate::archive::tgz;
 use crate::folder::{Folder, eventually, says};
 use crate::server::Server;
 
-/// A page, understood: the kind of each family, and all samples by their name and labels.
+/// A parsed page: the kind of each family, and all samples by name and labels.
 struct Page {
     kinds: BTreeMap<String, String>,
     samples: BTreeMap<Series, f64>,
@@ -19,7 +19,7 @@ struct Series {
 }
 
 impl Page {
-    fn of(server: &Server) -> Self {
+    fn fetch(server: &Server) -> Self {
         let reply = server.ask("GET", "/metrics", "");
         assert_eq!(reply.status, 200);
         assert_eq!(reply.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
@@ -27,7 +27,7 @@ impl Page {
     }
 
     fn parse(text: &str) -> Self {
-        assert!(text.ends_with('\n'), "the last line has an end too");
+        assert!(text.ends_with('\n'), "the last line has a line end");
         let mut page = Self { kinds: BTreeMap::new(), samples: BTreeMap::new() };
         let (mut helped, mut family) = (BTreeSet::new(), String::new());
         for line in text.lines() {
@@ -93,7 +93,7 @@ impl Page {
         first
     }
 
-    /// All that only grows, counts of histograms included.
+    /// All counters, counts of histograms included.
     fn growing(&self) -> BTreeMap<&Series, f64> {
         let grows = |series: &Series| {
             series.name.ends_with("_total") || series.name.ends_with("_bucket") || series.name.ends_with("_count")
@@ -163,7 +163,7 @@ const STATUSES: &str = r#"
 "#;
 
 #[test]
-fn the_page_is_well_formed_and_counts_what_was_asked_for() {
+fn the_page_is_well_formed_and_counts_requests() {
     let folder = Folder::with(
         "metrics-page",
         &[
@@ -174,8 +174,8 @@ fn the_page_is_well_formed_and_counts_what_was_asked_for() {
         ],
     );
     let server = folder.serve(&["--workers", "1"]);
-    // Nobody has asked for anything.
-    let page = Page::of(&server);
+    // There was no request yet.
+    let page = Page::fetch(&server);
     assert_eq!(page.get("hearth_cells_lost_total", &[]), Some(0.0));
     let mut client = server.connect();
     for (path, times) in
@@ -185,7 +185,7 @@ fn the_page_is_well_formed_and_counts_what_was_asked_for() {
             client.get(path);
         }
     }
-    let page = Page::of(&server);
+    let page = Page::fetch(&server);
     let app = [("app", "app"), ("version", "1.0.0")];
     let with = |label| [&app[..], &[label]].concat();
     for (status, count) in [("200", 5.0), ("404", 3.0), ("201", 2.0), ("502", 2.0)] {
@@ -207,7 +207,7 @@ fn the_page_is_well_formed_and_counts_what_was_asked_for() {
 }
 
 #[test]
-fn what_is_counted_never_goes_back() {
+fn counters_never_decrease() {
     let folder =
         Folder::with("metrics-growing", &[("app/index.js", &says("one")), ("neighbour/index.js", &says("neighbour"))]);
     let server = folder.serve(&["--max-requests", "2"]);
@@ -216,9 +216,9 @@ fn what_is_counted_never_goes_back() {
             assert_eq!(server.get(path).status, 200);
         }
     };
-    let mut last = Page::of(&server);
+    let mut last = Page::fetch(&server);
     let mut look = |what: &str| {
-        let now = Page::of(&server);
+        let now = Page::fetch(&server);
         eprintln!("{what}");
         now.assert_not_before(&last);
         last = now;
@@ -243,8 +243,8 @@ fn what_is_counted_never_goes_back() {
     for lost in 1..=2 {
         let cell = server.cell();
         assert!(std::process::Command::new("kill").args(["-KILL", &cell.to_string()]).status().unwrap().success());
-        eventually(&server, "the cell is missed", || {
-            Page::of(&server).get("hearth_cells_lost_total", &[]) == Some(f64::from(lost))
+        eventually(&server, "the lost cell is counted", || {
+            Page::fetch(&server).get("hearth_cells_lost_total", &[]) == Some(f64::from(lost))
         });
         look("a cell was lost");
         visit("/app/");

@@ -9,9 +9,9 @@ use crate::folder::{Folder, eventually, says};
 use crate::server::Server;
 use crate::stream::Events;
 
-/// Echoes as the body comes: a request of it is in flight for as long as its client wants.
+/// Echoes the body as it arrives, so that a request is in flight for as long as the client keeps sending.
 const ECHO: &str = "export default { fetch: (request) => new Response(request.body) };";
-/// Answers when all of the body is there.
+/// Responds when the whole body has arrived.
 const WHOLE: &str = "export default { fetch: async (request) => new Response(await request.text()) };";
 const COUNTER: &str = "let n = 0; export default { fetch: () => new Response(String(++n)) };";
 
@@ -31,12 +31,12 @@ fn signal(process: u32, signal: &str) {
     assert!(Command::new("kill").args([signal, &process.to_string()]).status().unwrap().success());
 }
 
-/// Whether it runs; one that has ended and was not yet asked how does not.
+/// Whether the process runs; a zombie does not.
 fn runs(process: u32) -> bool {
     ProcStat::read(process).is_some_and(|process| process.is_alive())
 }
 
-/// A request that is in flight until its client ends it.
+/// A request that is in flight until the client ends it.
 fn hold(server: &Server) -> Client {
     let mut client = server.connect();
     client.start_chunked("/echo/");
@@ -54,7 +54,7 @@ fn finish(mut client: Client) {
 }
 
 #[test]
-fn a_cell_that_is_killed_is_replaced_and_no_connection_refused() {
+fn a_cell_that_is_killed_is_replaced_and_no_connection_is_refused() {
     let (_folder, server) = serve("processes-killed", &[]);
     let mut events = Events::follow(&server, "/admin/events");
     for lost in 1..=3 {
@@ -62,7 +62,7 @@ fn a_cell_that_is_killed_is_replaced_and_no_connection_refused() {
         let cell = server.cell();
         signal(cell, "-KILL");
         eventually(&server, "the cell is gone", || !runs(cell));
-        // These wait for the next cell.
+        // These connections wait for the next cell.
         let waiting: Vec<Client> = (0..10).map(|_| server.connect()).collect();
         for mut client in waiting {
             assert_eq!(client.get("/hello/").text(), "hello");
@@ -80,7 +80,7 @@ fn a_cell_that_is_killed_is_replaced_and_no_connection_refused() {
 }
 
 #[test]
-fn without_control_there_is_no_cell() {
+fn cells_end_with_control() {
     let (_folder, mut server) = serve("processes-control", &[]);
     server.expect("/hello/", "hello");
     let cell = server.cell();
@@ -93,7 +93,7 @@ fn without_control_there_is_no_cell() {
 }
 
 #[test]
-fn nothing_of_the_operators_is_in_a_cell() {
+fn a_cell_has_neither_environment_nor_arguments_of_the_operator() {
     let (_folder, server) = serve("processes-environment", &[]);
     let of = |process: u32, what: &str| std::fs::read_to_string(format!("/proc/{process}/{what}")).unwrap();
     assert!(of(server.id(), "environ").contains("HEARTH_TEST_SECRET"));
@@ -102,7 +102,7 @@ fn nothing_of_the_operators_is_in_a_cell() {
     let group = |process| of(process, "stat").rsplit_once(')').unwrap().1.split_whitespace().nth(2).unwrap().to_owned();
     assert_ne!(group(server.cell()), group(server.id()), "Ctrl-C is control's alone");
     let oom = |process| of(process, "oom_score_adj").trim().parse::<i32>().unwrap();
-    assert!(oom(server.cell()) > oom(server.id()), "control is the last that the kernel ends");
+    assert!(oom(server.cell()) > oom(server.id()), "control is the last process that the OOM killer chooses");
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn a_signal_to_all_processes_is_left_to_control() {
     eventually(&server, "it is in flight", || server.ask("GET", "/metrics", "").text().contains(begun));
     server.signal("-TERM");
     server.wait_log("Stopping");
-    // The cell has heard of it when it closes a connection that has nothing to do.
+    // The cell has begun to drain when it closes an idle connection.
     assert!(idle.rest().is_empty());
     finish(held);
     unanswered.send_chunk("of it");
@@ -138,11 +138,11 @@ fn a_signal_to_all_processes_is_left_to_control() {
 }
 
 #[test]
-fn sighup_reads_the_configuration_again_and_a_second_interrupt_ends_at_once() {
+fn sighup_reloads_the_configuration_and_a_second_interrupt_ends_at_once() {
     let (_folder, mut server) = serve("processes-signals", &["--drain-timeout", "60s", "--workers", "1"]);
     server.expect("/counter/", "1");
     server.signal("-HUP");
-    server.wait_log("Configuration read again");
+    server.wait_log("configuration reloaded");
     server.expect("/counter/", "2");
     let (mut held, cell) = (hold(&server), server.cell());
     server.interrupt();
@@ -154,7 +154,7 @@ fn sighup_reads_the_configuration_again_and_a_second_interrupt_ends_at_once() {
 }
 
 #[test]
-fn a_cell_that_hangs_does_not_keep_the_server_from_ending() {
+fn a_stopped_cell_does_not_keep_the_server_from_ending() {
     let (_folder, mut server) = serve("processes-frozen", &["--drain-timeout", "100ms"]);
     server.expect("/hello/", "hello");
     let cell = server.cell();

@@ -1,4 +1,4 @@
-//! `hearth.yaml` and certificates, read again while the server runs: SIGHUP, `hearth reload`, and files that change.
+//! Reload of `hearth.yaml` and of certificates: by SIGHUP, by `hearth reload`, and when certificate files change.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -23,21 +23,21 @@ fn serve(folder: &Folder) -> Server {
 }
 
 #[test]
-fn what_changes_counts_and_no_request_is_lost() {
+fn changes_are_applied_without_losing_a_request() {
     let folder = folder("reload", "domains: [old.test]\napps:\n  hello: { env: { WHO: old } }\n");
     let server = serve(&folder);
     server.expect("/hello/", "hello old");
     let load = Load::start(&server, "/hello/");
     load.wait(&server, 20);
 
-    // Only about apps: the cell stays, and so do its connections.
+    // A change of apps only: the cell stays, and so do its connections.
     folder.write("hearth.yaml", "domains: [old.test]\napps:\n  hello: { env: { WHO: new } }\n");
     let answer = server.ask_json("POST", "/admin/reload", "");
     let expected = json!({ "changed": ["apps.hello"], "needs_restart": [], "certificates": "kept", "cells": "kept" });
     assert_eq!(answer, expected);
     server.expect("/hello/", "hello new");
 
-    // What a cell is started with.
+    // A change of a cell's plan.
     folder.write("hearth.yaml", "domains: [new.test]\nmax_body_size: 1kb\napps:\n  hello: { env: { WHO: new } }\n");
     let answer = server.ask_json("POST", "/admin/reload", "");
     assert_eq!((&answer["changed"], &answer["cells"]), (&json!(["domains", "max_body_size"]), &json!("replaced")));
@@ -47,12 +47,12 @@ fn what_changes_counts_and_no_request_is_lost() {
     load.wait(&server, 20);
     load.end();
 
-    let said = run(&["reload", "--admin", &server.admin(), "--admin-token", TOKEN]);
-    assert_eq!((said.status.code(), said.stdout.as_str()), (Some(0), "nothing has changed\n"), "{}", said.stderr);
+    let output = run(&["reload", "--admin", &server.admin(), "--admin-token", TOKEN]);
+    assert_eq!((output.status.code(), output.stdout.as_str()), (Some(0), "nothing has changed\n"), "{}", output.stderr);
 }
 
 #[test]
-fn a_signal_does_the_same_and_what_is_wrong_changes_nothing() {
+fn sighup_reloads_and_a_faulty_file_changes_nothing() {
     let folder = folder("reload-signal", "apps:\n  hello: { env: { WHO: old } }\n");
     let server = serve(&folder);
     server.expect("/hello/", "hello old");
@@ -63,11 +63,11 @@ fn a_signal_does_the_same_and_what_is_wrong_changes_nothing() {
 
     folder.write("hearth.yaml", "apps:\n  hello: { env: { WHO: wrong }, tmeout: 1s }\n");
     server.signal("-HUP");
-    let line = server.wait_log("The configuration stays as it was");
+    let line = server.wait_log("reload failed, configuration unchanged");
     assert!(line.contains("hearth.yaml:2:") && line.contains("timeout"), "{line}");
-    let said = run(&["reload", "--admin", &server.admin(), "--admin-token", TOKEN]);
-    assert_ne!(said.status.code(), Some(0));
-    assert!(said.stderr.contains("hearth.yaml:2:") && said.stderr.contains("timeout"), "{}", said.stderr);
+    let output = run(&["reload", "--admin", &server.admin(), "--admin-token", TOKEN]);
+    assert_ne!(output.status.code(), Some(0));
+    assert!(output.stderr.contains("hearth.yaml:2:") && output.stderr.contains("timeout"), "{}", output.stderr);
     let reply = server.ask("POST", "/admin/reload", "");
     reply.assert_error(422, "bad_configuration", &["hearth.yaml:2:"]);
     server.expect("/hello/", "hello new");
@@ -95,14 +95,14 @@ impl Conversation {
         Self { child, to, from }
     }
 
-    /// The first line of the answer; the rest is read as well.
+    /// Sends a request and returns the status line; the rest of the response is read as well.
     fn ask(&mut self) -> String {
         self.to.write_all(b"GET /hello/ HTTP/1.1\r\nhost: one.test\r\n\r\n").unwrap();
         let mut lines = Vec::new();
         while lines.last().is_none_or(|line: &String| !line.starts_with("hello")) {
             let mut line = String::new();
             assert_ne!(self.from.read_line(&mut line).unwrap_or(0), 0, "the connection ended after {lines:?}");
-            // The body has no end of line: it is all that is left of the answer.
+            // The body has no line end: it is the rest of the response.
             let is_blank = line == "\r\n";
             lines.push(line);
             if is_blank {
@@ -145,7 +145,7 @@ fn renewed_certificates_are_used_and_connections_stay() {
     let mut conversation = Conversation::begin(&port);
     assert!(conversation.ask().starts_with("HTTP/1.1 200"));
 
-    // Nobody has to say anything: the files are looked at. One comes after the other, as renewal writes them.
+    // The server checks the files by itself. They are written one after the other, as in a renewal.
     let other = Folder::new("reload-tls-other");
     let (new_cert, new_key) = certificate(other.path(), "one.test");
     std::fs::copy(&new_cert, &after).unwrap();
@@ -153,9 +153,9 @@ fn renewed_certificates_are_used_and_connections_stay() {
     folder.write("one.test.key", std::fs::read(&new_key).unwrap());
     eventually(&server, "the new certificate is used", || trusts(&after));
     assert!(!trusts(&before));
-    assert!(conversation.ask().starts_with("HTTP/1.1 200"), "the connection from before");
+    assert!(conversation.ask().starts_with("HTTP/1.1 200"), "the connection that was open before");
 
-    // One that cannot be used is not, and is named.
+    // An invalid certificate is not used, and its file is named.
     folder.write("one.test.pem", "no certificate");
     server.ask("POST", "/admin/reload", "").assert_error(422, "bad_configuration", &["one.test.pem"]);
     assert!(trusts(&after));

@@ -161,7 +161,7 @@ fn a_collector_that_is_down_costs_no_request() {
     for _ in 0..20 {
         assert_eq!(server.get("/shop/").status, 200);
     }
-    server.wait_log("The collector takes nothing");
+    server.wait_log("export failed");
     let dropped =
         || server.ask("GET", "/metrics", "").text().lines().any(|line| line == "hearth_spans_dropped_total 20");
     eventually(&server, "what is lost is counted", dropped);

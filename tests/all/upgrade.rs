@@ -81,7 +81,7 @@ fn a_program_that_cannot_take_over_changes_nothing() {
     let refused = server.ask("POST", "/admin/upgrade", "");
     refused.assert_error(409, "no_upgrade", &["qeue", "queue"]);
     server.signal("-USR2");
-    server.wait_log("No upgrade: ");
+    server.wait_log("upgrade failed: ");
     assert_eq!(server.get("/app/").text(), "hello");
     assert_eq!(server.cell(), cell);
     let _ = std::fs::remove_dir_all(data);

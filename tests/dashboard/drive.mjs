@@ -164,7 +164,7 @@ async function drive() {
     await destroy.click();
     await dialog.getByRole("button", { name: "Destroy" }).click();
     await dialog.waitFor({ state: "detached" });
-    await main.getByText("Nobody has a sandbox.").waitFor();
+    await main.getByText("No sandbox is in use.").waitFor();
     await held.filter({ hasText: /^0$/ }).waitFor();
     await shot("sandbox-destroyed");
   });

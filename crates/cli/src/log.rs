@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use hearth_control::Journal;
+use hearth_control::LogStore;
 use hearth_log::{Colours, Format, Level, LogRecord};
 
 /// What an app's console is called in the log.
@@ -51,7 +51,7 @@ pub fn init_for_console(default: &str) {
 }
 
 /// Lines go to the journal, where those of the cells come too.
-pub fn to_journal(journal: &Journal) {
+pub fn to_journal(journal: &LogStore) {
     let journal = journal.clone();
     hearth_log::install(&filter(), Arc::new(move |line| journal.write(line)));
 }

@@ -10,7 +10,7 @@ use hearth_apps::discovery::discover;
 use hearth_apps::{ENTRIES, MANIFESTS};
 use hearth_config::{AdminListen, LogFormat, OperatorConfig};
 use hearth_control::sandboxes::{McpPlan, SandboxPlan};
-use hearth_control::{AdminConfig, CHECKED, Configuration, Ended, Journal, ServeConfig, Successor};
+use hearth_control::{AdminConfig, CHECK_OUTPUT, Configuration, Ended, LogStore, ServeConfig, UpgradeTarget};
 use hearth_ipc::{CertificatePlan, ListenerPlan};
 use hearth_log::{Colours, Format};
 use hearth_store::AdminToken;
@@ -44,7 +44,7 @@ fn serve_upgraded(options: ServeOptions, state: UpgradeState, rollback: PendingR
         (None, None) if colours() == Colours::On => Format::Terminal,
         _ => Format::Text,
     };
-    let journal = Journal::new(format, colours());
+    let journal = LogStore::new(format, colours());
     log::to_journal(&journal);
     // After the log is set up: each borrowed variable that is used is logged.
     fill_in_borrowed(&mut written.operator.defaults);
@@ -57,7 +57,7 @@ fn serve_upgraded(options: ServeOptions, state: UpgradeState, rollback: PendingR
 fn serve_with(
     options: ServeOptions,
     written: Written,
-    journal: Journal,
+    journal: LogStore,
     (state, rollback): (UpgradeState, PendingRollback),
 ) -> anyhow::Result<()> {
     let Written { operator, text } = written;
@@ -71,7 +71,7 @@ fn serve_with(
     if options.check {
         hearth_control::check_certificates(&certificates)?;
         check_images(&operator)?;
-        println!("{CHECKED}");
+        println!("{CHECK_OUTPUT}");
         return Ok(());
     }
     let UpgradeState { listeners: sockets, inherited, rolled_back } = state;
@@ -90,7 +90,7 @@ fn serve_with(
     let addresses: Vec<String> = plan.listeners.iter().map(address).collect();
     let configuration = Configuration { operator, plan, text };
     let source = Arc::new(Reader { options, listening });
-    let successor = Successor {
+    let successor = UpgradeTarget {
         // By its path, which the next program's file will have.
         program: match rolled_back {
             Some(RolledBack { program, .. }) => program,
@@ -108,8 +108,8 @@ fn serve_with(
         listeners,
         admin,
         sandboxes,
-        journal: journal.clone(),
-        successor: Some(successor.clone()),
+        log_store: journal.clone(),
+        upgrade_target: Some(successor.clone()),
         inherited,
     };
     let runtime = threads::start()?;
@@ -158,8 +158,8 @@ fn serve_with(
 }
 
 /// Executes the new program, or this one again if the new one cannot be executed. Returns only if neither can.
-fn exec_upgrade(successor: &Successor, mut state: UpgradeState) -> UpgradeStateError {
-    let Successor { program, arguments, .. } = successor;
+fn exec_upgrade(successor: &UpgradeTarget, mut state: UpgradeState) -> UpgradeStateError {
+    let UpgradeTarget { program, arguments, .. } = successor;
     let previous = PreviousProgram { program: program.clone(), arguments: arguments.clone() };
     let error = exec_successor(program, arguments, &state, Some(&previous));
     eprintln!("hearth: {} cannot take over: {error}", program.display());

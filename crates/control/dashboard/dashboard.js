@@ -1,5 +1,5 @@
-// The dashboard's beginning: logs in, chooses the view that the address names (#/apps/hello), and shows what concerns all
-// of them: connection, session, shortcuts. A view is a function that fills <main> and ends with the signal it is given.
+// Entry point of the dashboard: logs in, shows the view that the address names (#/apps/hello), and handles what all views
+// share: connection, session, shortcuts. A view is a function that fills <main> and ends with the signal it is given.
 
 import { get, logOut, session } from "./parts/api.js";
 import { connection } from "./parts/connection.js";
@@ -27,7 +27,7 @@ async function begin() {
     await get("/admin/metrics");
     enter();
   } catch (error) {
-    // Whatever it is, the token is what one can try; a lost connection has its banner.
+    // Any other error leads to the login; a lost connection is shown by its banner.
     leave(error.status === 401 ? "" : error.message);
   }
 }
@@ -73,7 +73,7 @@ function route() {
   scrollTo(0, 0);
 }
 
-/** What cannot be decoded is taken as it is; no app has such a name. */
+/** Text that cannot be decoded is left as it is; no app has such a name. */
 function decoded(text) {
   try {
     return decodeURIComponent(text);

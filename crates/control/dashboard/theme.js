@@ -1,4 +1,4 @@
-// Light or dark: what the system wants, unless somebody chose. Not a module, so that it runs before the page is painted.
+// Light or dark theme: that of the system, unless the user has chosen one. Not a module, so that it runs before the page is painted.
 "use strict";
 
 (() => {

@@ -1,11 +1,11 @@
-//! Everything that can be asked of a running server, as one type: the admin API reads it from a request, the command line
-//! writes it into one, and control carries it out. So none of the three can do what the others cannot.
+//! All operations of a running server, as one type: the admin API parses a request into an action, the command line formats
+//! one into a request, and control executes it. So all three can do the same.
 
 use hearth_core::Method;
 use hearth_core::percent::decode;
 
 use crate::admin::path::{QueryParams, encode};
-use crate::control::Known;
+use crate::control::ReadyStage;
 use crate::sandboxes::SandboxAction;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum Action {
     App {
         name: String,
     },
-    /// The archive is the request's body, and is read elsewhere.
+    /// The archive is the request's body, which is streamed.
     Upload {
         name: String,
         version: String,
@@ -32,7 +32,7 @@ pub enum Action {
     Rollback {
         name: String,
     },
-    /// Without a version: all that were uploaded.
+    /// Without a version: all uploaded versions.
     Delete {
         name: String,
         version: Option<String>,
@@ -72,9 +72,9 @@ pub enum Action {
     Events {
         follow: Follow,
     },
-    /// The configuration and the certificates, read again.
+    /// Reads configuration and certificates again.
     Reload,
-    /// Others in the place of the cells that serve.
+    /// Replaces the serving cells.
     Replace,
     /// Owners with a cell of their own.
     Cordons,
@@ -85,29 +85,30 @@ pub enum Action {
         owner: String,
     },
     Drain,
-    /// Until the end has begun.
+    /// Possible until the server has begun to end.
     UndoDrain,
-    /// The program that is there now, in the place of the one that runs.
+    /// Replaces the running program by the file that is there now.
     Upgrade,
     Sandbox(SandboxAction),
 }
 
-/// Whether an answer goes on when all that is there has been said.
+/// Whether a response goes on with what comes later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follow {
     Yes,
     No,
 }
 
-/// A request of the admin API: `/path?query`, and what goes with it.
+/// A request of the admin API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     pub method: Method,
+    /// Path and query.
     pub path: String,
     pub body: Option<String>,
 }
 
-/// Why a request is none of these.
+/// Why a request is no action.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoAction {
     #[error("there is no {0} in the admin API; GET /openapi.json lists what there is")]
@@ -124,12 +125,13 @@ pub enum NoAction {
     Bad { name: &'static str, value: String, wanted: &'static str },
 }
 
-/// Lines of the log that are given to who does not say how many.
+/// Lines of the log if the request does not say how many.
 pub const DEFAULT_LINES: usize = 100;
 
 impl Action {
-    /// Reads a request. `path` is without the query; `body` is there where [`wants_body`](Self::wants_body) says so.
-    pub fn read(method: &Method, path: &str, query: &QueryParams, body: &str) -> Result<Self, NoAction> {
+    /// Routes a request by method and path, which is without the query. If [`wants_body`](Self::wants_body) says so, the body
+    /// must be added by [`set_body`](Self::set_body).
+    pub fn route(method: &Method, path: &str, query: &QueryParams) -> Result<Self, NoAction> {
         let no_path = || NoAction::Path(path.to_owned());
         let rest = match path {
             "/metrics" => return only(method, &[(Method::Get, Self::Prometheus)], "GET"),
@@ -153,48 +155,42 @@ impl Action {
             }
             _ if rest == "sandboxes" || rest.starts_with("sandboxes/") => {
                 let below = &rest["sandboxes".len()..];
-                SandboxAction::read(method, below, query, body).unwrap_or_else(|| Err(no_path())).map(Self::Sandbox)
+                SandboxAction::route(method, below, query).unwrap_or_else(|| Err(no_path())).map(Self::Sandbox)
             }
             "upgrade" => only(method, &[(Method::Post, Self::Upgrade)], "POST"),
             "apps" if *method == Method::Post => Ok(Self::Upload {
-                name: query.need("name")?,
-                version: query.need("version")?,
+                name: query.require("name")?,
+                version: query.require("version")?,
                 owner: query.get("owner"),
             }),
             "apps" => only(method, &[(Method::Get, Self::Apps)], "GET, POST"),
             _ => {
                 let below = rest.strip_prefix("apps/").ok_or_else(no_path)?;
                 let (name, below) = app_name(below).ok_or_else(no_path)?;
-                Self::of_app(method, name, below, query, body).unwrap_or_else(|| Err(no_path()))
+                Self::route_app(method, name, below, query).unwrap_or_else(|| Err(no_path()))
             }
         }
     }
 
-    fn of_app(
-        method: &Method,
-        name: String,
-        below: &str,
-        query: &QueryParams,
-        body: &str,
-    ) -> Option<Result<Self, NoAction>> {
+    fn route_app(method: &Method, name: String, below: &str, query: &QueryParams) -> Option<Result<Self, NoAction>> {
         let (what, item) = below.split_once('/').unwrap_or((below, ""));
         let item = decode(item)?;
         Some(match (what, item.as_str()) {
-            // Without a version all go, so a misspelt one must not be overlooked.
+            // Without `version` all versions are deleted, so a misspelt parameter must be an error.
             ("", "") if *method == Method::Delete => {
                 query.only(&["version"]).map(|()| Self::Delete { name, version: query.get("version") })
             }
             ("", "") => only(method, &[(Method::Get, Self::App { name })], "GET, DELETE"),
             ("activate", "") if *method == Method::Post => {
-                query.need("version").map(|version| Self::Activate { name, version })
+                query.require("version").map(|version| Self::Activate { name, version })
             }
             ("activate", "") => only(method, &[], "POST"),
             ("rollback", "") => only(method, &[(Method::Post, Self::Rollback { name })], "POST"),
-            ("task", "") => only(method, &[(Method::Post, Self::Task { name, payload: body.to_owned() })], "POST"),
+            ("task", "") => only(method, &[(Method::Post, Self::Task { name, payload: String::new() })], "POST"),
             ("secrets", "") => only(method, &[(Method::Get, Self::Secrets { name })], "GET"),
             ("secrets", key) => {
-                let (key, value) = (key.to_owned(), body.to_owned());
-                let set = Self::SetSecret { name: name.clone(), key: key.clone(), value };
+                let key = key.to_owned();
+                let set = Self::SetSecret { name: name.clone(), key: key.clone(), value: String::new() };
                 only(method, &[(Method::Put, set), (Method::Delete, Self::DeleteSecret { name, key })], "PUT, DELETE")
             }
             ("tokens", "") => {
@@ -209,7 +205,7 @@ impl Action {
         })
     }
 
-    /// The request that means this.
+    /// The request for this action.
     pub fn call(&self) -> Call {
         let app = |name: &str, rest: &str| format!("/admin/apps/{}{rest}", encode(name));
         let (method, path, body) = match self {
@@ -264,7 +260,17 @@ impl Action {
         Call { method, path, body }
     }
 
-    /// Whether the request's body is part of it, to be read whole.
+    /// Adds the request's body to an action that wants one.
+    pub fn set_body(&mut self, body: String) {
+        match self {
+            Self::Task { payload, .. } => *payload = body,
+            Self::SetSecret { value, .. } => *value = body,
+            Self::Sandbox(action) => action.set_body(body),
+            _ => {}
+        }
+    }
+
+    /// Whether the action includes the request's body, which must be text.
     pub fn wants_body(&self) -> bool {
         match self {
             Self::Task { .. } | Self::SetSecret { .. } => true,
@@ -273,23 +279,23 @@ impl Action {
         }
     }
 
-    /// What a server must know to carry it out. How it is and how it ends can be asked from the first moment on.
-    pub(crate) fn needs(&self) -> Known {
+    /// EventKind the server must have loaded to execute it. Its state and its end can be asked for at once.
+    pub(crate) fn required_stage(&self) -> ReadyStage {
         match self {
-            Self::Pool | Self::Workers | Self::Metrics | Self::Prometheus | Self::Crashes => Known::Nothing,
-            Self::Logs { .. } | Self::Events { .. } => Known::Nothing,
-            Self::Reload | Self::Replace | Self::Drain | Self::UndoDrain | Self::Upgrade => Known::Nothing,
-            Self::Apps | Self::App { .. } | Self::Upload { .. } | Self::Task { .. } => Known::Apps,
-            Self::Activate { .. } | Self::Rollback { .. } | Self::Delete { .. } => Known::Apps,
-            Self::Secrets { .. } | Self::SetSecret { .. } | Self::DeleteSecret { .. } => Known::Apps,
-            Self::Tokens { .. } | Self::AddToken { .. } | Self::DeleteToken { .. } => Known::Apps,
-            Self::Cordons | Self::Cordon { .. } | Self::Release { .. } => Known::Apps,
-            Self::Sandbox(_) => Known::Everything,
+            Self::Pool | Self::Workers | Self::Metrics | Self::Prometheus | Self::Crashes => ReadyStage::Started,
+            Self::Logs { .. } | Self::Events { .. } => ReadyStage::Started,
+            Self::Reload | Self::Replace | Self::Drain | Self::UndoDrain | Self::Upgrade => ReadyStage::Started,
+            Self::Apps | Self::App { .. } | Self::Upload { .. } | Self::Task { .. } => ReadyStage::AppsServed,
+            Self::Activate { .. } | Self::Rollback { .. } | Self::Delete { .. } => ReadyStage::AppsServed,
+            Self::Secrets { .. } | Self::SetSecret { .. } | Self::DeleteSecret { .. } => ReadyStage::AppsServed,
+            Self::Tokens { .. } | Self::AddToken { .. } | Self::DeleteToken { .. } => ReadyStage::AppsServed,
+            Self::Cordons | Self::Cordon { .. } | Self::Release { .. } => ReadyStage::AppsServed,
+            Self::Sandbox(_) => ReadyStage::Ready,
         }
     }
 }
 
-/// The action of that method. HEAD is GET without the body.
+/// The action of the request's method. HEAD is GET without a body.
 fn only(method: &Method, actions: &[(Method, Action)], allow: &'static str) -> Result<Action, NoAction> {
     let method = if *method == Method::Head { &Method::Get } else { method };
     let found = actions.iter().find(|(one, _)| one == method).map(|(_, action)| action.clone());
@@ -315,8 +321,7 @@ fn follow(query: &QueryParams, default: Follow) -> Result<Follow, NoAction> {
     }
 }
 
-/// The name that a path below `/admin/apps/` begins with, and what follows. The slash of a scoped name may be written as
-/// it is or as `%2F`.
+/// Splits a path below `/admin/apps/` into the app's name and the rest. The slash of a scoped name may be encoded.
 fn app_name(path: &str) -> Option<(String, &str)> {
     let (first, rest) = path.split_once('/').unwrap_or((path, ""));
     let name = decode(first)?;

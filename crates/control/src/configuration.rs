@@ -1,11 +1,11 @@
-//! What the operator wants, as it counts now, and how it is read again while the server runs.
+//! The operator's configuration in effect, and how a reload applies changes of it.
 //!
-//! | what changed | what it takes |
+//! | changed | effect |
 //! |---|---|
-//! | `apps`, `defaults`, `ceilings`, `egress`, `max_body_size` | the catalogue is made anew |
-//! | certificates | the cells are told; connections stay |
-//! | whatever else a cell is started with | cells are replaced, which loses no request |
-//! | [`AT_START`] | a restart: it is said, and nothing else of it happens |
+//! | `apps`, `defaults`, `ceilings`, `egress`, `max_body_size` | the catalogue is assembled again |
+//! | certificates | sent to the cells; connections stay |
+//! | anything else in a cell's plan | cells are replaced, which loses no request |
+//! | [`RESTART_KEYS`] | none before a restart; logged as a warning |
 
 use std::path::PathBuf;
 
@@ -13,30 +13,30 @@ use hearth_config::OperatorConfig;
 use hearth_gateway::{Certificates, PemFile, PemPair, TlsError};
 use hearth_ipc::{CellPlan, CertificatePlan};
 
-/// Keys that are read at the start only: what hangs on them is open by now.
-pub const AT_START: &[&str] = &["listen", "listen_tls", "admin", "data", "log_format", "mcp", "sandboxes"];
+/// Keys that are read at the start only, since sockets and files that they name are open.
+pub const RESTART_KEYS: &[&str] = &["listen", "listen_tls", "admin", "data", "log_format", "mcp", "sandboxes"];
 
-/// `hearth.yaml`, flags and files, and what they come to.
+/// The result of `hearth.yaml`, flags and the files that these name.
 #[derive(Clone, Debug)]
 pub struct Configuration {
     pub operator: OperatorConfig,
-    /// Its listeners are those that are open, whatever the file says.
+    /// The listeners are the open ones, whatever the file says.
     pub plan: CellPlan,
-    /// `hearth.yaml` as it was read; empty where there is none.
+    /// Text of `hearth.yaml`; empty if there is none.
     pub text: String,
 }
 
-/// Reads all of it again. May block.
+/// Reads the configuration again. May block.
 pub trait ConfigurationSource: Send + Sync + 'static {
     fn read(&self) -> Result<Configuration, ConfigurationError>;
 }
 
-/// What is wrong with it, for who wrote it: each fault with its file, line and column.
+/// All faults of a configuration, each with file, line and column.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ConfigurationError(pub String);
 
-/// Whether all certificates can be used. Asked where somebody reads the answer: a cell could only fail, again and again.
+/// Checks that all certificates can be used. Control checks, since it can report the error; a cell would fail at each start.
 pub fn check_certificates(plans: &[CertificatePlan]) -> Result<(), TlsError> {
     if plans.is_empty() {
         return Ok(());

@@ -1,16 +1,16 @@
-//! What a running server can be asked to do, done.
+//! Executes the actions of a running server.
 //!
 //! | file | |
 //! |---|---|
-//! | `control/refresh.rs` | looking at all there is, and serving it: every change goes through it |
+//! | `control/refresh.rs` | assembles the catalogue and serves it: every change goes through it |
 //! | `control/deploy.rs` | uploads, activation, roll-back, deletion |
-//! | `control/keys.rs` | secrets and tokens |
-//! | `control/known.rs` | what it knows at the beginning |
-//! | `control/reload.rs` | the configuration, read again |
+//! | `control/secrets_tokens.rs` | secrets and tokens of apps |
+//! | `control/readiness.rs` | what is loaded so far after the start |
+//! | `control/reload.rs` | reload of the configuration and of certificates |
+//! | `control/drain.rs` | drains that the admin API has begun |
 //! | `control/cordons.rs` | owners with a cell of their own |
-//! | `control/crashes.rs` | cells that were lost |
-//! | `control/remembered.rs` | what the next program should know |
-//! | `control/upgrade.rs` | another program in the place of this one |
+//! | `control/crashes.rs` | the last lost cells |
+//! | `control/upgrade.rs`, `control/upgrade/state.rs` | replacing the program, and what it hands on |
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -32,10 +32,10 @@ use crate::catalogue::{Catalogue, ReadError};
 use crate::configuration::{Configuration, ConfigurationError, ConfigurationSource};
 use crate::event::Events;
 use crate::install::Installer;
-use crate::journal::Journal;
-use crate::metrics::{Family, Overview, Own, Pace, families, prometheus};
+use crate::log_store::LogStore;
+use crate::metrics::{ControlMetrics, Family, Overview, RequestRate, families, prometheus};
 use crate::otel::Spans;
-use crate::reach::Reach;
+use crate::readable_paths::ReadablePaths;
 use crate::sandboxes::{self, SandboxHost, SandboxHostError, SandboxPlan};
 use hearth_supervisor::{Cells, QueryError};
 
@@ -44,23 +44,21 @@ mod cordons;
 mod crashes;
 mod deploy;
 mod drain;
-mod keys;
-mod known;
+mod readiness;
 mod refresh;
 mod reload;
-mod remembered;
+mod secrets_tokens;
 mod upgrade;
 
 pub use cordons::CordonError;
-pub(crate) use cordons::CordonRecord;
+pub(crate) use cordons::CordonSaver;
 pub(crate) use crashes::Crashes;
 use drain::Draining;
-use known::Knowledge;
-pub use known::{Known, Starting};
-pub use remembered::Remembered;
-pub use upgrade::{CHECKED, Successor, UpgradeError};
+use readiness::Readiness;
+pub use readiness::{NotReady, ReadyStage};
+pub use upgrade::{CHECK_OUTPUT, ControlState, UpgradeError, UpgradeTarget};
 
-/// Clones are the same control.
+/// Clones share the state.
 #[derive(Clone)]
 pub struct Control {
     pub(crate) shared: Arc<Shared>,
@@ -74,28 +72,28 @@ pub(crate) struct Shared {
     /// Locked while the configuration changes.
     reloading: tokio::sync::Mutex<()>,
     pub(crate) roots: Vec<PathBuf>,
-    /// What of the disk cells are started with.
-    reach: Mutex<Reach>,
-    pub(crate) journal: Journal,
+    /// Paths that cells may read.
+    readable_paths: Mutex<ReadablePaths>,
+    pub(crate) log_store: LogStore,
     pub(crate) events: Events,
     pub(crate) installer: Installer,
     pub(crate) crashes: Crashes,
-    pub(crate) cordons: CordonRecord,
+    pub(crate) cordons: CordonSaver,
     spans: Spans,
-    pub(crate) pace: Pace,
+    pub(crate) request_rate: RequestRate,
     pub(crate) started: Instant,
-    knowledge: Knowledge,
+    readiness: Readiness,
     pub(crate) catalogue: watch::Sender<Arc<Catalogue>>,
-    /// What cells were told to serve last. Locked while it changes: one look at all there is after the other.
-    told: tokio::sync::Mutex<Option<Vec<VersionSpec>>>,
+    /// The catalogue that was last sent to the cells. The lock makes refreshes run one after the other.
+    last_sent: tokio::sync::Mutex<Option<Vec<VersionSpec>>>,
     ending: watch::Sender<Option<Ending>>,
     draining: Draining,
-    successor: Option<Successor>,
-    /// Somebody should look again.
-    pub(crate) stale: Notify,
-    /// Another look is about to be taken.
-    pub(crate) looks_again: AtomicBool,
-    /// Empty where the operator wants none.
+    upgrade_target: Option<UpgradeTarget>,
+    /// Requests a refresh.
+    pub(crate) refresh_requested: Notify,
+    /// A retry of a partial refresh is scheduled.
+    pub(crate) retry_scheduled: AtomicBool,
+    /// Empty if the operator has configured none.
     sandboxes: OnceLock<SandboxHost>,
 }
 
@@ -111,7 +109,7 @@ pub enum ActionError {
     NothingBefore(String),
     #[error("{app}@{version} lies in a folder that the server serves: remove it there")]
     NotUploaded { app: String, version: String },
-    #[error("{0} is a page without a worker: there is nobody who could do a task")]
+    #[error("{0} is a page without a worker, and only a worker can run a task")]
     NoWorker(String),
     #[error("{0}")]
     Invalid(String),
@@ -140,7 +138,7 @@ pub enum ActionError {
     #[error(transparent)]
     Upgrade(#[from] UpgradeError),
     #[error(transparent)]
-    Starting(#[from] Starting),
+    NotReady(#[from] NotReady),
     #[error(transparent)]
     Sandbox(#[from] ToolError),
     #[error("the server ends already: its drain has come to its end")]
@@ -154,23 +152,23 @@ pub enum ActionError {
 /// Why a server ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// What is in flight is finished, and that is all.
+    /// The server ends after requests in flight have finished.
     Drain,
-    /// Another program takes its place.
+    /// Another program replaces it.
     Upgrade,
 }
 
-/// What came of an action.
-pub enum Answer {
+/// The result of an action.
+pub enum ActionResult {
     Json(Value),
-    /// Something new is there now.
+    /// Something was created.
     Created(Value),
-    /// It goes on by itself.
+    /// The action goes on in the background.
     Accepted(Value),
-    /// What is in a file of a sandbox.
+    /// The content of a file of a sandbox.
     File(Bytes),
     Prometheus(String),
-    /// Lines of the log, and whether more follow.
+    /// Lines of the log, to be read by the caller.
     Logs {
         app: Option<String>,
         lines: usize,
@@ -181,27 +179,27 @@ pub enum Answer {
     },
 }
 
-/// What is there to begin with.
-pub struct Beginning {
+/// The parts that [`Control`] is made of.
+pub struct ControlParts {
     pub cells: Cells,
     pub store: Arc<SqliteStore>,
     pub configuration: Configuration,
     pub source: Arc<dyn ConfigurationSource>,
     pub roots: Vec<PathBuf>,
-    pub(crate) reach: Reach,
-    pub journal: Journal,
+    pub(crate) readable_paths: ReadablePaths,
+    pub log_store: LogStore,
     pub events: Events,
     pub(crate) crashes: Crashes,
-    pub(crate) cordons: CordonRecord,
+    pub(crate) cordons: CordonSaver,
     pub(crate) spans: Spans,
-    /// `None` where there can be none.
-    pub successor: Option<Successor>,
+    /// `None` if the server cannot be upgraded.
+    pub upgrade_target: Option<UpgradeTarget>,
 }
 
 impl Control {
-    pub(crate) fn new(beginning: Beginning) -> Self {
-        let Beginning { cells, store, configuration, source, roots, reach, journal, events, .. } = beginning;
-        let Beginning { crashes, cordons, spans, successor, .. } = beginning;
+    pub(crate) fn new(parts: ControlParts) -> Self {
+        let ControlParts { cells, store, configuration, source, roots, readable_paths, log_store, events, .. } = parts;
+        let ControlParts { crashes, cordons, spans, upgrade_target, .. } = parts;
         let shared = Shared {
             cells,
             store,
@@ -209,33 +207,33 @@ impl Control {
             source,
             reloading: tokio::sync::Mutex::default(),
             roots,
-            reach: Mutex::new(reach),
-            journal,
+            readable_paths: Mutex::new(readable_paths),
+            log_store,
             events,
             installer: Installer::default(),
             crashes,
             cordons,
             spans,
-            pace: Pace::default(),
+            request_rate: RequestRate::default(),
             started: Instant::now(),
-            knowledge: Knowledge::default(),
+            readiness: Readiness::default(),
             catalogue: watch::Sender::new(Arc::default()),
-            told: tokio::sync::Mutex::default(),
+            last_sent: tokio::sync::Mutex::default(),
             ending: watch::Sender::new(None),
             draining: Draining::default(),
-            successor,
-            stale: Notify::new(),
-            looks_again: AtomicBool::new(false),
+            upgrade_target,
+            refresh_requested: Notify::new(),
+            retry_scheduled: AtomicBool::new(false),
             sandboxes: OnceLock::new(),
         };
         Self { shared: Arc::new(shared) }
     }
 
-    pub async fn carry_out(&self, action: Action) -> Result<Answer, ActionError> {
-        self.perform(action).await.map_err(|error| self.with_suggestion(error))
+    pub async fn execute(&self, action: Action) -> Result<ActionResult, ActionError> {
+        self.dispatch(action).await.map_err(|error| self.with_suggestion(error))
     }
 
-    /// A name that no app has is often a slip.
+    /// Adds the nearest app name to an error about an unknown one.
     fn with_suggestion(&self, error: ActionError) -> ActionError {
         let ActionError::NoApp(name) = error else { return error };
         let catalogue = self.catalogue();
@@ -246,77 +244,77 @@ impl Control {
         }
     }
 
-    /// Of an app that is gone there may be lines still; one that never was is a slip.
+    /// Fails for an app that is neither known nor has log lines. Lines of a deleted app may still be there.
     fn check_has_lines(&self, app: &str) -> Result<(), ActionError> {
         let catalogue = self.catalogue();
         let is_served = catalogue.of_app(app).next().is_some();
         let is_problem = || catalogue.problems.iter().any(|problem| problem.app.as_deref() == Some(app));
-        let has_lines = || !self.journal().last(1, |line| line.app.as_deref() == Some(app)).is_empty();
+        let has_lines = || !self.log_store().last(1, |line| line.app.as_deref() == Some(app)).is_empty();
         if is_served || is_problem() || has_lines() { Ok(()) } else { Err(ActionError::NoApp(app.to_owned())) }
     }
 
-    async fn perform(&self, action: Action) -> Result<Answer, ActionError> {
+    async fn dispatch(&self, action: Action) -> Result<ActionResult, ActionError> {
         let shared = &self.shared;
         let catalogue = shared.catalogue.borrow().clone();
         Ok(match action {
             Action::Pool => match shared.cells.query(Query::Pool).await? {
-                QueryReply::Pool(report) => Answer::Json(report),
+                QueryReply::Pool(report) => ActionResult::Json(report),
                 _ => return Err(QueryError::Lost.into()),
             },
             Action::Workers => match shared.cells.query(Query::Workers).await? {
-                QueryReply::Workers(workers) => Answer::Json(Value::Array(workers)),
+                QueryReply::Workers(workers) => ActionResult::Json(Value::Array(workers)),
                 _ => return Err(QueryError::Lost.into()),
             },
             Action::Metrics => {
                 let stats = shared.cells.fresh_stats().await;
-                let overview = Overview::new(&stats, shared.pace.per_second(), shared.started.elapsed());
-                Answer::Json(to_value(&overview)?)
+                let overview = Overview::new(&stats, shared.request_rate.per_second(), shared.started.elapsed());
+                ActionResult::Json(to_value(&overview)?)
             }
-            Action::Prometheus => Answer::Prometheus(prometheus::write(&self.families().await)),
-            Action::Crashes => Answer::Json(json!({ "crashes": shared.crashes.all() })),
-            Action::Apps => Answer::Json(to_value(&catalogue.view())?),
+            Action::Prometheus => ActionResult::Prometheus(prometheus::write(&self.families().await)),
+            Action::Crashes => ActionResult::Json(json!({ "crashes": shared.crashes.all() })),
+            Action::Apps => ActionResult::Json(to_value(&catalogue.view())?),
             Action::App { name } => match catalogue.view_of(&name) {
-                Some(view) => Answer::Json(to_value(&view)?),
+                Some(view) => ActionResult::Json(to_value(&view)?),
                 None => return Err(ActionError::NoApp(name)),
             },
-            Action::Activate { name, version } => Answer::Json(self.activate(name, version).await?),
-            Action::Rollback { name } => Answer::Json(self.roll_back(name).await?),
-            Action::Delete { name, version } => Answer::Json(self.delete(name, version).await?),
+            Action::Activate { name, version } => ActionResult::Json(self.activate(name, version).await?),
+            Action::Rollback { name } => ActionResult::Json(self.roll_back(name).await?),
+            Action::Delete { name, version } => ActionResult::Json(self.delete(name, version).await?),
             Action::Upload { .. } => return Err(ActionError::Invalid("the archive is missing".into())),
-            Action::Task { name, payload } => Answer::Json(self.task(name, payload).await?),
-            Action::Secrets { name } => Answer::Json(self.secrets(name).await?),
-            Action::SetSecret { name, key, value } => Answer::Json(self.set_secret(name, key, value).await?),
-            Action::DeleteSecret { name, key } => Answer::Json(self.delete_secret(name, key).await?),
-            Action::Tokens { name } => Answer::Json(self.tokens(name).await?),
-            Action::AddToken { name, label } => Answer::Created(self.add_token(name, label).await?),
-            Action::DeleteToken { name, id } => Answer::Json(self.delete_token(name, id).await?),
+            Action::Task { name, payload } => ActionResult::Json(self.task(name, payload).await?),
+            Action::Secrets { name } => ActionResult::Json(self.secrets(name).await?),
+            Action::SetSecret { name, key, value } => ActionResult::Json(self.set_secret(name, key, value).await?),
+            Action::DeleteSecret { name, key } => ActionResult::Json(self.delete_secret(name, key).await?),
+            Action::Tokens { name } => ActionResult::Json(self.tokens(name).await?),
+            Action::AddToken { name, label } => ActionResult::Created(self.add_token(name, label).await?),
+            Action::DeleteToken { name, id } => ActionResult::Json(self.delete_token(name, id).await?),
             Action::Logs { app, lines, follow } => {
                 app.as_deref().map_or(Ok(()), |app| self.check_has_lines(app))?;
-                Answer::Logs { app, lines, follow }
+                ActionResult::Logs { app, lines, follow }
             }
-            Action::Events { follow } => Answer::Events { follow },
-            Action::Reload => Answer::Json(self.reload().await?),
+            Action::Events { follow } => ActionResult::Events { follow },
+            Action::Reload => ActionResult::Json(self.reload().await?),
             Action::Replace => {
                 shared.cells.replace().await?;
-                Answer::Json(json!({ "replaced": true }))
+                ActionResult::Json(json!({ "replaced": true }))
             }
-            Action::Cordons => Answer::Json(json!({ "cordons": self.cordons().await? })),
-            Action::Cordon { owner } => Answer::Json(self.cordon(owner).await?),
-            Action::Release { owner } => Answer::Json(self.release(owner).await?),
+            Action::Cordons => ActionResult::Json(json!({ "cordons": self.cordons().await? })),
+            Action::Cordon { owner } => ActionResult::Json(self.cordon(owner).await?),
+            Action::Release { owner } => ActionResult::Json(self.release(owner).await?),
             Action::Drain => {
                 self.begin_drain();
-                Answer::Accepted(json!({ "draining": true }))
+                ActionResult::Accepted(json!({ "draining": true }))
             }
             Action::UndoDrain => {
                 self.undo_drain()?;
-                Answer::Json(json!({ "draining": false }))
+                ActionResult::Json(json!({ "draining": false }))
             }
-            Action::Upgrade => Answer::Accepted(self.upgrade().await?),
-            Action::Sandbox(action) => self.sandboxes()?.carry_out(action).await?,
+            Action::Upgrade => ActionResult::Accepted(self.upgrade().await?),
+            Action::Sandbox(action) => self.sandboxes()?.handle(action).await?,
         })
     }
 
-    /// Uploads an archive. It is served when this returns.
+    /// Uploads an archive. The version is served when this returns.
     pub async fn upload(
         &self,
         name: String,
@@ -327,8 +325,8 @@ impl Control {
         deploy::upload(self, AppName::new(name), VersionName::new(version), owner.map(Owner::new), archive).await
     }
 
-    /// Keeps sandboxes from now on, until they are ended; those that the program before left, too.
-    pub(crate) async fn keep_sandboxes(
+    /// Starts the sandboxes, with those that the previous program handed over.
+    pub(crate) async fn start_sandboxes(
         &self,
         mut plan: SandboxPlan,
         left: UpgradePayload,
@@ -340,23 +338,23 @@ impl Control {
         if let Some(address) = host.address().await {
             tracing::info!("MCP on http://{address}/mcp");
         }
-        // Nobody else sets it.
+        // It is set only here, once.
         let _ = self.shared.sandboxes.set(host);
         Ok(())
     }
 
-    /// Ready when nothing is left of any sandbox.
-    pub(crate) async fn end_sandboxes(&self) {
+    /// Destroys all sandboxes. Completes when nothing of them is left.
+    pub(crate) async fn stop_sandboxes(&self) {
         if let Some(host) = self.shared.sandboxes.get() {
             host.stop().await;
         }
     }
 
-    /// Sandboxes that can go on in the next program. The others are gone.
-    pub(crate) async fn leave_sandboxes(&self) -> UpgradePayload {
-        let patience = self.configuration().plan.front.drain_timeout;
+    /// Exports the sandboxes for the next program. Those that cannot be exported are destroyed.
+    pub(crate) async fn export_sandboxes(&self) -> UpgradePayload {
+        let timeout = self.configuration().plan.front.drain_timeout;
         match self.shared.sandboxes.get() {
-            Some(host) => host.hand_over(patience).await,
+            Some(host) => host.hand_over(timeout).await,
             None => UpgradePayload::default(),
         }
     }
@@ -370,7 +368,7 @@ impl Control {
         self.end(Ending::Drain);
     }
 
-    /// Who comes later changes nothing.
+    /// Ends the server. Only the first call has an effect.
     fn end(&self, ending: Ending) {
         self.shared.ending.send_if_modified(|before| {
             let is_first = before.is_none();
@@ -383,40 +381,40 @@ impl Control {
         *self.shared.ending.borrow()
     }
 
-    /// An upgrade is no drain: cells serve on, and nobody need go elsewhere.
+    /// An upgrade is no drain: cells serve on, and clients need not go elsewhere.
     pub fn is_draining(&self) -> bool {
         self.ending() == Some(Ending::Drain) || self.shared.draining.is_on()
     }
 
-    /// Ready when somebody wants the server to end.
+    /// Completes when the server is to end.
     pub async fn drained(&self) {
-        // The sender is as alive as this.
+        // `self` holds the sender.
         let _ = self.shared.ending.subscribe().wait_for(Option::is_some).await;
     }
 
-    /// It knows as much from now on.
-    pub(crate) fn note_known(&self, known: Known) {
-        self.shared.knowledge.note(known);
+    /// Marks a stage of the start as reached.
+    pub(crate) fn set_stage(&self, stage: ReadyStage) {
+        self.shared.readiness.set(stage);
     }
 
-    /// Ready when it knows as much.
-    pub(crate) async fn knows(&self, wanted: Known) -> Result<(), Starting> {
-        self.shared.knowledge.wait_for(wanted).await
+    /// Completes when the stage is reached; fails if that takes too long.
+    pub(crate) async fn wait_for_stage(&self, stage: ReadyStage) -> Result<(), NotReady> {
+        self.shared.readiness.wait_for(stage).await
     }
 
     pub fn is_ready(&self) -> bool {
         !self.is_draining() && self.shared.cells.is_serving()
     }
 
-    pub fn journal(&self) -> &Journal {
-        &self.shared.journal
+    pub fn log_store(&self) -> &LogStore {
+        &self.shared.log_store
     }
 
     pub fn events(&self) -> &Events {
         &self.shared.events
     }
 
-    /// What the operator wants, as of now.
+    /// The configuration in effect.
     pub(crate) fn configuration(&self) -> Arc<Configuration> {
         self.shared.configuration.borrow().clone()
     }
@@ -425,16 +423,16 @@ impl Control {
         self.shared.configuration.subscribe()
     }
 
-    /// Requests that were traced.
+    /// Traced requests that wait to be exported.
     pub(crate) fn spans(&self) -> &Spans {
         &self.shared.spans
     }
 
-    /// All that is counted, as of now.
+    /// All metrics, with new stats of the cells.
     pub(crate) async fn families(&self) -> Vec<Family> {
         let stats = self.shared.cells.fresh_stats().await;
         let catalogue = self.catalogue();
-        let own = Own {
+        let own = ControlMetrics {
             uptime: self.shared.started.elapsed(),
             apps: catalogue.app_count(),
             versions: catalogue.versions.len(),
@@ -466,7 +464,7 @@ impl Control {
             return Err(ActionError::NoWorker(name));
         }
         let time = hearth_core::time::unix_millis();
-        let ask = Query::Task {
+        let query = Query::Task {
             app: active.spec.app.clone(),
             version: active.spec.version.clone(),
             id: format!("task-{time}"),
@@ -474,7 +472,7 @@ impl Control {
             attempt: 1,
             time,
         };
-        let QueryReply::Event(outcome) = self.shared.cells.query(ask).await? else {
+        let QueryReply::Event(outcome) = self.shared.cells.query(query).await? else {
             return Err(QueryError::Lost.into());
         };
         Ok(match outcome {
@@ -489,7 +487,7 @@ impl Control {
     }
 }
 
-/// Runs what blocks where that may be done.
+/// Runs blocking work on tokio's blocking threads.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ActionError> {
     let failed = |error: tokio::task::JoinError| ActionError::Io(format!("the work did not come to its end: {error}"));
     tokio::task::spawn_blocking(work).await.map_err(failed)

@@ -1,7 +1,7 @@
-//! Sends `scheduled` events when they are due. Only the version that the bare name means has its crons run: of two
-//! versions of an app that are both there, one is meant. What was missed while the server was down is not made up for.
+//! Sends `scheduled` events when they are due. Only the active version of an app has its crons run. Runs that were missed
+//! while the server was down are not made up for.
 //!
-//! Invariant: a run that is still going is not started twice.
+//! Invariant: a cron is not started again while its last run goes on.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,13 +13,13 @@ use hearth_ipc::{Active, EventOutcome, Query, QueryReply};
 
 use crate::catalogue::{Catalogue, State};
 use crate::control::Control;
-use crate::event::What;
+use crate::event::EventKind;
 
-/// Clocks may be set: nobody sleeps longer than this without a look.
-const LONGEST_SLEEP: Duration = Duration::from_secs(30);
+/// The clock may be set, so the loop wakes at least this often.
+const MAX_SLEEP: Duration = Duration::from_secs(30);
 
-/// Seconds.
-const SET_BACK: i64 = 60;
+/// A clock that is set back by at most this many seconds is waited for.
+const MAX_CLOCK_STEP: i64 = 60;
 
 /// One cron of one app.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -39,22 +39,22 @@ pub(crate) async fn run(control: Control) {
     loop {
         let catalogue = changes.borrow_and_update().clone();
         let next = next_after(&catalogue, last);
-        let wait = next.map_or(LONGEST_SLEEP, |at| until(at).min(LONGEST_SLEEP));
+        let wait = next.map_or(MAX_SLEEP, |at| until(at).min(MAX_SLEEP));
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
             changed = changes.changed() => if changed.is_err() { return },
             () = control.drained() => return,
         }
         let now = now();
-        // A clock that was put back by a little catches up; one that was put back by more begins anew.
+        // After a small step back the loop waits until the clock catches up; after a larger one it starts again from now.
         if now < last {
-            if last - now > SET_BACK {
+            if last - now > MAX_CLOCK_STEP {
                 last = now;
             }
             continue;
         }
-        let is_let_in = |_: &Due| !control.is_draining();
-        for due in due_between(&control.catalogue(), last, now).into_iter().filter(is_let_in) {
+        let is_admitted = |_: &Due| !control.is_draining();
+        for due in due_between(&control.catalogue(), last, now).into_iter().filter(is_admitted) {
             start(&control, &running, due, now);
         }
         last = now;
@@ -64,7 +64,7 @@ pub(crate) async fn run(control: Control) {
 fn start(control: &Control, running: &Running, due: Due, at: i64) {
     let key = (due.app.clone(), due.cron.clone());
     if !lock(running).insert(key.clone()) {
-        tracing::warn!(app = due.app.as_str(), cron = due.cron, "A cron is due while its last run goes on: left out");
+        tracing::warn!(app = due.app.as_str(), cron = due.cron, "cron skipped: its last run goes on");
         return;
     }
     let (control, running) = (control.clone(), running.clone());
@@ -77,27 +77,22 @@ fn start(control: &Control, running: &Running, due: Due, at: i64) {
 async fn send(control: &Control, due: &Due, at: i64) {
     let Due { app, version, cron } = due.clone();
     let time = u64::try_from(at).unwrap_or_default() * 1_000;
-    let ask = Query::Scheduled { app, version, time, cron };
-    let message = match control.shared.cells.query(ask).await {
+    let query = Query::Scheduled { app, version, time, cron };
+    let message = match control.shared.cells.query(query).await {
         Ok(QueryReply::Event(EventOutcome::Succeeded { .. })) => {
-            tracing::debug!(app = due.app.as_str(), cron = due.cron, "A cron ran");
+            tracing::debug!(app = due.app.as_str(), cron = due.cron, "cron finished");
             return;
         }
         Ok(QueryReply::Event(EventOutcome::Failed { message } | EventOutcome::Refused { message, .. })) => message,
-        // It was removed in this moment.
+        // The version was removed meanwhile.
         Ok(_) => return,
         Err(error) => error.to_string(),
     };
-    tracing::error!(
-        app = due.app.as_str(),
-        version = due.version.as_str(),
-        cron = due.cron,
-        "A cron failed: {message}"
-    );
-    control.shared.events.tell(What::CronFailed { app: due.app.to_string(), cron: due.cron.clone(), message });
+    tracing::error!(app = due.app.as_str(), version = due.version.as_str(), cron = due.cron, "cron failed: {message}");
+    control.shared.events.record(EventKind::CronFailed { app: due.app.to_string(), cron: due.cron.clone(), message });
 }
 
-/// All crons of what is served under a bare name.
+/// The crons of all active versions.
 fn crons(catalogue: &Catalogue) -> impl Iterator<Item = (Due, &Cron)> {
     let served =
         |version: &&crate::catalogue::Version| version.state == State::Served && version.spec.active == Active::Yes;
@@ -114,7 +109,7 @@ fn next_after(catalogue: &Catalogue, time: i64) -> Option<i64> {
     crons(catalogue).filter_map(|(_, cron)| cron.next_after(time)).min()
 }
 
-/// Those that became due after `from`, up to and at `to`; each once, however often it would have been.
+/// The crons that became due after `from` and not after `to`, each once however often it was due.
 fn due_between(catalogue: &Catalogue, from: i64, to: i64) -> Vec<Due> {
     crons(catalogue).filter(|(_, cron)| cron.next_after(from).is_some_and(|at| at <= to)).map(|(due, _)| due).collect()
 }

@@ -1,5 +1,4 @@
-//! What happened, for who watches: deploys, cells that were lost, apps that are stuck. The last ones are kept, so that
-//! somebody who comes later sees how it came to this.
+//! Events for operators: deploys, lost cells, stuck apps. The last ones are kept for followers that connect later.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,20 +10,20 @@ use tokio::sync::broadcast;
 use hearth_supervisor::{CordonReason, CrashCause, Culprit, ReplaceReason};
 
 /// Events that are kept.
-const KEPT: usize = 200;
+const MAX_EVENTS: usize = 200;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Event {
     /// Milliseconds since 1970.
     pub time: u64,
     #[serde(flatten)]
-    pub what: What,
+    pub kind: EventKind,
 }
 
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum What {
-    /// Other versions than before are served.
+pub enum EventKind {
+    /// The served versions have changed.
     CatalogueChanged {
         apps: usize,
         versions: usize,
@@ -67,25 +66,25 @@ pub enum What {
         cause: CrashCause,
         status: String,
         last_words: Vec<String>,
-        /// Who did it, where that is known.
+        /// The app that caused it, if known.
         #[serde(flatten)]
         culprit: Option<Culprit>,
     },
-    /// Another takes its place, and requests go on.
+    /// A cell is replaced while requests go on.
     CellReplaced {
         cell: u32,
         reason: ReplaceReason,
     },
-    /// The owner has a cell of its own from now on.
+    /// The owner got a cell of its own.
     Cordoned {
         owner: String,
         why: CordonReason,
     },
-    /// The owner is served by the same cells as everybody again.
+    /// The owner is served by the main cells again.
     Released {
         owner: String,
     },
-    /// The configuration was read again: which keys are others, and which of these count after a restart only.
+    /// The configuration was reloaded: the keys that changed, and those that need a restart.
     Reloaded {
         changed: Vec<String>,
         needs_restart: Vec<String>,
@@ -93,7 +92,7 @@ pub enum What {
     Draining,
 }
 
-/// Clones are the same.
+/// Clones share the events.
 #[derive(Clone)]
 pub struct Events {
     shared: Arc<Shared>,
@@ -106,24 +105,24 @@ struct Shared {
 
 impl Default for Events {
     fn default() -> Self {
-        let shared = Shared { kept: Mutex::default(), followers: broadcast::Sender::new(KEPT) };
+        let shared = Shared { kept: Mutex::default(), followers: broadcast::Sender::new(MAX_EVENTS) };
         Self { shared: Arc::new(shared) }
     }
 }
 
 impl Events {
-    pub fn tell(&self, what: What) {
-        let event = Arc::new(Event { time: hearth_core::time::unix_millis(), what });
+    pub fn record(&self, kind: EventKind) {
+        let event = Arc::new(Event { time: hearth_core::time::unix_millis(), kind });
         let mut kept = self.shared.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() == KEPT {
+        if kept.len() == MAX_EVENTS {
             kept.pop_front();
         }
         kept.push_back(event.clone());
-        // Under the lock, so that who begins to follow misses none and gets none twice. Nobody following is no error.
+        // Sent under the lock, so that a new follower neither misses an event nor gets one twice. It fails without followers.
         let _ = self.shared.followers.send(event);
     }
 
-    /// What is kept, and all from then on.
+    /// The events that are kept, and a receiver of all later ones.
     pub fn follow(&self) -> (Vec<Arc<Event>>, broadcast::Receiver<Arc<Event>>) {
         let kept = self.shared.kept.lock().unwrap_or_else(PoisonError::into_inner);
         (kept.iter().cloned().collect(), self.shared.followers.subscribe())

@@ -1,7 +1,7 @@
-//! `autoInstall`: dependencies from the lock file, exactly, without any install script, before a version goes live. Done
-//! here and not in a cell, since a cell can neither write files nor start programs.
+//! `autoInstall`: installs the dependencies of the lock file, without install scripts, before a version is served. Control
+//! does this, since cells can neither write files nor start programs.
 //!
-//! States of a folder: nobody has looked -> `Running -> Done | Failed`; a folder whose lock file changed is looked at anew.
+//! States of a folder: `Wanted -> Running -> Done | Failed`; a folder whose lock file has changed is `Wanted` again.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,16 +15,16 @@ use tokio::sync::Semaphore;
 
 use crate::catalogue::{Catalogue, State};
 use crate::control::Control;
-use crate::event::What;
+use crate::event::EventKind;
 
 /// An install that takes longer hangs.
-const LONGEST: Duration = Duration::from_secs(15 * 60);
-/// In `node_modules`, written last.
-const MARK: &str = ".hearth-lock";
-/// Lines of an installer's last words that are shown.
-const LAST_WORDS: usize = 20;
-/// All that an installer sees of the environment: an app's `.npmrc` can send any variable to any host.
-const VARIABLES: [&str; 18] = [
+const INSTALL_TIMEOUT: Duration = Duration::from_secs(15 * 60);
+/// File in `node_modules` with the hash of the installed lock file; written last.
+const MARKER: &str = ".hearth-lock";
+/// Lines of an installer's stderr that are shown.
+const MAX_SHOWN_LINES: usize = 20;
+/// The environment variables of an installer. There are no others, since an app's `.npmrc` can send any of them to any host.
+const PASSED_VARIABLES: [&str; 18] = [
     "PATH",
     "HOME",
     "USER",
@@ -45,16 +45,16 @@ const VARIABLES: [&str; 18] = [
     "npm_config_cache",
 ];
 
-/// Clones are the same installer.
+/// Clones share the state.
 #[derive(Clone)]
 pub(crate) struct Installer {
     folders: Arc<Mutex<HashMap<PathBuf, Install>>>,
-    /// One at a time: they want all of the machine.
-    one: Arc<Semaphore>,
+    /// Installs run one at a time, since each uses the whole machine.
+    slot: Arc<Semaphore>,
 }
 
 struct Install {
-    /// What the lock file held.
+    /// Hash of the lock file.
     lock_file: Option<String>,
     progress: Progress,
 }
@@ -67,7 +67,7 @@ pub(crate) enum Progress {
     Failed(String),
 }
 
-/// Who installs, by the lock file that is there.
+/// The package manager, by the lock file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tool {
     Npm,
@@ -76,14 +76,14 @@ enum Tool {
 
 impl Default for Installer {
     fn default() -> Self {
-        Self { folders: Arc::default(), one: Arc::new(Semaphore::new(1)) }
+        Self { folders: Arc::default(), slot: Arc::new(Semaphore::new(1)) }
     }
 }
 
 impl Installer {
-    /// How far the folder is, from now on.
+    /// The state of a folder; an unknown folder becomes `Wanted`.
     pub(crate) fn progress(&self, folder: &Path) -> Progress {
-        let Some((_, lock_file)) = Tool::of(folder) else {
+        let Some((_, lock_file)) = Tool::for_folder(folder) else {
             return Progress::Failed(
                 "autoInstall needs a lock file: add package-lock.json (npm install) or bun.lock (bun install)".into(),
             );
@@ -96,20 +96,23 @@ impl Installer {
         if install.lock_file != changed && install.progress != Progress::Running {
             *install = Install { lock_file: changed, progress: Progress::Wanted };
         }
-        if install.progress == Progress::Wanted && install.lock_file.is_some() && mark(folder) == install.lock_file {
+        if install.progress == Progress::Wanted
+            && install.lock_file.is_some()
+            && installed_hash(folder) == install.lock_file
+        {
             install.progress = Progress::Done;
         }
         install.progress.clone()
     }
 
-    /// What failed is tried again at the next look.
-    pub(crate) fn try_again(&self) {
+    /// Makes failed installs `Wanted` again.
+    pub(crate) fn retry_failed(&self) {
         for install in self.lock().values_mut().filter(|install| matches!(install.progress, Progress::Failed(_))) {
             install.progress = Progress::Wanted;
         }
     }
 
-    /// Begins what the catalogue waits for.
+    /// Starts the wanted installs of the catalogue.
     pub(crate) fn start_wanted(&self, control: &Control, catalogue: &Catalogue) {
         for version in catalogue.versions.iter().filter(|version| version.state == State::Installing) {
             let folder = version.spec.folder.clone();
@@ -118,31 +121,37 @@ impl Installer {
                 _ => continue,
             }
             let (app, version) = (version.spec.app.to_string(), version.spec.version.to_string());
-            tracing::info!(app, version, "Installing dependencies");
-            control.shared.events.tell(What::Installing { app: app.clone(), version: version.clone() });
+            tracing::info!(app, version, "installing dependencies");
+            control.shared.events.record(EventKind::Installing { app: app.clone(), version: version.clone() });
             let (control, installer) = (control.clone(), self.clone());
             tokio::spawn(async move {
                 let done = installer.install(&folder).await;
                 match &done {
                     Progress::Failed(message) => {
-                        tracing::error!(app, version, "Dependencies could not be installed: {message}");
-                        control.shared.events.tell(What::InstallFailed { app, version, message: message.clone() });
+                        tracing::error!(app, version, "dependencies not installed: {message}");
+                        control.shared.events.record(EventKind::InstallFailed {
+                            app,
+                            version,
+                            message: message.clone(),
+                        });
                     }
-                    _ => tracing::info!(app, version, "Dependencies are installed"),
+                    _ => tracing::info!(app, version, "dependencies installed"),
                 }
                 if let Some(install) = installer.lock().get_mut(&folder) {
                     install.progress = done;
                 }
-                control.shared.stale.notify_one();
+                control.shared.refresh_requested.notify_one();
             });
         }
     }
 
     async fn install(&self, folder: &Path) -> Progress {
         // The semaphore is never closed.
-        let _one = self.one.acquire().await;
-        let Some((tool, lock_file)) = Tool::of(folder) else { return Progress::Failed("the lock file is gone".into()) };
-        // Before it begins: what changes meanwhile is not what was installed.
+        let _slot = self.slot.acquire().await;
+        let Some((tool, lock_file)) = Tool::for_folder(folder) else {
+            return Progress::Failed("the lock file is gone".into());
+        };
+        // Hashed before the install: a lock file that changes meanwhile is not what is installed.
         let installed = fingerprint(&lock_file);
         let mut command = tool.command();
         command
@@ -151,22 +160,22 @@ impl Installer {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
-        match tokio::time::timeout(LONGEST, command.output()).await {
+        match tokio::time::timeout(INSTALL_TIMEOUT, command.output()).await {
             Ok(Ok(output)) if output.status.success() => {
-                // Without the mark it is installed again at the next start, which does no harm.
+                // Without the marker the install is repeated at the next start, which does no harm.
                 let modules = folder.join("node_modules");
                 let _ = std::fs::create_dir_all(&modules);
-                let _ = std::fs::write(modules.join(MARK), installed.unwrap_or_default());
+                let _ = std::fs::write(modules.join(MARKER), installed.unwrap_or_default());
                 Progress::Done
             }
             Ok(Ok(output)) => {
                 let words = String::from_utf8_lossy(&output.stderr).into_owned();
                 let lines: Vec<&str> = words.lines().filter(|line| !line.trim().is_empty()).collect();
-                let last = lines[lines.len().saturating_sub(LAST_WORDS)..].join("\n");
+                let last = lines[lines.len().saturating_sub(MAX_SHOWN_LINES)..].join("\n");
                 Progress::Failed(format!("{} ended with {}: {last}", tool.name(), output.status))
             }
             Ok(Err(error)) => Progress::Failed(format!("{} cannot be started: {error}", tool.name())),
-            Err(_) => Progress::Failed(format!("{} took longer than {LONGEST:?}", tool.name())),
+            Err(_) => Progress::Failed(format!("{} took longer than {INSTALL_TIMEOUT:?}", tool.name())),
         }
     }
 
@@ -177,7 +186,7 @@ impl Installer {
 }
 
 impl Tool {
-    fn of(folder: &Path) -> Option<(Self, PathBuf)> {
+    fn for_folder(folder: &Path) -> Option<(Self, PathBuf)> {
         let files = [("package-lock.json", Self::Npm), ("npm-shrinkwrap.json", Self::Npm), ("bun.lock", Self::Bun)];
         let mut there = files.into_iter().map(|(name, tool)| (tool, folder.join(name)));
         there.find(|(_, file)| file.is_file())
@@ -190,11 +199,11 @@ impl Tool {
         }
     }
 
-    /// Exactly what the lock file says, and no script of anybody's. What an app's `.npmrc` could name as its git would be
-    /// one too.
+    /// Installs exactly what the lock file says and runs no scripts. `--git=git` overrides a program that an app's `.npmrc`
+    /// could name.
     fn command(self) -> Command {
         let mut command = Command::new(self.name());
-        command.env_clear().envs(VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        command.env_clear().envs(PASSED_VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
         match self {
             Self::Npm => command.args(["ci", "--ignore-scripts", "--git=git", "--no-audit", "--no-fund", "--omit=dev"]),
             Self::Bun => command.args(["install", "--frozen-lockfile", "--ignore-scripts", "--production"]),
@@ -203,9 +212,9 @@ impl Tool {
     }
 }
 
-/// Which lock file the packages that are there came from; none where an install did not come to its end.
-fn mark(folder: &Path) -> Option<String> {
-    std::fs::read_to_string(folder.join("node_modules").join(MARK)).ok()
+/// The hash of the lock file that is installed; `None` if no install has finished.
+fn installed_hash(folder: &Path) -> Option<String> {
+    std::fs::read_to_string(folder.join("node_modules").join(MARKER)).ok()
 }
 
 fn fingerprint(lock_file: &Path) -> Option<String> {

@@ -1,16 +1,16 @@
-//! What must outlive JavaScript, and so runs none: the cells' supervision, the catalogue, deploys, crons, the admin API,
-//! metrics, logs and the dashboard.
+//! The control process, which runs no JavaScript so that it survives crashes of cells: catalogue, deploys, crons, the admin
+//! API, metrics, logs and the dashboard. Cells are supervised by `hearth-supervisor`.
 //!
 //! | to understand | read |
 //! |---|---|
-//! | how everything is wired | `server.rs` |
-//! | what can be asked for | `action.rs`, carried out by `control.rs`, `control/` |
+//! | how the parts are wired | `server.rs` |
+//! | what the admin API can do | `action.rs`, executed by `control.rs`, `control/` |
 //! | what is served, and why | `catalogue/`, `install.rs` |
-//! | who serves it, and what of the disk it can read | `cells/`, `reach.rs` |
-//! | how people and programs reach it | `admin/` |
-//! | places for agents' code | `sandboxes/` |
-//! | what the operator wants, and how it changes | `configuration.rs`, `control/reload.rs` |
-//! | what is told | `journal.rs`, `event.rs`, `metrics/`, `otel/` |
+//! | what cells may read of the disk | `readable_paths.rs` |
+//! | the admin API and the dashboard | `admin/` |
+//! | sandboxes for agents | `sandboxes/` |
+//! | the operator's configuration and its reload | `configuration.rs`, `control/reload.rs` |
+//! | logs, events, metrics, traces | `log_store.rs`, `event.rs`, `metrics/`, `otel/` |
 #![forbid(unsafe_code)]
 
 pub mod action;
@@ -21,14 +21,14 @@ pub mod control;
 mod crons;
 mod event;
 mod install;
-mod journal;
+mod log_store;
 mod metrics;
 mod otel;
-mod reach;
+mod readable_paths;
 pub mod sandboxes;
 mod server;
 
 pub use configuration::{Configuration, ConfigurationError, ConfigurationSource, check_certificates};
-pub use control::{CHECKED, Remembered, Successor};
-pub use journal::Journal;
+pub use control::{CHECK_OUTPUT, ControlState, UpgradeTarget};
+pub use log_store::LogStore;
 pub use server::{AdminConfig, Ended, Inherited, ServeConfig, ServeError, serve};

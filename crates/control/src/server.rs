@@ -1,4 +1,4 @@
-//! `hearth serve`, wired together: listeners, store, cells, catalogue, watch, crons, admin, and the way out.
+//! `hearth serve`: wires listeners, store, cells, catalogue, file watch, crons and the admin API together, and shuts them down.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -16,57 +16,59 @@ use hearth_store::{Cordon, Cordons as _, SqliteStore, StoreError};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::admin::{Admin, LARGEST_UPLOAD};
+use crate::admin::{Admin, MAX_UPLOAD};
 use crate::configuration::{Configuration, ConfigurationSource, check_certificates};
-use crate::control::{ActionError, Beginning, Control, CordonRecord, Crashes, Ending, Known, Remembered, Successor};
+use crate::control::{
+    ActionError, Control, ControlParts, ControlState, CordonSaver, Crashes, Ending, ReadyStage, UpgradeTarget,
+};
 use crate::crons;
-use crate::event::{Events, What};
-use crate::journal::Journal;
+use crate::event::{EventKind, Events};
+use crate::log_store::LogStore;
 use crate::otel::{self, Spans};
-use crate::reach::Reach;
+use crate::readable_paths::ReadablePaths;
 use crate::sandboxes::{SandboxHostError, SandboxPlan};
 use hearth_supervisor::{CellChange, CellRules, Cells, CellsConfig, Crash, HandedOver, InheritedCell, Observer};
 
-/// Before the next look after one that failed.
-const ANOTHER_LOOK: Duration = Duration::from_secs(1);
-/// How often requests are counted for their rate.
-const PACE: Duration = Duration::from_secs(1);
-/// For who asked for the end, to hear that it has come.
-const LAST_ANSWERS: Duration = Duration::from_secs(1);
+/// Delay after a refresh that failed.
+const REFRESH_RETRY_DELAY: Duration = Duration::from_secs(1);
+/// How often the number of requests is sampled for their rate.
+const RATE_SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
+/// Time for the last responses of the admin API to be sent.
+const ADMIN_CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub struct ServeConfig {
     pub program: PathBuf,
     pub roots: Vec<PathBuf>,
     pub data: PathBuf,
     pub configuration: Configuration,
-    /// Reads it again.
+    /// Reads the configuration again.
     pub source: Arc<dyn ConfigurationSource>,
-    /// In the order of the plan's.
+    /// In the order of the plan's listeners.
     pub listeners: Vec<TcpListener>,
     pub admin: Option<AdminConfig>,
     pub sandboxes: Option<SandboxPlan>,
-    pub journal: Journal,
-    /// Who takes our place in an upgrade.
-    pub successor: Option<Successor>,
-    /// What the program before left.
+    pub log_store: LogStore,
+    /// The program for an upgrade.
+    pub upgrade_target: Option<UpgradeTarget>,
+    /// State of the previous program, in an upgrade.
     pub inherited: Inherited,
 }
 
-/// What one program leaves to the next, listeners apart.
+/// EventKind one program hands to the next in an upgrade, apart from the listeners.
 #[derive(Default)]
 pub struct Inherited {
-    /// Cells that serve until those of the next program do: process and socket.
+    /// Process ids and sockets of the cells, which serve until those of the next program do.
     pub cells: Vec<(u32, OwnedFd)>,
-    pub counted: CellStats,
-    pub remembered: Remembered,
-    /// Sandboxes, and the sessions that they belong to.
+    pub counters: CellStats,
+    pub state: ControlState,
+    /// Sandboxes, and the MCP sessions that they belong to.
     pub sandboxes: UpgradePayload,
 }
 
-/// How serving came to its end.
+/// How serving has ended.
 pub enum Ended {
     Stopped,
-    /// Another program is to take our place, now: cells serve on as long as what they are left with is open.
+    /// The next program is to be executed now. Cells serve on as long as `left` is not dropped.
     Upgrade {
         listeners: Vec<TcpListener>,
         left: Box<Inherited>,
@@ -84,7 +86,7 @@ pub enum ServeError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Tls(#[from] TlsError),
-    #[error("the first look at the apps failed: {0}")]
+    #[error("the apps cannot be loaded: {0}")]
     First(#[source] ActionError),
     #[error("a listener cannot be used: {0}")]
     Listeners(#[source] io::Error),
@@ -94,7 +96,7 @@ pub enum ServeError {
     Sandboxes(#[from] SandboxHostError),
 }
 
-/// Serves until `stop` is ready or somebody asks for an end. `ready` is told when everything is served.
+/// Serves until `stop` completes or the admin API ends the server. `ready` is called when everything is served.
 pub async fn serve(
     config: ServeConfig,
     stop: impl Future<Output = ()> + Send,
@@ -102,11 +104,12 @@ pub async fn serve(
     upgrade: impl AsyncFnMut() + Send,
     ready: impl FnOnce(&Control) + Send,
 ) -> Result<Ended, ServeError> {
-    let ServeConfig { program, roots, data, mut configuration, source, listeners, admin, journal, .. } = config;
-    let (sandboxes, successor, inherited) = (config.sandboxes, config.successor, config.inherited);
+    let ServeConfig { program, roots, data, mut configuration, source, listeners, admin, log_store, .. } = config;
+    let (sandboxes, upgrade_target, inherited) = (config.sandboxes, config.upgrade_target, config.inherited);
     check_certificates(&configuration.plan.certificates)?;
-    // For the program that takes our place, if one does.
-    let handles = Handles::new(&listeners, admin.as_ref(), sandboxes.as_ref()).map_err(ServeError::Listeners)?;
+    // For the next program, in an upgrade.
+    let handles =
+        ListenerHandles::new(&listeners, admin.as_ref(), sandboxes.as_ref()).map_err(ServeError::Listeners)?;
     let store = Arc::new(tokio::task::block_in_place(|| SqliteStore::open(&data))?);
     for warning in store.warnings() {
         match warning.is_degradation() {
@@ -114,18 +117,18 @@ pub async fn serve(
             false => tracing::warn!("{warning}"),
         }
     }
-    let reach = Reach::new(&roots, store.data(), &store.data().join("apps"));
-    configuration.plan.jail.readable = reach.folders();
+    let readable_paths = ReadablePaths::new(&roots, store.data(), &store.data().join("apps"));
+    configuration.plan.jail.readable = readable_paths.folders();
     let plan = configuration.plan.clone();
     let (events, spans) = (Events::default(), Spans::default());
-    let crashes = Crashes::after(&inherited.remembered);
+    let crashes = Crashes::restore(&inherited.state);
     let cordoned = tokio::task::block_in_place(|| store.cordons())?;
     for cordon in &cordoned {
-        tracing::warn!(owner = cordon.owner.as_str(), why = cordon.why, "The owner has a cell of its own, as before");
+        tracing::warn!(owner = cordon.owner.as_str(), why = cordon.why, "cordon restored");
     }
-    let cordons = CordonRecord::of(store.clone());
-    let observer = Arc::new(Ears {
-        journal: journal.clone(),
+    let cordons = CordonSaver::spawn(store.clone());
+    let observer = Arc::new(CellEventSink {
+        log_store: log_store.clone(),
         events: events.clone(),
         crashes: crashes.clone(),
         spans: spans.clone(),
@@ -139,30 +142,30 @@ pub async fn serve(
         listeners,
         data: store.data().to_owned(),
         inherited: inherited.cells.into_iter().map(|(pid, socket)| InheritedCell { pid, socket }).collect(),
-        counters: inherited.counted,
+        counters: inherited.counters,
         cordons: cordoned,
-        stuck: inherited.remembered.stuck,
+        stuck: inherited.state.stuck,
     };
     let cells = Cells::start(cells, observer);
-    let beginning = Beginning {
+    let parts = ControlParts {
         cells: cells.clone(),
         store,
         configuration,
         source,
         roots: roots.clone(),
-        reach,
-        journal,
+        readable_paths,
+        log_store,
         events,
         crashes: crashes.clone(),
         cordons: cordons.clone(),
         spans,
-        successor,
+        upgrade_target,
     };
-    let control = Control::new(beginning);
-    // The watch begins before the first look, so that nothing is missed between the two.
+    let control = Control::new(parts);
+    // The watch starts before the first refresh, so that no change between the two is missed.
     let watch = Watch::start(roots, WatchRules::default()).await;
-    // Who asks for its health is told that it is not ready yet.
-    let admin = admin.map(|admin| administer(admin, &control)).transpose().map_err(ServeError::Admin)?;
+    // The admin API starts before the first refresh, and reports that the server is not ready yet.
+    let admin = admin.map(|admin| serve_admin(admin, &control)).transpose().map_err(ServeError::Admin)?;
     let mut stop = std::pin::pin!(stop);
     tokio::select! {
         first = control.refresh() => first.map_err(ServeError::First)?,
@@ -173,11 +176,11 @@ pub async fn serve(
             return Ok(Ended::Stopped);
         }
     }
-    control.note_known(Known::Apps);
-    control.warn_of_strangers();
+    control.set_stage(ReadyStage::AppsServed);
+    control.warn_unknown_apps();
     match sandboxes {
         Some(plan) => {
-            if let Err(error) = control.keep_sandboxes(plan, inherited.sandboxes).await {
+            if let Err(error) = control.start_sandboxes(plan, inherited.sandboxes).await {
                 cells.drain().await;
                 return Err(error.into());
             }
@@ -187,58 +190,58 @@ pub async fn serve(
         }
         None => {}
     }
-    control.note_known(Known::Everything);
+    control.set_stage(ReadyStage::Ready);
     let tasks = [
         tokio::spawn(crons::run(control.clone())),
-        tokio::spawn(keep_fresh(control.clone(), watch)),
-        tokio::spawn(keep_pace(control.clone())),
+        tokio::spawn(refresh_loop(control.clone(), watch)),
+        tokio::spawn(request_rate_loop(control.clone())),
         tokio::spawn(otel::export(control.clone())),
-        tokio::spawn(control.clone().keep_certificates()),
+        tokio::spawn(control.clone().certificate_loop()),
     ];
     ready(&control);
     let ending = wait(&control, stop.as_mut(), reload, upgrade).await;
-    let left = match ending {
-        // Cells are supervised meanwhile.
+    let exported = match ending {
+        // Cells are still supervised meanwhile.
         Ending::Upgrade => tokio::select! {
-            left = control.leave_sandboxes() => Some(left),
-            // Whoever wants the end gets it: what was left already ends with this process.
+            sandboxes = control.export_sandboxes() => Some(sandboxes),
+            // A stop cancels the upgrade. EventKind was exported already ends with this process.
             () = &mut stop => None,
         },
         Ending::Drain => None,
     };
-    let ended = if let Some(sandboxes) = left {
-        let counted = cells.fresh_stats().await;
+    let ended = if let Some(sandboxes) = exported {
+        let counters = cells.fresh_stats().await;
         let HandedOver { cells, stuck } = cells.hand_over().await;
-        let left = Inherited { cells, counted, remembered: crashes.remembered(stuck), sandboxes };
+        let left = Inherited { cells, counters, state: crashes.export(stuck), sandboxes };
         Ended::Upgrade { listeners: handles.0, left: Box::new(left) }
     } else {
         control.drain();
-        control.events().tell(What::Draining);
-        // Nobody shall wait where nobody will come.
+        control.events().record(EventKind::Draining);
+        // Connections must not wait where no cell will accept them.
         drop(handles);
         cells.drain().await;
         if ending == Ending::Drain {
-            control.end_sandboxes().await;
+            control.stop_sandboxes().await;
         }
         Ended::Stopped
     };
-    // What became known last, too.
-    cordons.settle().await;
+    // Includes the last changes.
+    cordons.flush().await;
     for task in tasks {
         task.abort();
     }
     if let Some((stop, ended)) = admin {
         drop(stop);
-        // A client that does not take its answer has had its time.
-        let _ = tokio::time::timeout(LAST_ANSWERS, ended).await;
+        // Clients that do not read their response in time are cut off.
+        let _ = tokio::time::timeout(ADMIN_CLOSE_TIMEOUT, ended).await;
     }
     Ok(ended)
 }
 
-/// Of all that is listened on, another each: as long as these are open, connections wait.
-struct Handles(Vec<TcpListener>);
+/// Duplicates of all listeners: while these are open, connections wait instead of being refused.
+struct ListenerHandles(Vec<TcpListener>);
 
-impl Handles {
+impl ListenerHandles {
     fn new(
         listeners: &[TcpListener],
         admin: Option<&AdminConfig>,
@@ -250,8 +253,7 @@ impl Handles {
     }
 }
 
-/// Until somebody wants the server to end, and how; meanwhile reads the configuration again whenever `reload` says so,
-/// and makes room for another program when `upgrade` does.
+/// Waits until the server is to end, and returns how. Meanwhile starts reloads and upgrades as `reload` and `upgrade` complete.
 async fn wait(
     control: &Control,
     mut stop: impl Future<Output = ()> + Unpin,
@@ -266,16 +268,16 @@ async fn wait(
                 let control = control.clone();
                 tokio::spawn(async move {
                     if let Err(error) = control.upgrade().await {
-                        tracing::error!("No upgrade: {error}");
+                        tracing::error!("upgrade failed: {error}");
                     }
                 });
             }
             () = reload() => {
-                // Who wants the server to end need not wait for it.
+                // In a task, so that it does not delay a stop.
                 let control = control.clone();
                 tokio::spawn(async move {
                     if let Err(error) = control.reload().await {
-                        tracing::error!("The configuration stays as it was: {error}");
+                        tracing::error!("reload failed, configuration unchanged: {error}");
                     }
                 });
             }
@@ -283,41 +285,42 @@ async fn wait(
     }
 }
 
-/// Serves what changes.
-async fn keep_fresh(control: Control, mut watch: Watch) {
+/// Refreshes the catalogue when files change or a refresh is requested.
+async fn refresh_loop(control: Control, mut watch: Watch) {
     loop {
         tokio::select! {
             () = watch.changed() => {}
-            () = control.shared.stale.notified() => {}
+            () = control.shared.refresh_requested.notified() => {}
             () = control.drained() => return,
         }
         if let Err(error) = control.refresh().await {
-            tracing::error!(%error, "What changed could not be served");
-            tokio::time::sleep(ANOTHER_LOOK).await;
-            control.shared.stale.notify_one();
+            tracing::error!(%error, "refresh failed");
+            tokio::time::sleep(REFRESH_RETRY_DELAY).await;
+            control.shared.refresh_requested.notify_one();
         }
     }
 }
 
-async fn keep_pace(control: Control) {
+async fn request_rate_loop(control: Control) {
     loop {
-        control.shared.pace.note(Instant::now(), control.shared.cells.requests());
-        tokio::time::sleep(PACE).await;
+        control.shared.request_rate.record(Instant::now(), control.shared.cells.requests());
+        tokio::time::sleep(RATE_SAMPLE_INTERVAL).await;
     }
 }
 
-/// Connections to the admin API. A quarter of control's descriptors at most, however few it has: the others are for cells,
-/// sandboxes and files.
-const MOST_CLIENTS: usize = 256;
+/// Connections to the admin API; at most a quarter of control's file descriptors, since cells, sandboxes and files need the
+/// others.
+const MAX_ADMIN_CONNECTIONS: usize = 256;
 
-/// Serves the admin API, until what this returns first is dropped.
-fn administer(config: AdminConfig, control: &Control) -> io::Result<(oneshot::Sender<()>, JoinHandle<()>)> {
+/// Serves the admin API until the returned sender is dropped.
+fn serve_admin(config: AdminConfig, control: &Control) -> io::Result<(oneshot::Sender<()>, JoinHandle<()>)> {
     let AdminConfig { listener, token } = config;
     let address: SocketAddr = listener.local_addr()?;
     let listener = Listener::plain(listener)?;
-    let max_connections = hearth_sys::fds::max_open().map_or(MOST_CLIENTS, |limit| (limit / 4).min(MOST_CLIENTS));
+    let max_connections =
+        hearth_sys::fds::max_open().map_or(MAX_ADMIN_CONNECTIONS, |limit| (limit / 4).min(MAX_ADMIN_CONNECTIONS));
     let config =
-        Config { default_host: address.to_string(), max_body: LARGEST_UPLOAD, max_connections, ..Config::default() };
+        Config { default_host: address.to_string(), max_body: MAX_UPLOAD, max_connections, ..Config::default() };
     let server = Server::new(config, Arc::new(Admin::new(control.clone(), &token)));
     let (stop, stopped) = oneshot::channel();
     let ended = tokio::spawn(async move {
@@ -326,22 +329,22 @@ fn administer(config: AdminConfig, control: &Control) -> io::Result<(oneshot::Se
     Ok((stop, ended))
 }
 
-/// Hears what cells say unasked.
-struct Ears {
-    journal: Journal,
+/// Forwards what cells report to logs, events, spans and the store.
+struct CellEventSink {
+    log_store: LogStore,
     events: Events,
     crashes: Crashes,
     spans: Spans,
-    cordons: CordonRecord,
+    cordons: CordonSaver,
 }
 
-impl Observer for Ears {
+impl Observer for CellEventSink {
     fn log(&self, line: LogRecord) {
-        self.journal.write(line);
+        self.log_store.write(line);
     }
 
     fn access(&self, line: String) {
-        self.journal.access(&line);
+        self.log_store.access(&line);
     }
 
     fn span(&self, span: Span) {
@@ -349,24 +352,24 @@ impl Observer for Ears {
     }
 
     fn event(&self, event: CellEvent) {
-        self.events.tell(What::Cell(event));
+        self.events.record(EventKind::Cell(event));
     }
 
     fn change(&self, change: CellChange) {
-        self.events.tell(match change {
-            CellChange::Replaced { cell, reason } => What::CellReplaced { cell, reason },
-            CellChange::Cordoned { owner, why } => What::Cordoned { owner: owner.to_string(), why },
-            CellChange::Released { owner } => What::Released { owner: owner.to_string() },
+        self.events.record(match change {
+            CellChange::Replaced { cell, reason } => EventKind::CellReplaced { cell, reason },
+            CellChange::Cordoned { owner, why } => EventKind::Cordoned { owner: owner.to_string(), why },
+            CellChange::Released { owner } => EventKind::Released { owner: owner.to_string() },
         });
     }
 
     fn cordons(&self, all: Vec<Cordon>) {
-        self.cordons.keep(all);
+        self.cordons.save(all);
     }
 
     fn lost(&self, crash: Crash) {
         let Crash { cell, cause, status, last_words, culprit, .. } = crash.clone();
-        self.crashes.note(crash);
-        self.events.tell(What::CellLost { cell, cause, status, last_words, culprit });
+        self.crashes.record(crash);
+        self.events.record(EventKind::CellLost { cell, cause, status, last_words, culprit });
     }
 }

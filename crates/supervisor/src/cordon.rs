@@ -194,12 +194,12 @@ impl CordonRegistry {
     /// All owners that need a cell of their own, why, and since when (0 where configured).
     pub(super) fn all(&self, versions: &[VersionSpec]) -> BTreeMap<Owner, (CordonReason, u64)> {
         let owners: BTreeSet<&Owner> = versions.iter().filter(|spec| runs_code(spec)).map(|spec| &spec.owner).collect();
-        let meant: BTreeSet<&Owner> = versions
+        let configured: BTreeSet<&Owner> = versions
             .iter()
             .filter(|spec| runs_code(spec) && spec.settings.isolation == Isolation::Process)
             .map(|spec| &spec.owner)
             .collect();
-        let why = |owner: &Owner| match (self.entries.get(owner), meant.contains(owner), self.owners) {
+        let why = |owner: &Owner| match (self.entries.get(owner), configured.contains(owner), self.owners) {
             (Some(entry), ..) => Some((entry.why, entry.since)),
             (None, true, _) => Some((CordonReason::Manifest, 0)),
             (None, false, OwnerIsolation::Separate) => Some((CordonReason::Configuration, 0)),

@@ -1,4 +1,4 @@
-//! A server with a standby, an app that has nothing to do with it, and one that does something when it is asked to.
+//! A server with a standby, a harmless app, and one that does harm on request.
 
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,20 +10,20 @@ use crate::client::Reply;
 use crate::folder::{Folder, eventually, says};
 use crate::server::Server;
 
-/// Ends V8, and with it the process, whatever the limits.
+/// Makes V8 abort the process, whatever the limits.
 pub const ABORT: &str = r#""x".repeat(2 ** 27 + 1e7).split("").length"#;
-/// Goes on for seconds after it was terminated.
+/// Runs for seconds after its termination.
 pub const STUCK: &str = r#""a".repeat(14e4).lastIndexOf("a".repeat(7e4) + "b")"#;
 pub const VISITORS: usize = 3;
 
-/// Aborts take hundreds of megabytes each: one at a time.
+/// Tests with aborts run one at a time, since each takes hundreds of megabytes.
 static HEAVY: Mutex<()> = Mutex::new(());
 
 pub fn heavy() -> MutexGuard<'static, ()> {
     HEAVY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An app that does it when it is asked to.
+/// An app that runs `what` on request.
 pub fn culprit(what: &str) -> String {
     format!(
         r#"const doit = () => {what};
@@ -53,9 +53,9 @@ pub fn serve(name: &str, what: &str, configuration: &str) -> (Folder, Server) {
     (folder, server)
 }
 
-/// With a standby, and when that is there.
+/// Serves with a standby, and returns when that is ready.
 pub fn serve_folder(folder: &Folder, configuration: &str) -> Server {
-    // Where no app is looked for.
+    // In a folder that is not searched for apps.
     folder.write(".settings/hearth.yaml", configuration);
     let file = folder.of(".settings/hearth.yaml");
     let server = folder.serve(&["--standby", "1", "--config", file.to_str().unwrap(), "--threads", "2"]);
@@ -82,7 +82,7 @@ pub fn cordons(server: &Server) -> Vec<Value> {
     server.ask_json("GET", "/admin/cordons", "")["cordons"].as_array().unwrap().clone()
 }
 
-/// The answer, unless the connection ends before it.
+/// The response; `None` if the connection ends before it.
 pub fn provoke(server: &Server, path: &str) -> Option<Reply> {
     let mut client = server.connect();
     client.start("GET", path, &[("connection", "close")]);
@@ -95,10 +95,10 @@ pub fn provoke(server: &Server, path: &str) -> Option<Reply> {
     Some(Reply { status, reason: String::new(), headers, body: body.as_bytes().to_vec() })
 }
 
-/// The newest crash, once there are so many.
+/// The newest crash, once there are `count`.
 #[track_caller]
 pub fn crash(server: &Server, count: usize) -> Value {
-    eventually(server, "the crash is told", || crashes(server).len() >= count);
+    eventually(server, "the crash is reported", || crashes(server).len() >= count);
     crashes(server)[0].clone()
 }
 
@@ -106,13 +106,13 @@ pub fn signal(process: u32, signal: &str) {
     assert!(Command::new("kill").args([signal, &process.to_string()]).status().unwrap().success());
 }
 
-/// All processes that a server has started, and that still run.
+/// All running child processes of a server.
 pub fn children(server: &Server) -> Vec<u32> {
     let ours = procfs::processes().filter(|process| process.is_alive() && process.parent == server.id());
     ours.map(|process| process.id).collect()
 }
 
-/// As many cells are there as were made and not lost.
+/// Waits until created cells are destroyed or live.
 #[track_caller]
 pub fn await_balance(server: &Server) {
     eventually(server, "created - destroyed = live", || {

@@ -1,4 +1,4 @@
-//! Cells that do not come to their start, and cells that do not come to their end: the server goes on, and ends.
+//! Cells that do not start, and cells that do not drain: the server serves on, and can be stopped.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -15,7 +15,7 @@ use crate::folder::eventually;
 use crate::server::{PATIENCE, command};
 
 #[test]
-fn cells_that_are_stopped_while_they_start_are_ended_and_others_serve() {
+fn cells_that_are_stopped_while_starting_are_killed_and_others_serve() {
     let (_folder, server) = serve("cells-start-stopped", "1", "");
     for _ in 0..3 {
         let before = children(&server);
@@ -35,7 +35,7 @@ fn cells_that_are_stopped_while_they_start_are_ended_and_others_serve() {
 }
 
 #[test]
-fn a_server_whose_cells_are_all_stopped_ends() {
+fn a_server_with_only_stopped_cells_can_be_stopped() {
     let (_folder, mut server) = serve("cells-all-stopped", "1", "drain_timeout: 10m\n");
     let cells = children(&server);
     for cell in &cells {
@@ -47,9 +47,9 @@ fn a_server_whose_cells_are_all_stopped_ends() {
     assert!(log.contains("it is stopped and does not drain"), "{log}");
 }
 
-/// Before it listens to its socket: control may be gone, and the cell hang.
+/// Before a cell reads its socket it could not notice that control is gone.
 #[test]
-fn a_cell_that_starts_ends_with_the_thread_that_started_it() {
+fn a_starting_cell_ends_with_the_thread_that_spawned_it() {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let watched = theirs.try_clone().unwrap();
     let started = thread::scope(|scope| {
@@ -58,7 +58,7 @@ fn a_cell_that_starts_ends_with_the_thread_that_started_it() {
             cell.arg("cell").stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)));
             let cell = cell.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
             fd_passing::send(&ours, &[File::open("/dev/null").unwrap().as_fd()]).unwrap();
-            // What it does next is to wait for a plan.
+            // Next, it waits for its plan.
             let deadline = Instant::now() + PATIENCE;
             while rustix::io::ioctl_fionread(&watched).unwrap() > 0 && Instant::now() < deadline {
                 thread::sleep(Duration::from_millis(1));
@@ -67,10 +67,10 @@ fn a_cell_that_starts_ends_with_the_thread_that_started_it() {
         };
         scope.spawn(start).join().unwrap()
     });
-    assert_eq!(ended(started), Some(9), "it goes on, although the thread that started it has ended");
+    assert_eq!(ended(started), Some(9), "the cell goes on, although the thread that spawned it has ended");
 }
 
-/// The signal that ended it.
+/// The signal that ended the process.
 fn ended(mut cell: Child) -> Option<i32> {
     let deadline = Instant::now() + PATIENCE / 6;
     while Instant::now() < deadline {

@@ -1,6 +1,5 @@
-//! What no limit within a process can stop, each of it done by an app while another one is asked: V8 aborts, or goes on long
-//! after its termination. Nobody is refused, at most what is in flight at a first abort is lost, nothing after that, and who
-//! did it is named.
+//! Code that no limit within a process can stop: it makes V8 abort, or runs long after its termination. Meanwhile another app
+//! is requested: no request is refused, only requests in flight at a first abort are lost, and the culprit is named.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -11,7 +10,7 @@ use crate::folder::{Folder, eventually, says};
 use crate::server::{PATIENCE, Server, run};
 use crate::visitors::Visitors;
 
-/// V8 ends the process, and says this.
+/// Code that makes V8 abort, and V8's message.
 const ABORTS: [(&str, &str); 4] = [
     (r#""x".repeat(2 ** 28).split("")"#, "invalid size error"),
     ("Array.from({ length: 2 ** 32 - 2 })", "invalid table size"),
@@ -19,7 +18,7 @@ const ABORTS: [(&str, &str); 4] = [
     ("(() => { const all = []; for (;;) all.push(new Array(1.3e8).fill(0)); })()", "heap limit"),
 ];
 
-/// These are stopped late, or not at all.
+/// Code that is stopped late, or not at all.
 const LATE: [&str; 7] = [
     "(() => { const text = JSON.stringify(new Array(3e6).fill(7)); for (;;) JSON.parse(text); })()",
     "(() => { const n = 3n ** 1000000n; for (;;) n * n; })()",
@@ -30,21 +29,21 @@ const LATE: [&str; 7] = [
     r#""a".repeat(14e4).lastIndexOf("a".repeat(7e4) + "b")"#,
 ];
 
-/// A server on which everybody visits an app that does no harm.
+/// A server with clients that request a harmless app.
 struct Scene {
     folder: Folder,
     server: Server,
     visitors: Visitors,
 }
 
-/// What came of a request.
+/// The outcome of a request.
 #[derive(Debug, PartialEq, Eq)]
 enum Became {
-    /// Its cell went down, and it is named.
+    /// Its cell crashed, and the app is named.
     Crashed,
-    /// It was found stuck, and its cell replaced.
+    /// The turn was found stuck, and the cell replaced.
     Replaced,
-    /// It was answered, with this code.
+    /// The response has this error code.
     Stopped(String),
 }
 
@@ -57,7 +56,7 @@ impl Scene {
         Self { folder, server, visitors }
     }
 
-    /// Is served before this returns.
+    /// Adds an app, and returns when it is served.
     fn add(&self, app: &str, script: &str, manifest: &str) {
         self.folder.write(&format!("{app}/manifest.yaml"), manifest);
         self.folder.write(&format!("{app}/index.js"), culprit(script));
@@ -65,7 +64,7 @@ impl Scene {
         await_standby(&self.server);
     }
 
-    /// Has the app do it, and waits for what comes of it. So many requests of others may be lost.
+    /// Makes the app run its code, and waits for the outcome. At most `most` requests to other apps may be lost.
     fn provoke(&self, app: &str, script: &str, most: usize) -> Became {
         let Self { server, visitors, .. } = self;
         await_standby(server);
@@ -89,7 +88,7 @@ impl Scene {
             if now.1 > before.1 && now.2 > before.2 {
                 break Became::Replaced;
             }
-            // Nothing is answered where the cell goes down, and by a main cell that another one did.
+            // There is no response if the cell crashes, or if a main cell is crashed by another app.
             if let Some(code) = answer.try_recv().ok().filter(|code| !code.is_empty() && code != "cordoned") {
                 break Became::Stopped(code);
             }
@@ -102,13 +101,13 @@ impl Scene {
         became
     }
 
-    /// Everybody goes, and nothing is left of it.
+    /// Ends all clients, and checks that nothing is left.
     fn end(self) {
         let Self { server, visitors, folder: _folder } = self;
         visitors.await_more(&server, 20);
         visitors.go(&server);
-        eventually(&server, "nobody is shut away", || cordons(&server).is_empty());
-        // Who was released has its own cell for a moment longer.
+        eventually(&server, "no owner is cordoned", || cordons(&server).is_empty());
+        // A released owner keeps its own cell for a short time.
         eventually(&server, "one main cell is there, and a standby", || {
             ["hearth_cells_serving", "hearth_cells_standby"].map(|name| metric(&server, name)) == [1, 1]
         });
@@ -121,7 +120,7 @@ impl Scene {
     }
 }
 
-/// The code of the answer, when it is there; nothing where the connection ends before.
+/// Receives the code of the response; nothing if the connection ends before it.
 fn ask(server: &Server, path: &str) -> Receiver<String> {
     let (address, path) = (server.address().to_owned(), path.to_owned());
     let (answered, answer) = channel();
@@ -130,21 +129,21 @@ fn ask(server: &Server, path: &str) -> Receiver<String> {
         client.start("GET", &path, &[("connection", "close")]);
         let text = String::from_utf8_lossy(&client.rest()).into_owned();
         let code = text.split_once(r#""code":""#).and_then(|(_, rest)| rest.split('"').next()).unwrap_or_default();
-        // Who does not wait for it any more need not be told.
+        // The receiver may have been dropped.
         let _ = answered.send(code.to_owned());
     });
     answer
 }
 
 #[test]
-fn who_makes_v8_abort_hurts_nobody_twice() {
+fn an_app_that_makes_v8_abort_is_cordoned_after_the_first_time() {
     let _one = heavy();
-    // A cell that goes on with it after it was replaced has the time to come to its end.
+    // A replaced cell in which the code still runs has time to end.
     let scene = Scene::new("cells-aborts", "stuck_limit: 1s\ndrain_timeout: 60s\n");
     for (number, (script, words)) in ABORTS.into_iter().enumerate() {
         let app = format!("culprit{number}");
         scene.add(&app, script, "");
-        // Some take long: then the cell is replaced before it goes down, and nobody loses anything.
+        // Some code takes long: then the cell is replaced before it crashes, and no request is lost.
         let became = scene.provoke(&app, script, VISITORS);
         eventually(&scene.server, &format!("{script} is named"), || {
             crashes(&scene.server).iter().any(|one| one["app"] == *app && one["last_words"].to_string().contains(words))
@@ -152,7 +151,7 @@ fn who_makes_v8_abort_hurts_nobody_twice() {
         eventually(&scene.server, &format!("{script} is shut away"), || {
             cordons(&scene.server).iter().any(|one| one["owner"] == *app && one["why"] == "crashed")
         });
-        // In its own cell it goes down, or is replaced, alone.
+        // Only its own cell crashes, or is replaced, now.
         let again = scene.provoke(&app, script, 0);
         assert!(matches!(again, Became::Crashed | Became::Replaced), "{script}: {became:?}, then {again:?}");
         scene.folder.remove(&app);
@@ -161,7 +160,7 @@ fn who_makes_v8_abort_hurts_nobody_twice() {
 }
 
 #[test]
-fn who_is_deaf_to_its_end_is_replaced_and_shut_away() {
+fn an_app_that_ignores_termination_is_replaced_and_cordoned() {
     let _one = heavy();
     let scene = Scene::new("cells-late", "stuck_limit: 1s\ndrain_timeout: 500ms\n");
     for (number, script) in LATE.into_iter().enumerate() {
@@ -182,7 +181,7 @@ fn who_is_deaf_to_its_end_is_replaced_and_shut_away() {
 }
 
 #[test]
-fn there_are_never_as_many_isolates_as_v8_cannot_have() {
+fn the_number_of_isolates_stays_within_the_limit_of_v8() {
     const APPS: usize = 120;
     let folder = Folder::new("cells-isolates");
     for app in 0..APPS {
@@ -203,7 +202,7 @@ fn there_are_never_as_many_isolates_as_v8_cannot_have() {
             }
         }
     }
-    // Those that have left are destroyed a little later.
+    // Evicted isolates are destroyed a little later.
     eventually(&server, "nothing is left of the others", || count("/live") == 30 + 2 && count("/spares/ready") == 2);
     assert_eq!(count("/created") - count("/destroyed"), 32, "{}", server.report());
 }

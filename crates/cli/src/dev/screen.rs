@@ -81,7 +81,7 @@ impl Screen {
                 }
             }
             // Checked again, with the lines that are meant.
-            ("hearth::catalogue", "Serving") => self.change(),
+            ("hearth::catalogue", "catalogue served") => self.change(),
             ("hearth::catalogue", _) if line.level == "error" => self.change(),
             _ => {
                 if let Some(shown) = self.shown(&line) {

@@ -146,7 +146,7 @@ pub struct Rollback {
 impl UpgradeState {
     /// Sends the state. Returns the socket that the next program receives it from.
     fn export(&self, previous: Option<&PreviousProgram>) -> Result<UnixStream, UpgradeStateError> {
-        let Inherited { cells, counted, remembered, sandboxes } = &self.inherited;
+        let Inherited { cells, counters: counted, state: remembered, sandboxes } = &self.inherited;
         let is_mcp = |listener: &&BoundListener| listener.kind == ListenerKind::Mcp;
         let (mcp, others): (Vec<&BoundListener>, Vec<&BoundListener>) = self.listeners.iter().partition(is_mcp);
         let names =
@@ -250,7 +250,7 @@ impl Received {
         };
         let counted = serde_json::from_value(note.counted).unwrap_or_default();
         let remembered = serde_json::from_value(note.remembered).unwrap_or_default();
-        let inherited = Inherited { cells, counted, remembered, sandboxes };
+        let inherited = Inherited { cells, counters: counted, state: remembered, sandboxes };
         Ok(UpgradeState { listeners, inherited, rolled_back: note.envelope.rolled_back })
     }
 }

@@ -1,10 +1,10 @@
-// Calls of the admin API. An answer that says no is an `ApiError` with the server's own words; no answer is `Lost`; an
-// answer that the session is over is also told to whoever listens to `session`.
+// Calls of the admin API. An error response throws an `ApiError` with the server's message; no response throws
+// `Lost`; a response that the session has ended also emits an event on `session`.
 
 import { connection } from "./connection.js";
 
-/** For questions; what is done takes as long as it takes. */
-const PATIENCE = 30_000;
+/** Timeout of reads; actions have none. */
+const READ_TIMEOUT = 30_000;
 
 export class ApiError extends Error {
   constructor(status, code, message) {
@@ -20,7 +20,7 @@ export class Lost extends Error {
   }
 }
 
-/** Tells `ended` when the cookie counts no more. */
+/** Emits `ended` when the session's cookie is no longer valid. */
 export const session = new EventTarget();
 
 export const app = (name, rest = "") => `/admin/apps/${encodeURIComponent(name)}${rest}`;
@@ -33,7 +33,7 @@ export async function getText(path, signal) {
   return (await call("GET", path, { signal })).text();
 }
 
-/** Does something: POST, PUT or DELETE. */
+/** Sends an action: POST, PUT or DELETE. */
 export async function send(method, path, body) {
   return (await call(method, path, { body })).json();
 }
@@ -46,9 +46,9 @@ export async function logOut() {
   await call("POST", "/admin/logout", {});
 }
 
-/** Sends a file; `progress` hears which part of it is on its way, from 0 to 1. */
+/** Sends a file; `progress` is called with the part that is sent, from 0 to 1. */
 export function upload(path, file, progress) {
-  // Not fetch, which does not say how far a request's body has come.
+  // Not fetch, which does not report the progress of a request's body.
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open("POST", path);
@@ -69,7 +69,7 @@ export function upload(path, file, progress) {
 }
 
 async function call(method, path, { body, signal }) {
-  const signals = [signal, method === "GET" ? AbortSignal.timeout(PATIENCE) : null].filter(Boolean);
+  const signals = [signal, method === "GET" ? AbortSignal.timeout(READ_TIMEOUT) : null].filter(Boolean);
   const headers = body === undefined ? {} : { "content-type": "text/plain; charset=utf-8" };
   let response;
   try {
@@ -89,7 +89,7 @@ function failure(path, status, text) {
   try {
     said = JSON.parse(text).error;
   } catch {
-    // Somebody between us and the server answered.
+    // A proxy has answered, not the server.
   }
   if (status === 401 && path !== "/admin/login") session.dispatchEvent(new Event("ended"));
   return new ApiError(status, said?.code ?? "unknown", said?.message ?? `the server answered with status ${status}`);

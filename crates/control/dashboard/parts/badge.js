@@ -1,4 +1,4 @@
-// States as a sign and a word: a colour helps who sees it and is never all there is.
+// States as a sign and a word; colour is never the only difference.
 
 import { el } from "./dom.js";
 

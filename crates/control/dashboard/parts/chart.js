@@ -1,12 +1,12 @@
-// A line or two over the last five minutes, drawn as SVG. What it shows is also there as text: the newest values in the
-// legend and the label, and those under the pointer while there is one.
+// One or two lines over the last five minutes, drawn as SVG. The values are also given as text: the newest in the legend
+// and the label, and those under the pointer.
 
 import { el, setText, svg } from "./dom.js";
 import { clock } from "./format.js";
 
 const [WIDTH, HEIGHT] = [600, 120];
 const SPAN = 5 * 60_000;
-/** Nothing is drawn across a longer silence. */
+/** Longer gaps between samples are not bridged by a line. */
 const GAP = 15_000;
 const CLASSES = ["first", "second"];
 

@@ -1,4 +1,4 @@
-// Whether the server answers. Lost: the last call got no answer at all. Polls go on, and the first answer ends it.
+// Whether the server answers. `lost` means that the last call got no response at all. Polls go on, and the first response resets it.
 
 class Connection extends EventTarget {
   #state = "live";

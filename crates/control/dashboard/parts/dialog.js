@@ -1,13 +1,13 @@
-// Questions that wait for an answer, as modal <dialog>s: Escape and Cancel are no, the focus goes back to where it was.
-// What fails is said inside, and the dialog stays, so that nothing has to be typed again.
+// Modal <dialog>s: Escape and Cancel decline, and the focus returns to where it was. Errors are shown inside, and the
+// dialog stays open, so that nothing has to be typed again.
 
 import { el } from "./dom.js";
 
 let lastId = 0;
 
 /**
- * Asks, and does it if the answer is yes: `act` runs while the dialog waits, and may fail with a message. Resolves with
- * what `act` resolved with, or `undefined` for no. `danger` is for what cannot be undone: the focus is then on Cancel.
+ * Asks, and runs `act` if confirmed, while the dialog stays open. `act` may fail with a
+ * message. Resolves with what `act` resolved with, or `undefined` for no. `danger` is for what cannot be undone: the focus is then on Cancel.
  */
 export function ask({ title, body, yes, danger = false, act }) {
   return new Promise((resolve) => {
@@ -45,7 +45,7 @@ export function ask({ title, body, yes, danger = false, act }) {
   });
 }
 
-/** Shows something that has to be seen, until it is closed. */
+/** Shows content until it is closed. */
 export function tell({ title, body }) {
   return new Promise((resolve) => {
     const id = `dialog-${++lastId}`;

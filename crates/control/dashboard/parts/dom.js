@@ -1,4 +1,4 @@
-// Elements out of data. Text is always text: nothing here, nor anywhere in the dashboard, reads data as HTML.
+// Creates elements from data. Text is always text: nothing here, nor anywhere in the dashboard, reads data as HTML.
 
 /**
  * An element. Attributes that are functions listen to the event of their name (`click`, `submit`); `true` is an attribute
@@ -22,14 +22,14 @@ export function svg(name, attributes = {}, ...children) {
   return element;
 }
 
-/** Changes the text only if it is another, so that selections and screen readers are left alone. */
+/** Changes the text only if it differs, so that selections and screen readers are not disturbed. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
 let lastId = 0;
 
-/** A label and its field, tied together. */
+/** A label and its field, linked by id. */
 export function field(label, input, { hint, grow } = {}) {
   input.id ||= `field-${++lastId}`;
   const about = hint && el("p", { class: "hint", id: `${input.id}-hint` }, hint);

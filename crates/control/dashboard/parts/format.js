@@ -1,10 +1,10 @@
-// Numbers, sizes and times as people read them.
+// Formats numbers, sizes and times for display.
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const fine = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 const finer = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 
-/** What is not known. */
+/** Shown for unknown values. */
 export const NONE = "–";
 
 export function count(number) {
@@ -38,7 +38,7 @@ export function bytes(number) {
   return `${(at === 0 || number >= 100 ? whole : fine).format(number)} ${units[at]}`;
 }
 
-/** How long: the two largest units of milliseconds. */
+/** A duration in milliseconds, in its two largest units. */
 export function span(number) {
   if (!Number.isFinite(number)) return NONE;
   const seconds = Math.floor(number / 1000);
@@ -53,7 +53,7 @@ export function span(number) {
   return seconds >= 1 ? `${seconds} s` : `${Math.max(0, Math.round(number))} ms`;
 }
 
-/** The time of day, here; with the day where that is another. */
+/** The local time of day, with the date if it is not today. */
 export function clock(time, { precise = false } = {}) {
   const date = new Date(time);
   if (Number.isNaN(date.getTime())) return NONE;

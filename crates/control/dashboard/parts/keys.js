@@ -1,5 +1,5 @@
-// Shortcuts: a number, or g and a letter, for each view; / for the filter; ? for help. Keys that are typed into a field or
-// while a dialog is open are none of ours, and who is disturbed by them can switch them off in the help.
+// Shortcuts: a number, or g and a letter, for each view; / for the filter; ? for help. Keys in a field or while a
+// dialog is open are ignored, and shortcuts can be switched off in the help.
 
 import { tell } from "./dialog.js";
 import { el } from "./dom.js";
@@ -13,8 +13,8 @@ const VIEWS = [
   ["e", "events"],
 ];
 const OFF = "hearth.keys";
-/** Between g and its letter. */
-const PATIENCE = 1500;
+/** Maximum time between g and its letter. */
+const SEQUENCE_TIMEOUT = 1500;
 
 let prefixed = -Infinity;
 
@@ -28,7 +28,7 @@ export function listen() {
 }
 
 function press(key, time) {
-  const afterG = time - prefixed < PATIENCE;
+  const afterG = time - prefixed < SEQUENCE_TIMEOUT;
   prefixed = key === "g" ? time : -Infinity;
   const view = VIEWS.find(([letter], at) => (afterG ? key === letter : key === String(at + 1)));
   if (view) location.hash = `#/${view[1]}`;
@@ -70,6 +70,6 @@ function switchOff(off) {
     if (off) localStorage.setItem(OFF, "off");
     else localStorage.removeItem(OFF);
   } catch {
-    // No storage in this browser: they stay on.
+    // No storage in this browser: shortcuts stay on.
   }
 }

@@ -1,4 +1,4 @@
-// A line of the log as an element, and whether a filter lets it through.
+// A line of the log as an element, and whether a filter accepts it.
 
 import { el } from "./dom.js";
 import { clock } from "./format.js";
@@ -27,7 +27,7 @@ export function line({ time, level, target, message, app, version, request, fiel
   );
 }
 
-/** Lines that the server had for us and did not keep until we took them. */
+/** A note about lines that the server dropped because this client was too slow. */
 export function gap(missed) {
   return el(
     "div",
@@ -36,7 +36,7 @@ export function gap(missed) {
   );
 }
 
-/** `level` is the least; `text` may be anywhere in it, in any case. */
+/** `level` is the minimum; `text` may be anywhere in the line, in any case. */
 export function wanted(line, { level, text }) {
   if (LEVELS.indexOf(line.level) < LEVELS.indexOf(level)) return false;
   const { message, app, version, request, target, fields = {} } = line;

@@ -1,10 +1,10 @@
-// The server's numbers every two seconds, whatever view is shown, and those of the last minutes for the charts.
+// Polls the server's numbers every two seconds in all views, and keeps those of the last minutes for the charts.
 
 import { get } from "./api.js";
 import { poll } from "./poll.js";
 
 const EVERY = 2;
-const KEPT = 5 * 60_000;
+const HISTORY = 5 * 60_000;
 
 class Live extends EventTarget {
   /** The newest last: `{ time, ...}` as /admin/metrics has it. */
@@ -19,10 +19,10 @@ class Live extends EventTarget {
     poll(signal, EVERY, async () => {
       try {
         const sample = { time: Date.now(), ...(await get("/admin/metrics", signal)) };
-        this.samples = [...this.samples.filter(({ time }) => time > sample.time - KEPT), sample];
+        this.samples = [...this.samples.filter(({ time }) => time > sample.time - HISTORY), sample];
         this.dispatchEvent(new Event("sample"));
       } catch {
-        // Said by the banner or the login; the next one may come.
+        // The banner or the login shows the error; polling goes on.
       }
     });
   }

@@ -1,9 +1,9 @@
-// Messages that come and go in a corner, read out as they come. Good news leaves by itself; bad news waits to be read.
+// Messages that come and go in a corner, read out by screen readers. Successes disappear; errors stay until they are closed.
 
 import { el } from "./dom.js";
 
 const STAY = 6000;
-const MOST = 4;
+const MAX_NOTICES = 4;
 
 export function good(text) {
   const notice = add("notice", text);
@@ -27,6 +27,6 @@ function add(kind, text) {
   );
   const all = document.getElementById("notices");
   all.append(notice);
-  while (all.children.length > MOST) all.firstElementChild.remove();
+  while (all.children.length > MAX_NOTICES) all.firstElementChild.remove();
   return notice;
 }

@@ -1,5 +1,5 @@
-// Asks again and again: at once, and then each time some seconds after the last answer. Nobody looks at a tab that is
-// hidden, so nothing is asked for it; it is asked at once when somebody looks again.
+// Polls: at once, and then some seconds after each response. A hidden tab does not poll; it polls at once when it is shown
+// again.
 
 export async function poll(signal, seconds, ask) {
   while (!signal.aborted) {

@@ -1,4 +1,4 @@
-// The text of /metrics as data, and what histograms tell (https://prometheus.io/docs/instrumenting/exposition_formats/).
+// Parses the text of /metrics, and computes quantiles of histograms (https://prometheus.io/docs/instrumenting/exposition_formats/).
 
 const SAMPLE = /^([A-Za-z_:][\w:]*)(?:\{(.*)\})? (\S+)/;
 const LABEL = /([A-Za-z_]\w*)="((?:[^"\\]|\\.)*)"/g;
@@ -24,8 +24,8 @@ function parseLabels(text) {
 }
 
 /**
- * The time in seconds that this part of all stayed below. `buckets` maps upper bounds to counts that include all smaller
- * ones; within a bucket, times are taken to be spread evenly. `null` where nothing was counted.
+ * The quantile in seconds. `buckets` maps upper bounds to counts that include all smaller
+ * ones; within a bucket, times are assumed to be spread evenly. `null` for an empty histogram.
  */
 export function quantile(buckets, part) {
   const sorted = [...buckets].sort(([a], [b]) => a - b);

@@ -1,5 +1,5 @@
-// What happened in the last minute: the server counts since its start, so two readings are kept apart and subtracted.
-// A counter that went down is that of another server: what was read before tells nothing any more.
+// Numbers of the last minute: the server counts since its start, so readings are subtracted from each other. If a counter
+// has decreased the server was restarted, and earlier readings are dropped.
 
 import { parse, quantile } from "./prometheus.js";
 
@@ -18,7 +18,7 @@ export class Recent {
     while (this.#readings.length > 2 && time - this.#readings[1].time >= WINDOW) this.#readings.shift();
   }
 
-  /** Each version of an app that ever had a request: `{ app, version, requests, errors, inFlight, rate, p50, p99 }`. */
+  /** Each version of an app that has had a request: `{ app, version, requests, errors, inFlight, rate, p50, p99 }`. */
   apps() {
     const [first, last, seconds] = this.#ends();
     if (!last) return [];
@@ -70,7 +70,7 @@ function difference(now, then) {
   return { buckets: new Map(buckets) };
 }
 
-/** Of what grew, or of all where nothing did; in milliseconds. */
+/** Quantiles of the growth, or of all if nothing grew; in milliseconds. */
 function quantiles(grown, all) {
   const added = (list) => {
     const sum = new Map();

@@ -1,9 +1,9 @@
-// Server-sent events for as long as a view wants them. The server begins with what it has kept, each time anew, so who
-// listens throws away what it has when the stream opens again.
+// Server-sent events for as long as a view wants them. The server begins each stream with all that it has kept,
+// so a view discards its items when the stream is opened again.
 
 const AGAIN = 3000;
 
-/** `opened` is called at each beginning, `each` with an event's name and data, `lost` when the stream breaks. */
+/** `opened` is called each time the stream opens, `each` with an event's name and data, `lost` when the stream breaks. */
 export function follow(signal, path, names, { opened, each, lost }) {
   let source;
   let timer;
@@ -13,7 +13,7 @@ export function follow(signal, path, names, { opened, each, lost }) {
     for (const name of names) source.addEventListener(name, (event) => each(name, JSON.parse(event.data)));
     source.addEventListener("error", () => {
       lost();
-      // Broken streams come back by themselves; those that were refused do not.
+      // The browser reopens broken streams, but not refused ones.
       if (source.readyState === EventSource.CLOSED && !signal.aborted) timer = setTimeout(open, AGAIN);
     });
   };

@@ -1,15 +1,15 @@
-// A table that lives: rows are kept by their key and touched only where they changed, so that focus and selection stay
-// where they are while numbers move. Heads of columns that can be sorted are buttons and say so (`aria-sort`).
+// A table that is updated in place: rows are kept by their key and changed only where they differ, so that focus and
+// selection stay. Headers of sortable columns are buttons (`aria-sort`).
 
 import { el, setText } from "./dom.js";
 import { plural } from "./format.js";
 
-/** More rows than this help nobody. */
-const MOST = 500;
+/** Maximum number of rows that are shown. */
+const MAX_ROWS = 500;
 
 /**
  * `columns` are `{ label, show, value, number, quiet }`: `show` makes a string or a node of a row; `value` is what is sorted
- * by, and a column without it cannot be sorted; `quiet` keeps the label from eyes. `key` names a row. `sort` is the column
+ * by, and a column without it cannot be sorted; `quiet` shows the label to screen readers only. `key` names a row. `sort` is the column
  * (by number) and the direction to begin with. `cards` turns rows into cards on phones.
  */
 export function table({ label, columns, key, sort, cards, empty }) {
@@ -45,7 +45,7 @@ export function table({ label, columns, key, sort, cards, empty }) {
     for (const [at, head] of heads.entries()) {
       if (columns[at].value) head.setAttribute("aria-sort", at === sorted ? direction : "none");
     }
-    const shown = order().slice(0, MOST);
+    const shown = order().slice(0, MAX_ROWS);
     const next = new Map();
     for (const row of shown) {
       const name = String(key(row));
@@ -54,12 +54,12 @@ export function table({ label, columns, key, sort, cards, empty }) {
     }
     kept = next;
     const wanted = [...next.values()].map((one) => one.element);
-    // Moving a row takes the focus from what is in it: only if the order is another.
+    // Moving a row takes the focus from its elements, so rows move only if the order has changed.
     if (wanted.length !== body.children.length || wanted.some((one, at) => body.children[at] !== one))
       body.replaceChildren(...wanted);
     scroll.hidden = rows.length === 0;
-    note.hidden = rows.length > 0 && rows.length <= MOST;
-    setText(note, rows.length === 0 ? empty : `${plural(rows.length - MOST, "more row")} not shown: narrow them down.`);
+    note.hidden = rows.length > 0 && rows.length <= MAX_ROWS;
+    setText(note, rows.length === 0 ? empty : `${plural(rows.length - MAX_ROWS, "more row")} not shown: narrow them down.`);
   }
 
   function refreshed(old, row) {

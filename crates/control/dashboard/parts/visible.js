@@ -1,5 +1,5 @@
-// What apps write may hold anything: colours for terminals, characters that turn the text's direction around, or none that
-// can be seen. Here they are spelled out, so that a line shows what is in it and cannot pretend to be another.
+// Output of apps may contain terminal colours, characters that reverse the direction of text, and invisible ones. They are
+// escaped here, so that a line shows all of its content and cannot imitate another.
 
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
 const HIDDEN = /[\u0080-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;

@@ -68,7 +68,7 @@ export function app(main, signal, name) {
       tasks.hidden = !answer.versions.some(({ active, kind }) => active && kind === "worker");
     } catch (error) {
       if (signal.aborted) return;
-      // Not there, or no more: nothing can be done with it.
+      // The app does not exist (any more), so there are no actions.
       if (error instanceof ApiError && error.code === "no_app") all.hidden = deeds.hidden = true;
       setText(failed, error.message);
     }

@@ -1,4 +1,4 @@
-// All apps: what each bare name means, and how its versions are. A file that is dropped here is uploaded.
+// All apps, with the active version and the states of the others. A file that is dropped here is uploaded.
 
 import { get } from "../parts/api.js";
 import { badge } from "../parts/badge.js";
@@ -94,7 +94,7 @@ export function apps(main, signal) {
   poll(signal, 5, look);
 }
 
-/** That of what the bare name means; the worst there is where it means nothing. */
+/** The state of the active version, or the worst state if none is active. */
 function state({ active, versions }) {
   if (active !== null) return "served";
   return ["failed", "installing"].find((state) => versions.some((version) => version.state === state)) ?? "served";

@@ -1,5 +1,5 @@
-// What an operator should look at: versions that are not served, folders that are no apps, owners that are stuck, cells
-// that were lost in the last day.
+// What needs the operator's attention: versions that are not served, folders that are no apps, stuck owners, and cells that
+// were lost in the last day.
 
 import { get } from "../parts/api.js";
 import { badge } from "../parts/badge.js";

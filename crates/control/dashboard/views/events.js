@@ -1,4 +1,4 @@
-// What happened: warnings and errors of the log, deploys and other events, and cells that were lost.
+// Events: warnings and errors of the log, deploys and other events, and lost cells.
 
 import { get } from "../parts/api.js";
 import { badge } from "../parts/badge.js";
@@ -9,8 +9,8 @@ import { poll } from "../parts/poll.js";
 import { follow } from "../parts/stream.js";
 import { visible } from "../parts/visible.js";
 
-const MOST = 200;
-/** Lines of the log from before that are searched for errors. */
+const MAX_ITEMS = 200;
+/** Earlier lines of the log that are searched for errors. */
 const BEFORE = 1000;
 
 export function events(main, signal) {
@@ -47,7 +47,7 @@ function errors(signal) {
     each: (_, item) => {
       if (!wanted(item, { level: "warn", text: "" })) return;
       list.prepend(line(item));
-      if (list.childElementCount > MOST) list.lastElementChild.remove();
+      if (list.childElementCount > MAX_ITEMS) list.lastElementChild.remove();
       list.hidden = false;
       note.hidden = true;
     },
@@ -74,7 +74,7 @@ function happenings(signal) {
       const [level, text] = describe(event);
       const when = el("time", { datetime: new Date(event.time).toISOString() }, clock(event.time));
       list.prepend(el("li", {}, when, badge(level), el("span", { class: "what" }, visible(text))));
-      if (list.childElementCount > MOST) list.lastElementChild.remove();
+      if (list.childElementCount > MAX_ITEMS) list.lastElementChild.remove();
       note.hidden = true;
     },
     lost: () => {
@@ -85,7 +85,7 @@ function happenings(signal) {
   return panel("Events", note, list);
 }
 
-/** How bad it is, and what it is. */
+/** Severity and text of an event. */
 function describe(event) {
   const which = `${event.app}@${event.version}`;
   switch (event.event) {
@@ -114,7 +114,7 @@ function describe(event) {
     case "cordoned":
       return ["warn", `${event.owner} has a cell of its own from now on (${event.why})`];
     case "released":
-      return ["info", `${event.owner} is served by the same cells as everybody again`];
+      return ["info", `${event.owner} is served by the main cells again`];
     case "draining":
       return ["warn", "the server is draining"];
     case "missed":
@@ -136,7 +136,7 @@ function crashes(signal) {
       const { crashes } = await get("/admin/crashes", signal);
       note.hidden = crashes.length > 0;
       setText(note, "None were lost.");
-      // Unchanged: what was opened stays open.
+      // Unchanged, so that opened details stay open.
       if (JSON.stringify(crashes) !== said) list.replaceChildren(...crashes.map(crash));
       said = JSON.stringify(crashes);
     } catch (error) {
@@ -148,14 +148,14 @@ function crashes(signal) {
   return panel("Lost cells", note, list);
 }
 
-/** Who brought a cell down, where that is known. */
+/** The app that crashed a cell, if known. */
 function culprit({ app, version, phase, request_id: request }) {
   if (app === undefined) return "";
   const when = [phase?.replace("_", " "), request && `request ${request}`].filter(Boolean).join(", ");
   return `, by ${visible(`${app}@${version}`)}${when ? ` (${visible(when)})` : ""}`;
 }
 
-function crash({ time, cell, status, last_words: words, ...who }) {
+function crash({ time, cell, status, last_words: words, ...rest }) {
   const text = words.map(visible).join("\n");
   return el(
     "li",
@@ -165,7 +165,7 @@ function crash({ time, cell, status, last_words: words, ...who }) {
     el(
       "span",
       { class: "what" },
-      `cell ${cell}: ${visible(status)}${culprit(who)}`,
+      `cell ${cell}: ${visible(status)}${culprit(rest)}`,
       text ? el("details", {}, el("summary", {}, "Last words"), el("pre", {}, text)) : null,
     ),
   );

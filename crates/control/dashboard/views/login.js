@@ -2,7 +2,7 @@
 
 import { logIn } from "../parts/api.js";
 
-/** Asks until the token is right, and calls `entered` then. `why` is said if there is something to say. */
+/** Asks until the token is right, and calls `entered` then. `why` is shown if given. */
 export function login(why, entered) {
   const [main, form, input, error] = ["login", "login-form", "token", "login-error"].map((id) =>
     document.getElementById(id),

@@ -1,5 +1,5 @@
-// The log as it is written. Lines are kept up to a number and drawn once per frame at most; paused, they are still kept,
-// and shown when it goes on. The list stays at its end while somebody looks at the end.
+// The log as it is written. Lines are kept up to a number and drawn once per frame at most; while paused they are still
+// kept, and shown when it is resumed. The list stays scrolled to its end if it was there.
 
 import { get } from "../parts/api.js";
 import { el, field, setText } from "../parts/dom.js";
@@ -8,16 +8,16 @@ import { LEVELS, gap, line, wanted } from "../parts/line.js";
 import { follow } from "../parts/stream.js";
 
 /** Lines in memory, and lines on the page. */
-const KEPT = 5000;
-const SHOWN = 1000;
-/** Lines from before. */
+const MAX_KEPT = 5000;
+const MAX_SHOWN = 1000;
+/** Earlier lines that are fetched at the start. */
 const BEFORE = 200;
 
 export function logs(main, signal) {
   let kept = [];
   let fresh = [];
   let paused = false;
-  /** Lines that came while paused. */
+  /** Lines that arrived while paused. */
   let waiting = 0;
   let stream = null;
   let frame = 0;
@@ -36,7 +36,7 @@ export function logs(main, signal) {
   });
   const pause = el("button", { type: "button", class: "button", click: () => toggle() }, "Pause");
   const clear = el("button", { type: "button", class: "button", click: () => empty() }, "Clear");
-  // Not read out: it changes all the time, and what is lost the banner says.
+  // Not read out by screen readers: it changes all the time. The banner reports a lost connection.
   const status = el("p", { class: "hint" });
   const list = el("div", { class: "log", role: "log", "aria-live": "off", "aria-label": "Log", tabindex: "0" });
   main.append(
@@ -63,7 +63,7 @@ export function logs(main, signal) {
     empty();
     say("Connecting…");
     follow(stream.signal, `/admin/logs?${query}`, ["line", "missed"], {
-      // The server says again what it has kept; what somebody is reading stays.
+      // The server repeats the lines that it has kept; the shown ones stay.
       opened: () => {
         [kept, fresh] = [[], []];
         if (!paused) list.replaceChildren();
@@ -76,14 +76,14 @@ export function logs(main, signal) {
 
   function take(item) {
     kept.push(item);
-    if (kept.length > KEPT * 1.2) kept = kept.slice(-KEPT);
+    if (kept.length > MAX_KEPT * 1.2) kept = kept.slice(-MAX_KEPT);
     if (paused) {
       waiting += 1;
       say();
       return;
     }
     fresh.push(item);
-    if (fresh.length > SHOWN) fresh.shift();
+    if (fresh.length > MAX_SHOWN) fresh.shift();
     frame ||= requestAnimationFrame(flush);
   }
 
@@ -92,13 +92,13 @@ export function logs(main, signal) {
     const atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 40;
     list.append(...fresh.filter(lets).map(draw));
     fresh = [];
-    while (list.childElementCount > SHOWN) list.firstElementChild.remove();
+    while (list.childElementCount > MAX_SHOWN) list.firstElementChild.remove();
     if (atEnd) list.scrollTop = list.scrollHeight;
   }
 
   function redraw() {
     fresh = [];
-    list.replaceChildren(...kept.filter(lets).slice(-SHOWN).map(draw));
+    list.replaceChildren(...kept.filter(lets).slice(-MAX_SHOWN).map(draw));
     list.scrollTop = list.scrollHeight;
   }
 
@@ -127,7 +127,7 @@ export function logs(main, signal) {
   connect();
   get("/admin/apps", signal).then(
     ({ apps }) => app.append(...apps.map(({ name }) => el("option", { value: name }, name))),
-    // All apps together is what is left to choose.
+    // Only the choice of all apps is left.
     () => {},
   );
 }

@@ -1,5 +1,4 @@
-// The server at a glance: numbers as they are now, the last five minutes, what needs attention, and which app has how much
-// of the traffic.
+// Overview of the server: current numbers, charts of the last five minutes, what needs attention, and traffic by app.
 
 import { get, getText } from "../parts/api.js";
 import { chart } from "../parts/chart.js";
@@ -11,9 +10,9 @@ import { Recent } from "../parts/recent.js";
 import { table } from "../parts/table.js";
 import { attention } from "./attention.js";
 
-/** Of the latency chart; kept from one visit of the view to the next. */
+/** Samples of the latency chart; kept between visits of the view. */
 let times = [];
-const KEPT = 5 * 60_000;
+const HISTORY = 5 * 60_000;
 
 export function overview(main, signal) {
   const tiles = {};
@@ -88,7 +87,7 @@ export function overview(main, signal) {
       const total = recent.total();
       const { p50, p99, since } = total;
       times = [
-        ...times.filter((one) => one.time > time - KEPT),
+        ...times.filter((one) => one.time > time - HISTORY),
         { time, p50: since === "minute" ? p50 : NaN, p99: since === "minute" ? p99 : NaN },
       ];
       latency.update(times);
@@ -119,7 +118,7 @@ export function overview(main, signal) {
   });
 }
 
-/** Two times; the unit once if it is the same. */
+/** Two durations, with one unit if both have the same. */
 function pairOf(a, b) {
   const [first, second] = [millis(a), millis(b)];
   const unit = first.split(" ")[1];

@@ -1,4 +1,4 @@
-// Every sandbox that somebody has, with what can be done about it, and the pool that new ones come from.
+// All sandboxes in use, with their actions, and the pool that new ones come from.
 
 import { get, send } from "../parts/api.js";
 import { badge } from "../parts/badge.js";
@@ -25,7 +25,7 @@ export function sandboxes(main, signal) {
   const list = table({
     label: "Sandboxes",
     cards: true,
-    empty: "Nobody has a sandbox.",
+    empty: "No sandbox is in use.",
     key: ({ sandbox_id }) => sandbox_id,
     sort: [4, "ascending"],
     columns: [
@@ -77,7 +77,7 @@ export function sandboxes(main, signal) {
       say("failed", count(stats.failed), `${count(stats.unhealthy)} found broken`);
     } catch (error) {
       if (signal.aborted) return;
-      // A server without sandboxes says how to get some.
+      // The error of a server without sandboxes says how to enable them.
       if (error.code === "no_sandboxes") all.hidden = true;
       setText(failed, error.message);
     }

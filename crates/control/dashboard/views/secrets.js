@@ -1,4 +1,4 @@
-// Secrets of an app: their names. Values go one way, into the store.
+// Names of an app's secrets. Values can be set and never read.
 
 import { app as path, get, send } from "../parts/api.js";
 import { ask } from "../parts/dialog.js";

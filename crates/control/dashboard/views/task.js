@@ -1,4 +1,4 @@
-// Sends a task event to the active version of an app, and shows what came of it.
+// Sends a task event to the active version of an app, and shows the result.
 
 import { app as path, send } from "../parts/api.js";
 import { badge } from "../parts/badge.js";

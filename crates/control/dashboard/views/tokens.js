@@ -1,4 +1,4 @@
-// Tokens that open an app whose manifest says `auth: token`. A new one is shown once: the server keeps only its hash.
+// Access tokens of apps whose manifest says `auth: token`. A new one is shown once: the server keeps only its hash.
 
 import { app as path, get, send } from "../parts/api.js";
 import { ask, tell } from "../parts/dialog.js";
@@ -46,7 +46,7 @@ export function tokens(name, signal) {
   }
 
   async function make() {
-    const label = el("input", { autocomplete: "off", placeholder: "who or what it is for" });
+    const label = el("input", { autocomplete: "off", placeholder: "what it is for" });
     const made = await ask({
       title: `Make a token for ${name}`,
       body: field("Label", label),
@@ -87,7 +87,7 @@ function reveal(token) {
       await navigator.clipboard.writeText(token);
       said.textContent = "Copied.";
     } catch {
-      // Browsers give the clipboard to secure pages only.
+      // Browsers allow the clipboard on secure pages only.
       said.textContent = "It is selected: copy it with the keyboard.";
     }
   };

@@ -1,5 +1,5 @@
-// Uploads: an archive that was picked or dropped, and the name and version it is to have. A file such as npm pack makes,
-// hello-1.2.0.tgz, says both itself.
+// Uploads: an archive that was picked or dropped, and its name and version. The name of a file made by npm pack,
+// hello-1.2.0.tgz, contains both.
 
 import { upload as sendFile } from "../parts/api.js";
 import { ask } from "../parts/dialog.js";
@@ -10,7 +10,7 @@ import { bad, good } from "../parts/notices.js";
 const ARCHIVE = /\.(tgz|tar\.gz|zip)$/i;
 const PACKED = /^(.+?)[-@]v?(\d[\w.+-]*)\.(?:tgz|tar\.gz|zip)$/i;
 
-/** Asks for what is missing, and uploads. `name` and `file` are what is known already. */
+/** Asks for missing values, and uploads. `name` and `file` are preset if known. */
 export async function upload({ name = "", file = null }) {
   const nameField = el("input", { required: true, autocomplete: "off", spellcheck: "false" });
   nameField.value = name;
@@ -65,7 +65,7 @@ export async function upload({ name = "", file = null }) {
   (state === "failed" ? bad : good)(said);
 }
 
-/** Files that are dropped on the element. */
+/** Handles files that are dropped on the element. */
 export function acceptDrops(element, signal, dropped) {
   const carriesFiles = (event) => [...event.dataTransfer.types].includes("Files");
   element.addEventListener(

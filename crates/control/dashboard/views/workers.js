@@ -1,4 +1,4 @@
-// Every worker, with what it has done and what it holds.
+// All workers, with their counters and memory.
 
 import { get } from "../parts/api.js";
 import { badge } from "../parts/badge.js";
@@ -11,7 +11,7 @@ export function workers(main, signal) {
   let all = [];
   const failed = el("p", { class: "error", role: "alert" });
   const app = el("select", { "data-filter": true, change: () => draw() }, el("option", { value: "" }, "All apps"));
-  // Not read out: it changes all the time.
+  // Not read out by screen readers: it changes all the time.
   const summary = el("p", { class: "hint" });
   const number = (label, of, show) => ({ label, number: true, value: of, show: (row) => show(of(row)) });
   const list = table({
@@ -46,7 +46,7 @@ export function workers(main, signal) {
   function draw() {
     const names = [...new Set(all.map((row) => row.app))].sort();
     const known = [...app.options].slice(1).map(({ value }) => value);
-    // What is chosen stays a choice when its last worker goes.
+    // The selected app stays an option when its last worker is gone.
     const wanted = app.value && !names.includes(app.value) ? [...names, app.value].sort() : names;
     if (wanted.join("\n") !== known.join("\n")) {
       const chosen = app.value;

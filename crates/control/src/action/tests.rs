@@ -41,33 +41,32 @@ fn all() -> Vec<Action> {
 }
 
 #[test]
-fn what_the_command_line_writes_the_admin_api_reads() {
+fn actions_round_trip_through_requests() {
     for action in all() {
         let call = action.call();
         let (path, query) = call.path.split_once('?').unwrap_or((&call.path, ""));
-        let read = Action::read(
-            &call.method,
-            path,
-            &QueryParams::parse(query).expect("it can be decoded"),
-            call.body.as_deref().unwrap_or_default(),
-        );
-        assert_eq!(read, Ok(action), "{call:?}");
+        let mut routed = Action::route(&call.method, path, &QueryParams::parse(query).expect("it can be decoded"));
+        if let (Ok(action), Some(body)) = (&mut routed, call.body.clone()) {
+            assert!(action.wants_body());
+            action.set_body(body);
+        }
+        assert_eq!(routed, Ok(action), "{call:?}");
     }
 }
 
 #[test]
-fn a_scoped_name_may_be_written_either_way() {
+fn the_slash_of_a_scoped_name_may_be_encoded() {
     for path in ["/admin/apps/@scope/name/rollback", "/admin/apps/%40scope%2Fname/rollback"] {
-        let read = Action::read(&Method::Post, path, &QueryParams::parse("").expect("it is empty"), "");
-        assert_eq!(read, Ok(Action::Rollback { name: "@scope/name".to_owned() }), "{path}");
+        let routed = Action::route(&Method::Post, path, &QueryParams::parse("").expect("it is empty"));
+        assert_eq!(routed, Ok(Action::Rollback { name: "@scope/name".to_owned() }), "{path}");
     }
 }
 
 #[test]
-fn what_is_no_action_says_why() {
+fn a_request_that_is_no_action_is_an_error_with_its_reason() {
     let read = |method: Method, address: &str| {
         let (path, query) = address.split_once('?').unwrap_or((address, ""));
-        Action::read(&method, path, &QueryParams::parse(query).expect("it can be decoded"), "")
+        Action::route(&method, path, &QueryParams::parse(query).expect("it can be decoded"))
             .expect_err("it is none")
             .to_string()
     };
@@ -89,7 +88,7 @@ fn what_is_no_action_says_why() {
 }
 
 #[test]
-fn a_query_that_cannot_be_decoded_is_not_left_out() {
+fn a_query_that_cannot_be_decoded_is_an_error() {
     let error = QueryParams::parse("version=9.9.9%").expect_err("a percent sign alone");
     assert!(error.to_string().contains("%25"), "{error}");
 }

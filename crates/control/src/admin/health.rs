@@ -4,14 +4,14 @@ use hearth_core::Response;
 use hearth_store::KeyFileWarning;
 use serde_json::{Value, json};
 
-use super::answer;
+use super::response;
 use crate::control::Control;
 use crate::sandboxes::SandboxHost;
 
-/// Below it a deploy, a secret or a cordon may not be kept.
+/// With less free space a deploy, a secret or a cordon may not be saved.
 const MIN_FREE_BYTES: u64 = 4 << 20;
 
-/// Apps are served whatever is degraded.
+/// The health report. Apps are served even if a part is degraded.
 pub(super) fn health(control: &Control) -> Response {
     let sandboxes = control.sandboxes().ok().map(SandboxHost::health);
     let store = store(control);
@@ -22,10 +22,10 @@ pub(super) fn health(control: &Control) -> Response {
         () if is_degraded => "degraded",
         () => "ok",
     };
-    answer::json(200, &json!({ "status": status, "sandboxes": sandboxes, "store": store }))
+    response::json(200, &json!({ "status": status, "sandboxes": sandboxes, "store": store }))
 }
 
-/// Whether what is deployed or set can be kept. The route needs no token: reasons name no paths.
+/// Whether deploys, secrets and cordons can be saved. The route needs no token, so reasons contain no paths.
 fn store(control: &Control) -> Value {
     let store = &control.shared.store;
     let mut reasons: Vec<&str> = store.warnings().iter().filter_map(reason).collect();
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_is_a_reason_and_one_with_room_is_none() {
+    fn a_full_disk_is_a_reason() {
         assert_eq!(shortage(MIN_FREE_BYTES), None);
         assert!(shortage(MIN_FREE_BYTES - 1).is_some() && shortage(0).is_some());
     }

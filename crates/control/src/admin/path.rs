@@ -1,4 +1,4 @@
-//! Paths and queries of the admin API, percent-encoded once in either direction.
+//! Percent-encoding of paths and queries of the admin API, in both directions.
 
 use hearth_core::percent::{self, decode};
 
@@ -18,7 +18,7 @@ impl QueryParams {
         pairs.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Fails where there is a parameter of another name: one that is misspelt must not mean that it was left out.
+    /// Fails if there is another parameter: a misspelt one must not count as missing.
     pub fn only(&self, names: &[&str]) -> Result<(), NoAction> {
         match self.0.iter().find(|(name, _)| !names.contains(&name.as_str())) {
             Some((name, _)) => Err(NoAction::Unknown(name.clone())),
@@ -30,12 +30,12 @@ impl QueryParams {
         self.0.iter().find(|(one, _)| one == name).map(|(_, value)| value.clone())
     }
 
-    pub fn need(&self, name: &'static str) -> Result<String, NoAction> {
+    pub fn require(&self, name: &'static str) -> Result<String, NoAction> {
         self.get(name).filter(|value| !value.is_empty()).ok_or(NoAction::Missing(name))
     }
 }
 
-/// Encodes all but what needs no encoding anywhere.
+/// Encodes all but unreserved characters.
 pub fn encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     percent::encode(&mut out, text, percent::is_unreserved);

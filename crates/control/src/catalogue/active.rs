@@ -1,4 +1,5 @@
-//! What each bare name means: the routing table's own rule, asked here too, so that crons and tasks go where requests go.
+//! Which version each bare app name resolves to. Uses the rule of the routing table, so that crons and tasks go to the same
+//! version as requests.
 
 use hearth_apps::routes::{self, Resolution, RouteEntry, RouteTable};
 use hearth_apps::versions::AppVersion;
@@ -6,16 +7,16 @@ use hearth_ipc::Active;
 
 use super::{Catalogue, Problem};
 
-/// Whether somebody hears of hosts that two apps claim.
+/// Whether hosts that two apps claim are added to the problems.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Conflicts {
-    Told,
-    /// They were told already.
-    Known,
+    Report,
+    /// They were reported already.
+    Ignore,
 }
 
 impl Catalogue {
-    /// Decides it anew, among what is served.
+    /// Determines the active versions among those that are served.
     pub(crate) fn mark_active(&mut self, conflicts: Conflicts) {
         let mut entries = Vec::new();
         for (at, version) in self.versions.iter_mut().enumerate() {
@@ -33,7 +34,7 @@ impl Catalogue {
         }
         let names: Vec<String> = entries.iter().map(|entry| entry.name.to_string()).collect();
         let (table, problems) = RouteTable::build(entries, &[]);
-        if conflicts == Conflicts::Told {
+        if conflicts == Conflicts::Report {
             for problem in problems {
                 self.problems.push(Problem { app: None, version: None, message: problem.to_string() });
             }

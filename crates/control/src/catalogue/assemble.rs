@@ -1,5 +1,5 @@
-//! Everything that is there, put together. An upload is to be had like a folder that comes after all that the operator
-//! serves: the same version in a served folder goes before it.
+//! Assembles the catalogue from served folders and uploads. Uploads rank after all served folders: the same version in a
+//! served folder has precedence.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ use hearth_store::{
 };
 
 use super::active::Conflicts;
-use super::reading::{ReadError, Reading, read};
-use super::{Catalogue, Problem, Provenance, State, Version};
+use super::app_source::{AppSource, ReadError, read_app};
+use super::{Catalogue, Problem, State, Version, VersionOrigin};
 use crate::install::{Installer, Progress};
 
-const AS_BEFORE: &str = "; what was there before is served on";
+const SERVED_AS_BEFORE: &str = "; what was there before is served on";
 
 /// Where versions come from.
 pub(crate) struct Sources<'a> {
@@ -27,27 +27,27 @@ pub(crate) struct Sources<'a> {
     pub(crate) operator: &'a OperatorConfig,
     pub(crate) roots: &'a [PathBuf],
     pub(crate) installer: &'a Installer,
-    /// What was served until now.
+    /// EventKind was served until now.
     pub(crate) before: &'a Catalogue,
 }
 
-/// A folder with what stands in it.
+/// A folder, with what was read in it.
 struct Candidate {
     found: Found,
     version: AppVersion,
-    reading: Result<Reading, ReadError>,
-    provenance: Provenance,
+    source: Result<AppSource, ReadError>,
+    origin: VersionOrigin,
     owner: Option<Owner>,
 }
 
-/// What the store says about an app, beside its versions.
-struct Kept {
+/// The store's data about an app, apart from its versions.
+struct StoredApp {
     active: Option<ActiveVersion>,
     secrets: Vec<(String, String)>,
     tokens: Vec<TokenHash>,
 }
 
-/// Looks at all there is. Fails only where the store does.
+/// Reads everything. Fails only if the store does.
 pub(crate) fn assemble(sources: &Sources<'_>) -> Result<Catalogue, StoreError> {
     let mut catalogue = Catalogue::default();
     let mut candidates = served(sources, &mut catalogue);
@@ -55,31 +55,33 @@ pub(crate) fn assemble(sources: &Sources<'_>) -> Result<Catalogue, StoreError> {
 
     let (settled, collisions) =
         resolve_precedence(candidates.iter().map(|one| (one.found.clone(), one.version.clone())).collect());
-    // One folder may have two names (`latest -> 1.2.3`), and a name two folders.
+    // One folder may have two names (`latest -> 1.2.3`), and one name two folders.
     let key = |one: &Candidate| (one.found.name.clone(), one.version.clone(), one.found.folder.clone());
     let mut by_key: HashMap<_, Candidate> = candidates.into_iter().map(|one| (key(&one), one)).collect();
     for problem in collisions {
         catalogue.problems.push(Problem { app: None, version: None, message: problem.to_string() });
     }
-    let mut kept: HashMap<AppName, Kept> = HashMap::new();
+    let mut kept: HashMap<AppName, StoredApp> = HashMap::new();
     for one in settled {
         let Some(candidate) = by_key.remove(&(one.name.clone(), one.version.clone(), one.folder.clone())) else {
             continue;
         };
         let keep = match kept.entry(one.name.clone()) {
             std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
-            std::collections::hash_map::Entry::Vacant(unknown) => unknown.insert(Kept::of(sources.store, &one.name)?),
+            std::collections::hash_map::Entry::Vacant(unknown) => {
+                unknown.insert(StoredApp::load(sources.store, &one.name)?)
+            }
         };
-        let problem = match &candidate.reading {
-            // It could not even be told to a cell.
+        let problem = match &candidate.source {
+            // Messages to cells are JSON, which cannot carry it.
             Ok(_) if one.folder.to_str().is_none() => format!("the name of its folder is not UTF-8: {:?}", one.folder),
-            Ok(reading) => {
-                catalogue.versions.push(version(&candidate, reading, keep, sources));
+            Ok(source) => {
+                catalogue.versions.push(version(&candidate, source, keep, sources));
                 continue;
             }
             Err(error) if error.hides_app() => {
                 let hidden = before_at(&one.folder, sources.before);
-                let message = if hidden.is_empty() { error.to_string() } else { format!("{error}{AS_BEFORE}") };
+                let message = if hidden.is_empty() { error.to_string() } else { format!("{error}{SERVED_AS_BEFORE}") };
                 catalogue.hidden.extend(hidden);
                 message
             }
@@ -89,46 +91,46 @@ pub(crate) fn assemble(sources: &Sources<'_>) -> Result<Catalogue, StoreError> {
         catalogue.problems.push(Problem { app, version, message: problem });
     }
     catalogue.keep_hidden();
-    let activated = |(app, kept): (AppName, Kept)| Some((app, kept.active?.version));
+    let activated = |(app, kept): (AppName, StoredApp)| Some((app, kept.active?.version));
     catalogue.activated = kept.into_iter().filter_map(activated).collect();
-    catalogue.mark_active(Conflicts::Told);
+    catalogue.mark_active(Conflicts::Report);
     Ok(catalogue)
 }
 
-/// What was found beneath a folder that cannot be looked into now.
+/// Versions that were found below a folder that cannot be read now.
 fn hidden_beneath(path: &Path, before: &Catalogue) -> Vec<Version> {
-    let is_hidden = |one: &&Version| one.provenance == Provenance::Served && one.path.starts_with(path);
+    let is_hidden = |one: &&Version| one.origin == VersionOrigin::Served && one.path.starts_with(path);
     before.versions.iter().filter(is_hidden).cloned().collect()
 }
 
-/// What was read in a folder that cannot be read now.
+/// Versions that were read in a folder that cannot be read now.
 fn before_at(folder: &Path, before: &Catalogue) -> Vec<Version> {
     before.versions.iter().filter(|one| one.spec.folder == folder).cloned().collect()
 }
 
-/// What lies in the folders that the operator serves.
+/// The apps in the folders that the operator serves.
 fn served(sources: &Sources<'_>, catalogue: &mut Catalogue) -> Vec<Candidate> {
     let discovered = discover(sources.roots);
     for problem in discovered.problems {
         let hidden = if problem.hides_folder() { hidden_beneath(&problem.path, sources.before) } else { Vec::new() };
-        let message = if hidden.is_empty() { problem.to_string() } else { format!("{problem}{AS_BEFORE}") };
+        let message = if hidden.is_empty() { problem.to_string() } else { format!("{problem}{SERVED_AS_BEFORE}") };
         catalogue.problems.push(Problem { app: None, version: None, message });
         catalogue.hidden.extend(hidden);
     }
     let read = |mut found: Found| {
-        let reading = read(&found.folder, &found.name, sources.operator, AppOrigin::Served);
-        let said = reading.as_ref().ok().and_then(|reading| reading.version.as_ref());
-        let said = said.and_then(|version| version.as_str().parse().ok());
-        let version = found.version.clone().or(said).unwrap_or(AppVersion::Latest);
-        if let Ok(Reading { name: Some(name), .. }) = &reading {
+        let source = read_app(&found.folder, &found.name, sources.operator, AppOrigin::Served);
+        let stated = source.as_ref().ok().and_then(|source| source.version.as_ref());
+        let stated = stated.and_then(|version| version.as_str().parse().ok());
+        let version = found.version.clone().or(stated).unwrap_or(AppVersion::Latest);
+        if let Ok(AppSource { name: Some(name), .. }) = &source {
             found.name = name.clone();
         }
-        Candidate { found, version, reading, provenance: Provenance::Served, owner: None }
+        Candidate { found, version, source, origin: VersionOrigin::Served, owner: None }
     };
     discovered.found.into_iter().map(read).collect()
 }
 
-/// What was uploaded: of each version, the revision that counts.
+/// The current revision of each uploaded version.
 fn uploaded(sources: &Sources<'_>) -> Result<Vec<Candidate>, StoreError> {
     let all = sources.store.deployments()?;
     let mut revisions: HashMap<(&AppName, &VersionName), usize> = HashMap::new();
@@ -140,7 +142,7 @@ fn uploaded(sources: &Sources<'_>) -> Result<Vec<Candidate>, StoreError> {
         .filter_map(|one| {
             let folder = sources.store.path(&one.folder);
             let origin = AppOrigin::Uploaded { owner: Some(one.owner.clone()) };
-            let reading = read(&folder, &one.app, sources.operator, origin);
+            let source = read_app(&folder, &one.app, sources.operator, origin);
             let version: AppVersion = one.version.as_str().parse().ok()?;
             let found = Found {
                 name: one.app.clone(),
@@ -150,16 +152,16 @@ fn uploaded(sources: &Sources<'_>) -> Result<Vec<Candidate>, StoreError> {
                 path: folder,
                 root: sources.roots.len(),
             };
-            let provenance =
-                Provenance::Uploaded { revision: one.revision.0, revisions: revisions[&(&one.app, &one.version)] };
-            Some(Candidate { found, version, reading, provenance, owner: Some(one.owner.clone()) })
+            let origin =
+                VersionOrigin::Uploaded { revision: one.revision.0, revisions: revisions[&(&one.app, &one.version)] };
+            Some(Candidate { found, version, source, origin, owner: Some(one.owner.clone()) })
         })
         .collect())
 }
 
-fn version(candidate: &Candidate, reading: &Reading, kept: &Kept, sources: &Sources<'_>) -> Version {
-    let Candidate { found, version, provenance, owner, .. } = candidate;
-    let settings = reading.settings.clone();
+fn version(candidate: &Candidate, source: &AppSource, kept: &StoredApp, sources: &Sources<'_>) -> Version {
+    let Candidate { found, version, origin, owner, .. } = candidate;
+    let settings = source.settings.clone();
     let state = if settings.auto_install {
         match sources.installer.progress(&found.folder) {
             Progress::Done => State::Served,
@@ -169,12 +171,13 @@ fn version(candidate: &Candidate, reading: &Reading, kept: &Kept, sources: &Sour
     } else {
         State::Served
     };
-    let mut warnings = reading.warnings.clone();
+    let mut warnings = source.warnings.clone();
     let identity = Stamp::from_folder(&found.folder).map(|stamp| stamp.to_string()).unwrap_or_else(|error| {
-        warnings.push(format!("whether it has changed cannot be told, so it is loaded anew at each look: {error}"));
+        warnings
+            .push(format!("changes of its files cannot be detected, so it is loaded again at each refresh: {error}"));
         hearth_core::time::unix_millis().to_string()
     });
-    // Secrets lie above what everybody can read.
+    // Secrets override the plain environment.
     let mut env = settings.env.clone();
     env.extend(kept.secrets.iter().cloned());
     let owner = settings.owner.clone().or(owner.clone()).unwrap_or_else(|| Owner::from(&found.name));
@@ -184,7 +187,7 @@ fn version(candidate: &Candidate, reading: &Reading, kept: &Kept, sources: &Sour
         owner,
         identity,
         folder: found.folder.clone(),
-        kind: reading.kind.clone(),
+        kind: source.kind.clone(),
         active: Active::No,
         hosts: settings.hosts.iter().map(ToString::to_string).collect(),
         settings,
@@ -192,16 +195,16 @@ fn version(candidate: &Candidate, reading: &Reading, kept: &Kept, sources: &Sour
         tokens: kept.tokens.iter().map(hex).collect(),
         placement: Placement::Here,
     };
-    // While dependencies are installed, what was served before is served on.
-    let stand_in = match state {
+    // While dependencies are being installed, the version of before is served on.
+    let served_meanwhile = match state {
         State::Installing => sources.before.find(&spec.app, &spec.version).and_then(Version::served).cloned(),
         State::Served | State::Failed(_) => None,
     };
-    Version { spec, provenance: provenance.clone(), path: found.path.clone(), state, warnings, stand_in }
+    Version { spec, origin: origin.clone(), path: found.path.clone(), state, warnings, served_meanwhile }
 }
 
-impl Kept {
-    fn of(store: &SqliteStore, app: &AppName) -> Result<Self, StoreError> {
+impl StoredApp {
+    fn load(store: &SqliteStore, app: &AppName) -> Result<Self, StoreError> {
         Ok(Self { active: store.active(app)?, secrets: store.secrets(app)?, tokens: store.token_hashes(app)? })
     }
 }

@@ -1,15 +1,15 @@
-//! From folders and uploads to versions that a cell can serve.
+//! The catalogue: versions that cells can serve, from folders and uploads.
 //!
 //! ```text
 //! served folders ─ discovery ─┐
-//!                             ├─ reading.rs: manifest, .env, entry ─ assemble.rs: who is active ─> Catalogue
+//!                             ├─ app_source.rs: manifest, .env, entry ─ assemble.rs: active versions ─> Catalogue
 //! uploads ────────── store ───┘
 //! ```
-//! Nothing here fails as a whole: an app that cannot be served is a problem beside those that can.
+//! An app that cannot be served is listed as a problem; the others are served all the same.
 
 mod active;
+mod app_source;
 mod assemble;
-mod reading;
 mod view;
 
 use std::collections::HashMap;
@@ -19,35 +19,35 @@ use hearth_core::{AppName, VersionName};
 use hearth_ipc::{Active, Placement, VersionSpec};
 
 pub(crate) use active::Conflicts;
+pub(crate) use app_source::{ReadError, read_app};
 pub(crate) use assemble::{Sources, assemble};
-pub(crate) use reading::{ReadError, read};
 
 /// All that is served, and all that is not.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Catalogue {
     pub(crate) versions: Vec<Version>,
     pub(crate) problems: Vec<Problem>,
-    /// What somebody said that a bare name means.
+    /// Versions that were activated explicitly.
     pub(crate) activated: HashMap<AppName, VersionName>,
-    /// Versions that lie where nothing can be read now, as they were before.
+    /// Versions of folders that cannot be read now, as they were before.
     hidden: Vec<Version>,
 }
 
-/// A version of an app, however it came here.
+/// A version of an app, from a folder or an upload.
 #[derive(Clone, Debug)]
 pub(crate) struct Version {
     pub(crate) spec: VersionSpec,
-    pub(crate) provenance: Provenance,
-    /// Where it was found: a link to its folder, perhaps.
+    pub(crate) origin: VersionOrigin,
+    /// Where it was found; may be a link to its folder.
     pub(crate) path: PathBuf,
     pub(crate) state: State,
     pub(crate) warnings: Vec<String>,
-    /// What is served in its place while it is being installed.
-    pub(crate) stand_in: Option<VersionSpec>,
+    /// EventKind is served in its place while it is being installed.
+    pub(crate) served_meanwhile: Option<VersionSpec>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Provenance {
+pub(crate) enum VersionOrigin {
     Served,
     Uploaded { revision: u64, revisions: usize },
 }
@@ -57,14 +57,14 @@ pub(crate) enum State {
     Served,
     /// Its dependencies are being installed: it is not served yet.
     Installing,
-    /// It cannot be served, and why.
+    /// The reason why it cannot be served.
     Failed(String),
 }
 
-/// Something that looks like an app and is none that can be served.
+/// Something that looks like an app and cannot be served.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Problem {
-    /// The app's name, where it has one.
+    /// The app's name, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) app: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,9 +73,9 @@ pub(crate) struct Problem {
 }
 
 impl Catalogue {
-    /// What cells are told to serve, or to say of that it comes.
+    /// The versions that are sent to cells, those that are being installed included.
     pub(crate) fn specs(&self) -> Vec<VersionSpec> {
-        self.versions.iter().filter_map(Version::told).collect()
+        self.versions.iter().filter_map(Version::spec_for_cells).collect()
     }
 
     pub(crate) fn of_app<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a Version> + use<'a> {
@@ -83,7 +83,7 @@ impl Catalogue {
         self.versions.iter().filter(move |version| version.spec.app.as_str() == name)
     }
 
-    /// What the bare name means.
+    /// The version that the bare name resolves to.
     pub(crate) fn active(&self, name: &str) -> Option<&Version> {
         self.of_app(name).find(|version| version.spec.active == Active::Yes)
     }
@@ -92,7 +92,7 @@ impl Catalogue {
         self.versions.iter().find(|one| one.spec.app == *app && one.spec.version == *version)
     }
 
-    /// All versions by name, for who looks up many.
+    /// All versions by name, for many lookups.
     pub(crate) fn index(&self) -> HashMap<(&AppName, &VersionName), &Version> {
         self.versions.iter().map(|version| ((&version.spec.app, &version.spec.version), version)).collect()
     }
@@ -101,8 +101,8 @@ impl Catalogue {
         self.versions.iter_mut().find(|one| one.spec.app == *app && one.spec.version == *version)
     }
 
-    /// Versions that cannot be read now are served as they were: no right to look, or no descriptor left, says nothing about
-    /// what is there.
+    /// Serves versions that cannot be read now as before: a missing permission, or too few file descriptors, does not mean
+    /// that they were removed.
     fn keep_hidden(&mut self) {
         for version in self.hidden.clone() {
             let VersionSpec { app, version: name, .. } = &version.spec;
@@ -111,7 +111,7 @@ impl Catalogue {
         }
     }
 
-    /// Whether a part of what is there could not be read.
+    /// Whether something could not be read.
     pub(crate) fn is_partial(&self) -> bool {
         !self.hidden.is_empty()
     }
@@ -123,7 +123,7 @@ impl Catalogue {
         names.len()
     }
 
-    /// How much cannot be served.
+    /// Number of apps and versions that cannot be served.
     pub(crate) fn problem_count(&self) -> usize {
         let failed = self.versions.iter().filter(|version| matches!(version.state, State::Failed(_))).count();
         self.problems.len() + failed
@@ -131,20 +131,20 @@ impl Catalogue {
 }
 
 impl Version {
-    /// What is served under its name, if anything is.
+    /// The spec that is served under its name, if any.
     pub(crate) fn served(&self) -> Option<&VersionSpec> {
         match self.state {
             State::Served => Some(&self.spec),
-            State::Installing => self.stand_in.as_ref(),
+            State::Installing => self.served_meanwhile.as_ref(),
             State::Failed(_) => None,
         }
     }
 
-    /// What cells are told of it.
-    fn told(&self) -> Option<VersionSpec> {
+    /// The spec that is sent to cells.
+    fn spec_for_cells(&self) -> Option<VersionSpec> {
         match (self.served(), &self.state) {
             (Some(spec), _) => Some(spec.clone()),
-            // Whatever is in its folder changes all the time.
+            // The content of its folder changes all the time, so it has no identity.
             (None, State::Installing) => {
                 Some(VersionSpec { placement: Placement::Installing, identity: String::new(), ..self.spec.clone() })
             }
@@ -154,8 +154,8 @@ impl Version {
 
     fn set_active(&mut self, active: Active) {
         self.spec.active = active;
-        if let Some(stand_in) = &mut self.stand_in {
-            stand_in.active = active;
+        if let Some(spec) = &mut self.served_meanwhile {
+            spec.active = active;
         }
     }
 }

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Catalogue, Problem, Provenance, State, Version};
+use super::{Catalogue, Problem, State, Version, VersionOrigin};
 use hearth_ipc::{Active, Kind};
 
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct AppView {
     name: String,
     owner: String,
-    /// What the bare name means; none where all there is are pre-releases, or nothing can be served.
+    /// The active version; `None` if all are pre-releases or cannot be served.
     active: Option<String>,
     versions: Vec<VersionView>,
 }
@@ -78,9 +78,9 @@ impl AppView {
 impl VersionView {
     fn new(version: &Version) -> Self {
         let spec = &version.spec;
-        let (source, revision, revisions) = match version.provenance {
-            Provenance::Served => ("folder", None, None),
-            Provenance::Uploaded { revision, revisions } => ("upload", Some(revision), Some(revisions)),
+        let (source, revision, revisions) = match version.origin {
+            VersionOrigin::Served => ("folder", None, None),
+            VersionOrigin::Uploaded { revision, revisions } => ("upload", Some(revision), Some(revisions)),
         };
         Self {
             version: spec.version.to_string(),

@@ -1,4 +1,4 @@
-//! Cells that were lost: the last of them, and how many there ever were.
+//! The last crashes of cells, and their total number.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hearth_core::Owner;
 
-use super::Remembered;
+use super::upgrade::ControlState;
 use hearth_supervisor::Crash;
 
 /// Crashes that are kept.
-const CRASHES: usize = 100;
+const MAX_CRASHES: usize = 100;
 
-/// Clones are the same.
+/// Clones share the crashes.
 #[derive(Clone, Default)]
 pub(crate) struct Crashes {
     kept: Arc<Mutex<VecDeque<Crash>>>,
@@ -20,20 +20,20 @@ pub(crate) struct Crashes {
 }
 
 impl Crashes {
-    /// Goes on from what the program before knew.
-    pub(crate) fn after(before: &Remembered) -> Self {
-        let kept = before.crashes.iter().rev().take(CRASHES).rev().cloned().collect();
+    /// Restores what the previous program handed over.
+    pub(crate) fn restore(before: &ControlState) -> Self {
+        let kept = before.crashes.iter().rev().take(MAX_CRASHES).rev().cloned().collect();
         Self { kept: Arc::new(Mutex::new(kept)), count: Arc::new(AtomicU64::new(before.lost)) }
     }
 
-    /// For the program after this one.
-    pub(crate) fn remembered(&self, stuck: BTreeMap<Owner, u32>) -> Remembered {
-        Remembered { crashes: self.lock().iter().cloned().collect(), lost: self.count(), stuck }
+    /// Exports the crashes for the next program.
+    pub(crate) fn export(&self, stuck: BTreeMap<Owner, u32>) -> ControlState {
+        ControlState { crashes: self.lock().iter().cloned().collect(), lost: self.count(), stuck }
     }
 
-    pub(crate) fn note(&self, crash: Crash) {
+    pub(crate) fn record(&self, crash: Crash) {
         let mut kept = self.lock();
-        if kept.len() == CRASHES {
+        if kept.len() == MAX_CRASHES {
             kept.pop_front();
         }
         kept.push_back(crash);

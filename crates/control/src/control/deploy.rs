@@ -1,5 +1,5 @@
-//! Uploads, activation, roll-back, deletion. An upload is checked as far as can be without running it before anything
-//! changes; what it replaces stays, to be gone back to.
+//! Uploads, activation, roll-back, deletion. An upload is checked as far as is possible without running it before anything
+//! changes. The revision that it replaces stays for a roll-back.
 
 use hearth_apps::AppModules;
 use hearth_apps::discovery::check_name;
@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::addresses::addresses;
 use super::{ActionError, Control, blocking};
-use crate::catalogue::{Catalogue, Problem, Provenance, State, read};
-use crate::event::What;
+use crate::catalogue::{Catalogue, Problem, State, VersionOrigin, read_app};
+use crate::event::EventKind;
 
 pub(super) async fn upload(
     control: &Control,
@@ -25,11 +25,12 @@ pub(super) async fn upload(
     let version = canonical(version)?;
     let owner = match owner {
         Some(owner) => owner,
-        None => owner_of(control, &app).await?,
+        None => default_owner(control, &app).await?,
     };
     check_names(&app, &owner)?;
-    let covered = control.catalogue().find(&app, &version).is_some_and(|found| found.provenance == Provenance::Served);
-    if covered {
+    let is_shadowed =
+        control.catalogue().find(&app, &version).is_some_and(|found| found.origin == VersionOrigin::Served);
+    if is_shadowed {
         return Err(ActionError::NotUploaded { app: app.to_string(), version: version.to_string() });
     }
     let unpacked = receive(control, archive).await?;
@@ -43,8 +44,8 @@ pub(super) async fn upload(
     .await??;
     control.refresh().await?;
     let (revision, number) = (published.revision.0, version.to_string());
-    control.shared.events.tell(What::Uploaded { app: name.to_string(), version: number.clone(), revision });
-    tracing::info!(app = name.as_str(), version = number, revision, "Uploaded");
+    control.shared.events.record(EventKind::Uploaded { app: name.to_string(), version: number.clone(), revision });
+    tracing::info!(app = name.as_str(), version = number, revision, "version uploaded");
     let catalogue = control.catalogue();
     let found = catalogue.find(&name, &version);
     let state = found.map(|version| version.state.clone());
@@ -81,16 +82,16 @@ async fn receive(control: &Control, mut archive: Body) -> Result<Unpacked, Actio
     Ok(blocking(move || spool.unpack()).await??)
 }
 
-/// Of an upload that does not say whose it is: the owner of the app, or the app itself where it is new.
-async fn owner_of(control: &Control, app: &AppName) -> Result<Owner, ActionError> {
+/// The default owner of an upload: the owner of the app, or the name of a new app.
+async fn default_owner(control: &Control, app: &AppName) -> Result<Owner, ActionError> {
     let (store, name) = (control.shared.store.clone(), app.clone());
     let uploaded = blocking(move || store.owner(&name)).await??;
     let served = || control.catalogue().of_app(app.as_str()).next().map(|version| version.spec.owner.clone());
     Ok(uploaded.or_else(served).unwrap_or_else(|| Owner::from(app)))
 }
 
-/// A name is its owner's, with its secrets: nothing of another owner's is served under it. Uploads are checked once more by the
-/// store, which sees them one after the other.
+/// An app name belongs to one owner, with its secrets, so an upload of another owner is refused. The store checks uploads
+/// once more, one after the other.
 fn check_owner(catalogue: &Catalogue, app: &AppName, given: Owner) -> Result<(), ActionError> {
     match catalogue.of_app(app.as_str()).find(|version| version.spec.owner != given) {
         Some(version) => {
@@ -101,7 +102,7 @@ fn check_owner(catalogue: &Catalogue, app: &AppName, given: Owner) -> Result<(),
     }
 }
 
-/// Whether it can be served, as far as can be told without running it. Says whose it would be.
+/// Checks that the upload can be served, as far as is possible without running it. Returns its owner.
 fn check(
     unpacked: &Unpacked,
     new: &NewDeployment,
@@ -109,7 +110,7 @@ fn check(
 ) -> Result<Owner, ActionError> {
     let folder = unpacked.folder();
     let origin = AppOrigin::Uploaded { owner: Some(new.owner.clone()) };
-    // The folder is about to be moved: its name would tell nobody anything.
+    // The temporary path of the folder is of no use in a message.
     let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let shorten = |message: String| {
         let names = [whole.display().to_string(), folder.display().to_string()];
@@ -117,16 +118,16 @@ fn check(
             .iter()
             .fold(message, |message, name| message.replace(&format!("{name}/"), "").replace(name, "the archive"))
     };
-    let reading =
-        read(folder, &new.app, operator, origin).map_err(|error| ActionError::Manifest(shorten(error.to_string())))?;
-    if let (Kind::Worker { entry }, false) = (&reading.kind, reading.settings.auto_install) {
+    let source = read_app(folder, &new.app, operator, origin)
+        .map_err(|error| ActionError::Manifest(shorten(error.to_string())))?;
+    if let (Kind::Worker { entry }, false) = (&source.kind, source.settings.auto_install) {
         let checked = AppModules::open(folder, entry).and_then(|modules| modules.preload());
         checked.map_err(|error| ActionError::Manifest(shorten(error.to_string())))?;
     }
-    Ok(reading.settings.owner.unwrap_or_else(|| new.owner.clone()))
+    Ok(source.settings.owner.unwrap_or_else(|| new.owner.clone()))
 }
 
-/// As in manifests. What else a name may not be, the store says: it becomes a folder's.
+/// Checks names as in manifests. The store checks further what cannot be a folder's name.
 fn check_names(app: &AppName, owner: &Owner) -> Result<(), ActionError> {
     if let Err(fault) = check_name(app.as_str()) {
         return Err(ActionError::Invalid(format!("{:?} cannot be the name of an app: {fault}", app.as_str())));
@@ -139,7 +140,7 @@ fn check_names(app: &AppName, owner: &Owner) -> Result<(), ActionError> {
     Ok(())
 }
 
-/// `v1` is `1.0.0`, here as in the names of folders.
+/// The full form of a version: `v1` is `1.0.0`, as in names of folders.
 fn canonical(version: VersionName) -> Result<VersionName, ActionError> {
     let parsed = version.as_str().parse::<hearth_apps::versions::AppVersion>();
     parsed.map(|version| VersionName::from(&version)).map_err(|error| ActionError::Invalid(error.to_string()))
@@ -149,7 +150,7 @@ impl Control {
     pub(super) async fn activate(&self, name: String, version: String) -> Result<Value, ActionError> {
         let (app, wanted) = (AppName::new(name.clone()), canonical(VersionName::new(version.clone()))?);
         if self.catalogue().find(&app, &wanted).is_none() {
-            // It may have come in this moment.
+            // It may be new in a served folder.
             self.refresh().await?;
         }
         let catalogue = self.catalogue();
@@ -165,20 +166,20 @@ impl Control {
             None => return Err(ActionError::NoApp(name)),
         }
         let number = wanted.to_string();
-        let meant =
-            catalogue.active(&name).map(|version| version.spec.version.clone()).filter(|meant| *meant != wanted);
+        let default =
+            catalogue.active(&name).map(|version| version.spec.version.clone()).filter(|default| *default != wanted);
         self.stored(move |store| {
-            // What the name meant before anybody said so is something to go back to as well.
-            if let (None, Some(meant)) = (store.active(&app)?, meant) {
-                store.activate(&app, &meant)?;
+            // Records the version that was active by default, so that it can be rolled back to.
+            if let (None, Some(default)) = (store.active(&app)?, default) {
+                store.activate(&app, &default)?;
             }
             store.activate(&app, &wanted)
         })
         .await?;
         self.refresh().await?;
-        self.shared.events.tell(What::Activated { app: name.clone(), version: number.clone() });
-        tracing::info!(app = name, version = number, "Activated");
-        let failing = self.failing(AppName::new(name.clone()), VersionName::new(number.clone())).await;
+        self.shared.events.record(EventKind::Activated { app: name.clone(), version: number.clone() });
+        tracing::info!(app = name, version = number, "version activated");
+        let failing = self.load_error(AppName::new(name.clone()), VersionName::new(number.clone())).await;
         let mut answer = json!({ "name": name, "active": number });
         if let Some(failing) = failing {
             answer["failing"] = json!(failing);
@@ -186,11 +187,11 @@ impl Control {
         Ok(answer)
     }
 
-    /// Why a version cannot answer requests, where that shows when it is loaded.
-    async fn failing(&self, app: AppName, version: VersionName) -> Option<String> {
+    /// Loads a version; returns the error if that fails.
+    async fn load_error(&self, app: AppName, version: VersionName) -> Option<String> {
         match self.shared.cells.query(Query::Load { app, version }).await {
             Ok(QueryReply::Event(EventOutcome::Failed { message })) => Some(message),
-            // A cell that went in this moment says nothing about the version.
+            // The loss of a cell says nothing about the version.
             Ok(_) | Err(_) => None,
         }
     }
@@ -205,34 +206,34 @@ impl Control {
         };
         self.refresh().await?;
         let number = release.version.to_string();
-        self.shared.events.tell(What::RolledBack { app: name.clone(), version: number.clone() });
-        tracing::info!(app = name, version = number, "Rolled back");
+        self.shared.events.record(EventKind::RolledBack { app: name.clone(), version: number.clone() });
+        tracing::info!(app = name, version = number, "version rolled back");
         Ok(json!({ "name": name, "active": number, "revision": release.revision.map(|revision| revision.0) }))
     }
 
-    /// Without a version: all that were uploaded of the app.
+    /// Deletes one uploaded version, or all of the app.
     pub(super) async fn delete(&self, name: String, version: Option<String>) -> Result<Value, ActionError> {
         let app = AppName::new(name.clone());
         let catalogue = self.catalogue();
         let wanted = version.map(|version| canonical(VersionName::new(version))).transpose()?;
         if let Some(wanted) = &wanted {
-            let found = catalogue.find(&app, wanted).map(|found| &found.provenance);
-            if found == Some(&Provenance::Served) {
+            let found = catalogue.find(&app, wanted).map(|found| &found.origin);
+            if found == Some(&VersionOrigin::Served) {
                 return Err(ActionError::NotUploaded { app: name, version: wanted.to_string() });
             }
         }
-        let (of, only) = (app.clone(), wanted.clone());
+        let (target, only) = (app.clone(), wanted.clone());
         let deleted = self
             .stored(move |store| {
                 let mut versions: Vec<VersionName> =
-                    store.deployments()?.into_iter().filter(|one| one.app == of).map(|one| one.version).collect();
+                    store.deployments()?.into_iter().filter(|one| one.app == target).map(|one| one.version).collect();
                 versions.dedup();
                 let chosen = match only {
                     Some(version) => vec![version],
                     None => versions,
                 };
                 for version in &chosen {
-                    store.delete_version(&of, version)?;
+                    store.delete_version(&target, version)?;
                 }
                 Ok(chosen)
             })
@@ -245,18 +246,18 @@ impl Control {
             });
         }
         self.refresh().await?;
-        let (secrets, tokens) = self.forget_keys(&app).await?;
+        let (secrets, tokens) = self.delete_secrets_and_tokens(&app).await?;
         self.shared
             .events
-            .tell(What::Deleted { app: name.clone(), version: wanted.map(|version| version.to_string()) });
+            .record(EventKind::Deleted { app: name.clone(), version: wanted.map(|version| version.to_string()) });
         let versions: Vec<&str> = deleted.iter().map(VersionName::as_str).collect();
-        tracing::info!(app = name, ?versions, "Deleted");
+        tracing::info!(app = name, ?versions, "app or version deleted");
         Ok(json!({ "name": name, "deleted": versions, "secrets": secrets, "tokens": tokens }))
     }
 
-    /// Where nothing of an app is left, its secrets and tokens go with it: the next app of that name may be somebody else's.
-    /// Says how many there were.
-    async fn forget_keys(&self, app: &AppName) -> Result<(usize, usize), ActionError> {
+    /// Deletes the secrets and tokens of an app of which nothing is left, since the next app of that name may have another
+    /// owner. Returns how many there were.
+    async fn delete_secrets_and_tokens(&self, app: &AppName) -> Result<(usize, usize), ActionError> {
         let catalogue = self.catalogue();
         let cannot_be_served = |problem: &Problem| problem.app.as_deref() == Some(app.as_str());
         if catalogue.of_app(app.as_str()).next().is_some() || catalogue.problems.iter().any(cannot_be_served) {

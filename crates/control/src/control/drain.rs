@@ -1,8 +1,8 @@
-//! A drain that the admin API began. It has two parts: first new requests of apps are refused while those in flight go on, and
-//! that can be undone; when none is in flight any more, or `drain_timeout` is over, the server ends as SIGTERM ends it, for good.
+//! A drain that the admin API has begun, in two parts. First, new requests to apps are refused while those in flight go on;
+//! this part can be undone. When none is in flight any more, or after `drain_timeout`, the server ends as after SIGTERM.
 //!
-//! States: `Off -> On -> Off`, or `On` and then an [`Ending`]. Both ways out are taken under the lock of the state, so a drain that
-//! was undone never ends the server.
+//! States: `Off -> On -> Off`, or `On` and then an [`Ending`]. Both transitions happen under the lock of the state, so a drain
+//! that was undone never ends the server.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use tokio::sync::watch;
 use super::{ActionError, Control, Ending};
 use hearth_supervisor::QueryError;
 
-/// Between two questions to cells of which one was lost.
-const ASK_AGAIN: Duration = Duration::from_millis(100);
+/// Between two queries to cells of which one was lost.
+const RETRY_DELAY: Duration = Duration::from_millis(100);
 
 pub(super) struct Draining(watch::Sender<State>);
 
-/// Drains have numbers, so that one is never taken for another.
+/// Drains are numbered, so that the end of one is not taken for the end of another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct State {
     number: u64,
@@ -37,7 +37,7 @@ impl Draining {
 }
 
 impl Control {
-    /// Refuses new requests from now on, and ends the server when none is in flight any more or their time is over.
+    /// Refuses new requests, and ends the server when none is in flight any more or the timeout is over.
     pub(super) fn begin_drain(&self) {
         if !self.shared.cells.is_serving() {
             return self.drain();
@@ -52,8 +52,8 @@ impl Control {
             begins
         });
         let Some(begun) = begun else { return };
-        let patience = self.configuration().plan.front.drain_timeout;
-        tracing::info!(timeout = ?patience, "Drain begun: new requests are refused");
+        let drain_timeout = self.configuration().plan.front.drain_timeout;
+        tracing::info!(timeout = ?drain_timeout, "drain begun: new requests are refused");
         if self.shared.cells.admit(Admission::Closed).is_err() {
             return self.drain();
         }
@@ -63,7 +63,7 @@ impl Control {
             tokio::select! {
                 _ = states.wait_for(|state| *state != begun) => return,
                 () = control.quiet() => {}
-                () = tokio::time::sleep(patience) => {}
+                () = tokio::time::sleep(drain_timeout) => {}
             }
             control.shared.draining.0.send_if_modified(|state| {
                 if *state == begun {
@@ -74,7 +74,7 @@ impl Control {
         });
     }
 
-    /// Lets requests in again. Fails where the end has begun.
+    /// Admits requests again. Fails once the server has begun to end.
     pub(super) fn undo_drain(&self) -> Result<(), ActionError> {
         let mut undone = Ok(false);
         self.shared.draining.0.send_if_modified(|state| {
@@ -87,19 +87,19 @@ impl Control {
         });
         if undone? {
             self.shared.cells.admit(Admission::Open)?;
-            tracing::info!("Drain undone: requests are let in again");
+            tracing::info!("drain undone: requests are admitted again");
         }
         Ok(())
     }
 
-    /// Ready when no request of an app is in flight.
+    /// Completes when no request to an app is in flight.
     async fn quiet(&self) {
         loop {
             match self.shared.cells.quiet().await {
                 Ok(()) => return,
-                // Its requests are gone with it; those of others may go on.
+                // The requests of a lost cell are gone; others may be in flight in other cells.
                 Err(QueryError::Lost | QueryError::TimedOut | QueryError::NotReplaced) => {
-                    tokio::time::sleep(ASK_AGAIN).await;
+                    tokio::time::sleep(RETRY_DELAY).await;
                 }
                 Err(QueryError::Stopped) => return,
             }

@@ -1,5 +1,5 @@
-//! The configuration, read again: at SIGHUP, by `hearth reload`, and of itself where a certificate's file changes. What is
-//! wrong changes nothing: all of it is read and checked before any of it counts. One reading after the other.
+//! Reload of the configuration: at SIGHUP, by `hearth reload`, and for certificates when their files change. Everything is
+//! read and checked before any of it is applied, so an error changes nothing. Reloads run one after the other.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,58 +11,61 @@ use hearth_ipc::CertificatePlan;
 use serde_json::{Value, json};
 
 use super::{ActionError, Control, blocking};
-use crate::configuration::{AT_START, Configuration, ConfigurationError, check_certificates};
-use crate::event::What;
+use crate::configuration::{Configuration, ConfigurationError, RESTART_KEYS, check_certificates};
+use crate::event::EventKind;
 use hearth_supervisor::CellRules;
 
-/// How often the files of certificates are looked at.
-const LOOK: Duration = Duration::from_secs(2);
+/// How often the files of certificates are checked.
+const CERTIFICATE_CHECK_INTERVAL: Duration = Duration::from_secs(2);
 const TARGET: &str = "hearth::configuration";
 
-/// What a new plan takes.
+/// EventKind a new plan requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     None,
-    /// The cells that are there can use them.
+    /// New certificates, which running cells can use.
     Certificates,
+    /// New cells.
     Cells,
 }
 
-/// A file, as far as it can be told from another of the same name.
-type Trace = Option<(SystemTime, u64)>;
+/// Modification time and length of a file, by which a change is noticed.
+type FileStamp = Option<(SystemTime, u64)>;
 
 impl Control {
-    /// Reads it again, and makes it count. Says what is another now.
+    /// Reads the configuration again and applies it. Returns what has changed.
     pub async fn reload(&self) -> Result<Value, ActionError> {
-        let _one = self.shared.reloading.lock().await;
+        let _reload = self.shared.reloading.lock().await;
         let shared = self.shared.clone();
         let read = blocking(move || shared.source.read()).await??;
         let before = self.configuration();
         let changed = changed_keys(&before.text, &read.text);
-        let (at_start, changed): (Vec<String>, Vec<String>) =
-            changed.into_iter().partition(|key| AT_START.contains(&key.as_str()));
-        for key in &at_start {
+        let (needs_restart, changed): (Vec<String>, Vec<String>) =
+            changed.into_iter().partition(|key| RESTART_KEYS.contains(&key.as_str()));
+        for key in &needs_restart {
             tracing::warn!(target: TARGET, "hearth.yaml: `{key}` is read at the start only: restart the server for it");
         }
-        let change = self.take(read).await?;
-        // Who fixed what kept an install from working expects it to be tried again.
-        self.shared.installer.try_again();
+        let change = self.apply(read).await?;
+        // The operator may have fixed the cause of failed installs.
+        self.shared.installer.retry_failed();
         self.refresh().await?;
-        self.warn_of_strangers();
-        tracing::info!(target: TARGET, changed = changed.join(", "), "Configuration read again");
-        self.shared.events.tell(What::Reloaded { changed: changed.clone(), needs_restart: at_start.clone() });
+        self.warn_unknown_apps();
+        tracing::info!(target: TARGET, changed = changed.join(", "), "configuration reloaded");
+        self.shared
+            .events
+            .record(EventKind::Reloaded { changed: changed.clone(), needs_restart: needs_restart.clone() });
         Ok(json!({
             "changed": changed,
-            "needs_restart": at_start,
+            "needs_restart": needs_restart,
             "certificates": if change == Change::Certificates { "renewed" } else { "kept" },
             "cells": if change == Change::Cells { "replaced" } else { "kept" },
         }))
     }
 
-    /// Makes it count, for the cells and for whoever looks from now on.
-    async fn take(&self, mut new: Configuration) -> Result<Change, ActionError> {
-        // Where apps lie is not the file's to say; and nobody finds out about another place meanwhile.
-        let _still = self.shared.told.lock().await;
+    /// Applies a configuration to the cells, and to later refreshes.
+    async fn apply(&self, mut new: Configuration) -> Result<Change, ActionError> {
+        // Readable paths follow from the apps and not from the file. The lock keeps a refresh from extending them meanwhile.
+        let _refresh = self.shared.last_sent.lock().await;
         new.plan.jail.readable = self.configuration().plan.jail.readable.clone();
         let failed =
             |error: hearth_gateway::TlsError| ActionError::Configuration(ConfigurationError(error.to_string()));
@@ -76,49 +79,49 @@ impl Control {
         Ok(change)
     }
 
-    /// Uses certificates that were renewed, in the same files, from when both of a pair are there.
-    pub(crate) async fn keep_certificates(self) {
-        let mut seen = self.traces().await;
+    /// Watches the files of the certificates, and applies renewed ones once both files of a pair fit together.
+    pub(crate) async fn certificate_loop(self) {
+        let mut seen = self.file_stamps().await;
         loop {
-            tokio::time::sleep(LOOK).await;
-            let traces = self.traces().await;
-            if traces == seen {
+            tokio::time::sleep(CERTIFICATE_CHECK_INTERVAL).await;
+            let stamps = self.file_stamps().await;
+            if stamps == seen {
                 continue;
             }
             match self.renew().await {
-                // What is written in two steps does not fit together in between: the second one is seen as well.
-                Err(error) => tracing::warn!(target: TARGET, "The certificates stay as they were: {error}"),
+                // Between the writes of the two files of a pair they do not fit; the second write is noticed as well.
+                Err(error) => tracing::warn!(target: TARGET, "certificates not renewed: {error}"),
                 Ok(Change::None) => {}
-                Ok(_) => tracing::info!(target: TARGET, "Certificates renewed"),
+                Ok(_) => tracing::info!(target: TARGET, "certificates renewed"),
             }
-            seen = traces;
+            seen = stamps;
         }
     }
 
     async fn renew(&self) -> Result<Change, ActionError> {
-        let _one = self.shared.reloading.lock().await;
+        let _reload = self.shared.reloading.lock().await;
         let before = self.configuration();
         let plans = before.plan.certificates.clone();
         let read = blocking(move || plans.iter().map(read_again).collect::<Result<Vec<_>, _>>()).await?;
         let mut new = Configuration::clone(&before);
         new.plan.certificates = read?;
-        self.take(new).await
+        self.apply(new).await
     }
 
-    async fn traces(&self) -> Vec<Trace> {
+    async fn file_stamps(&self) -> Vec<FileStamp> {
         let configuration = self.configuration();
         if configuration.plan.certificates.is_empty() {
             return Vec::new();
         }
-        let look = move || {
-            let trace = |file: &String| {
-                let facts = std::fs::metadata(file).ok()?;
-                Some((facts.modified().ok()?, facts.len()))
+        let read_stamps = move || {
+            let stamp = |file: &String| {
+                let metadata = std::fs::metadata(file).ok()?;
+                Some((metadata.modified().ok()?, metadata.len()))
             };
             let files = configuration.plan.certificates.iter().flat_map(|plan| [&plan.file, &plan.key_file]);
-            files.map(trace).collect()
+            files.map(stamp).collect()
         };
-        blocking(look).await.unwrap_or_default()
+        blocking(read_stamps).await.unwrap_or_default()
     }
 }
 
@@ -127,7 +130,7 @@ fn change(before: &Configuration, new: &Configuration) -> Change {
     renewed.certificates = new.plan.certificates.clone();
     match (before.plan == new.plan, renewed == new.plan) {
         (true, _) => Change::None,
-        // Names of files are no certificates, and who began or ends to listen with TLS has other listeners.
+        // Only the content of certificates differs. Listeners are the same, or the plan would differ in more.
         (false, true) => Change::Certificates,
         (false, false) => Change::Cells,
     }

@@ -1,5 +1,5 @@
-//! Another program in the place of this one: a newer Hearth, while requests go on. It is tried first, so that a broken file
-//! or a configuration that it does not understand is an error here and not the end of the server.
+//! Replaces the running program by a newer one while requests go on. The new program is run with `--version` and `--check`
+//! first, so that a broken file or a configuration that it rejects is an error and not the end of the server.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,23 +12,27 @@ use tokio::process::Command;
 
 use super::{Control, Ending};
 
-/// For the new program to say what it is, and then for what it thinks of the configuration.
-const TRIAL: Duration = Duration::from_secs(20);
-/// Of what it says; nothing more is read.
-const MOST_WORDS: u64 = 64 << 10;
-/// What `--version` begins with.
-const NAME: &str = "hearth ";
-/// What `hearth serve --check` says: that a program ends with 0 does not make it Hearth.
-pub const CHECKED: &str = "the configuration is good";
+mod state;
 
-/// Who takes our place.
+pub use state::ControlState;
+
+/// Time for each of the two trial runs.
+const TRIAL_TIMEOUT: Duration = Duration::from_secs(20);
+/// Bytes of output that are read.
+const MAX_OUTPUT_BYTES: u64 = 64 << 10;
+/// Prefix of the output of `--version`.
+const VERSION_PREFIX: &str = "hearth ";
+/// Output of `hearth serve --check`. It is required, since any program may exit with 0.
+pub const CHECK_OUTPUT: &str = "the configuration is good";
+
+/// The program that replaces this one.
 #[derive(Clone, Debug)]
-pub struct Successor {
-    /// Where our own program was when it was started: another one may be there by now.
+pub struct UpgradeTarget {
+    /// Path of the running program when it was started. It may be another file by now.
     pub program: PathBuf,
-    /// What we were started with.
+    /// Arguments of the running program.
     pub arguments: Vec<OsString>,
-    /// What we are, as `--version` says it.
+    /// Version of the running program, as in `--version`.
     pub version: String,
 }
 
@@ -38,23 +42,23 @@ pub enum UpgradeError {
     Impossible,
     #[error("{program} cannot be started: {error}")]
     Start { program: String, error: std::io::Error },
-    #[error("{program} did not answer within {} seconds", TRIAL.as_secs())]
+    #[error("{program} did not answer within {} seconds", TRIAL_TIMEOUT.as_secs())]
     Silent { program: String },
     #[error("{program} is no Hearth that can serve this: {message}")]
     Unfit { program: String, message: String },
 }
 
-impl Successor {
-    /// Its version, if it is fit to serve what we serve.
+impl UpgradeTarget {
+    /// Runs the checks, and returns the new program's version.
     async fn try_out(&self) -> Result<String, UpgradeError> {
-        let said = self.run([OsString::from("--version")]).await?;
-        let version = said.lines().next().unwrap_or_default().trim();
-        if version.strip_prefix(NAME).is_none_or(str::is_empty) {
+        let output = self.run([OsString::from("--version")]).await?;
+        let version = output.lines().next().unwrap_or_default().trim();
+        if version.strip_prefix(VERSION_PREFIX).is_none_or(str::is_empty) {
             return Err(self.unfit(format!("to `--version` it says {version:?}, not `hearth` and a number")));
         }
-        let said = self.run(self.arguments.iter().cloned().chain([OsString::from("--check")])).await?;
-        if !said.lines().any(|line| line.starts_with(CHECKED)) {
-            return Err(self.unfit(format!("to `serve … --check` it does not say {CHECKED:?}")));
+        let output = self.run(self.arguments.iter().cloned().chain([OsString::from("--check")])).await?;
+        if !output.lines().any(|line| line.starts_with(CHECK_OUTPUT)) {
+            return Err(self.unfit(format!("to `serve … --check` it does not say {CHECK_OUTPUT:?}")));
         }
         Ok(version.to_owned())
     }
@@ -70,8 +74,8 @@ impl Successor {
         let started = |error| UpgradeError::Start { program: program(), error };
         let mut child = command.spawn().map_err(started)?;
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        let output = async { tokio::join!(words(stdout), words(stderr), child.wait()) };
-        let (stdout, stderr, status) = match tokio::time::timeout(TRIAL, output).await {
+        let output = async { tokio::join!(read_output(stdout), read_output(stderr), child.wait()) };
+        let (stdout, stderr, status) = match tokio::time::timeout(TRIAL_TIMEOUT, output).await {
             Ok(output) => output,
             Err(_) => return Err(UpgradeError::Silent { program: program() }),
         };
@@ -84,23 +88,23 @@ impl Successor {
     }
 }
 
-/// What a program writes, up to a bound.
-async fn words(from: Option<impl AsyncRead + Unpin>) -> String {
+/// Reads the output of a program, up to a limit.
+async fn read_output(from: Option<impl AsyncRead + Unpin>) -> String {
     let mut text = Vec::new();
     if let Some(from) = from {
-        // What was read before an error is what it said.
-        let _ = from.take(MOST_WORDS).read_to_end(&mut text).await;
+        // EventKind was read before an error is used.
+        let _ = from.take(MAX_OUTPUT_BYTES).read_to_end(&mut text).await;
     }
     String::from_utf8_lossy(&text).into_owned()
 }
 
 impl Control {
-    /// Tries the program that is there now, and has it take our place.
+    /// Checks the program file that is there now, and ends this program with an upgrade to it.
     pub async fn upgrade(&self) -> Result<Value, UpgradeError> {
-        let successor = self.shared.successor.as_ref().ok_or(UpgradeError::Impossible)?;
-        let to = successor.try_out().await?;
-        tracing::info!("Upgrading from {} to {to}", successor.version);
+        let target = self.shared.upgrade_target.as_ref().ok_or(UpgradeError::Impossible)?;
+        let to = target.try_out().await?;
+        tracing::info!(from = target.version, to, "upgrade begun");
         self.end(Ending::Upgrade);
-        Ok(json!({ "upgrading": true, "from": successor.version, "to": to }))
+        Ok(json!({ "upgrading": true, "from": target.version, "to": to }))
     }
 }

@@ -1,5 +1,5 @@
-//! All that is counted, as data: what Prometheus reads and what is sent to OpenTelemetry are two ways of writing this down.
-//! Names are `hearth_<what>_<unit>`; what only grows is a counter and ends in `_total`; times are histograms in seconds.
+//! All metrics as data, which Prometheus text and OpenTelemetry documents are written from. Names are
+//! `hearth_<noun>_<unit>`; counters end in `_total`; durations are histograms in seconds.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use hearth_ipc::{AppStats, CellStats, HistogramCounts};
 
 use hearth_supervisor::CellCounts;
 
-/// One thing that is counted, however often: by app, by status.
+/// A metric, with a point for each combination of labels.
 #[derive(Clone, Debug)]
 pub(crate) struct Family {
     pub(crate) name: &'static str,
@@ -36,19 +36,19 @@ pub(crate) enum Value {
     Times(HistogramCounts),
 }
 
-/// What only control knows.
-pub(crate) struct Own {
+/// The numbers of control itself.
+pub(crate) struct ControlMetrics {
     pub(crate) uptime: Duration,
     pub(crate) apps: usize,
     pub(crate) versions: usize,
     pub(crate) problems: usize,
     pub(crate) cells: CellCounts,
     pub(crate) cells_lost: u64,
-    /// Spans that nobody took.
+    /// Spans that no collector accepted.
     pub(crate) spans_dropped: u64,
 }
 
-pub(crate) fn families(stats: &CellStats, own: &Own) -> Vec<Family> {
+pub(crate) fn families(stats: &CellStats, own: &ControlMetrics) -> Vec<Family> {
     use Kind::{Counter, Gauge};
     let pool = &stats.pool;
     let mut all = vec![
@@ -100,7 +100,7 @@ pub(crate) fn families(stats: &CellStats, own: &Own) -> Vec<Family> {
         one("hearth_workers", Gauge, "Workers that are warm.", pool.workers as f64),
         one("hearth_requests_running", Gauge, "Requests that run.", pool.running as f64),
         one("hearth_requests_queued", Gauge, "Requests that wait for their turn.", pool.queued as f64),
-        one("hearth_spares", Gauge, "Isolates that are ready for whoever comes.", pool.spares as f64),
+        one("hearth_spares", Gauge, "Isolates that are ready to be used.", pool.spares as f64),
         one("hearth_heap_bytes", Gauge, "Memory of all JavaScript heaps.", pool.heaps as f64),
         one("hearth_buffer_bytes", Gauge, "Memory of all array buffers.", pool.buffers as f64),
     ]);
@@ -108,7 +108,7 @@ pub(crate) fn families(stats: &CellStats, own: &Own) -> Vec<Family> {
     all
 }
 
-/// Those that nothing was counted of are left out.
+/// Metrics by app. Those without points are left out.
 fn by_app(apps: &[AppStats]) -> impl Iterator<Item = Family> {
     let statuses = apps.iter().flat_map(|app| {
         let point = |(status, count): (&u16, &u64)| number(app, Some(("status", status.to_string())), *count);

@@ -1,4 +1,4 @@
-//! The server in a few numbers, under the names that Buntime's users know (`GET /admin/metrics`).
+//! An overview in a few numbers, with the names that Buntime uses (`GET /admin/metrics`).
 
 use std::time::Duration;
 

@@ -1,10 +1,10 @@
-//! What is counted, as Prometheus, OpenTelemetry and people want it.
+//! Metrics: as data, as Prometheus text and as JSON.
 
 mod family;
 mod json;
-mod pace;
 pub(crate) mod prometheus;
+mod request_rate;
 
-pub(crate) use family::{Family, Kind, Own, Point, Value, families, one};
+pub(crate) use family::{ControlMetrics, Family, Kind, Point, Value, families, one};
 pub(crate) use json::Overview;
-pub(crate) use pace::Pace;
+pub(crate) use request_rate::RequestRate;

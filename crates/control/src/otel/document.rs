@@ -6,14 +6,14 @@ use serde_json::{Value as Json, json};
 
 use crate::metrics::{Family, Kind, Point, Value};
 
-/// Since the server began: what is sent is all that was counted, each time.
+/// Temporality: each document has the totals since the server started.
 const CUMULATIVE: u8 = 2;
-/// A request that came from somewhere else.
+/// Span kind: a request that the server received.
 const SERVER: u8 = 2;
 const STATUS_UNSET: u8 = 0;
 const STATUS_ERROR: u8 = 2;
 
-/// From when to when numbers were counted, in nanoseconds since 1970.
+/// The time that the numbers cover, in nanoseconds since 1970.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Period {
     pub(super) start: u64,
@@ -40,7 +40,7 @@ fn scope() -> Json {
 
 fn metric(family: &Family, period: Period) -> Json {
     let points: Vec<Json> = family.points.iter().map(|point| data_point(point, family.kind, period)).collect();
-    // The unit is said apart from the name here, and that it only grows as well.
+    // OTLP has unit and monotonicity apart from the name.
     let name = family.name.strip_suffix("_total").unwrap_or(family.name);
     let (name, unit) = match (name.strip_suffix("_seconds"), name.strip_suffix("_bytes")) {
         (Some(name), _) => (name, "s"),
@@ -69,7 +69,7 @@ fn data_point(point: &Point, kind: Kind, period: Period) -> Json {
     match &point.value {
         Value::Number(number) => data["asDouble"] = json!(number),
         Value::Times(HistogramCounts { counts, microseconds }) => {
-            // One for each bound and one beyond, also where a cell counted fewer.
+            // One count for each bound and one for the overflow, even if a cell had fewer bounds.
             let counts = (0..=BOUNDS.len()).map(|at| counts.get(at).copied().unwrap_or(0));
             data["count"] = json!(counts.clone().sum::<u64>().to_string());
             data["sum"] = json!(*microseconds as f64 / 1e6);

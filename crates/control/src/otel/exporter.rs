@@ -1,6 +1,5 @@
-//! Sends what there is, as long as the server runs: numbers at every interval, spans as soon as a batch is full, and at the
-//! latest a few seconds after they were made. What cannot be delivered is dropped, which is counted, and said once until it
-//! works again: a collector that is down must cost nothing but what it would have been told.
+//! Exports metrics at an interval, and spans when a batch is full or a few seconds after they were made. Spans that cannot be
+//! delivered are dropped and counted. A failure is logged once until exports work again.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -14,10 +13,10 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::document::{Period, metrics, traces};
 use crate::control::Control;
 
-/// Longest time for a collector to take what it is sent.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// A span waits no longer for others.
-const SPANS: Duration = Duration::from_secs(2);
+/// Time for a collector to answer.
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum time that a span waits for its batch.
+const SPAN_DELAY: Duration = Duration::from_secs(2);
 const TARGET: &str = "hearth::otel";
 
 #[derive(Debug, thiserror::Error)]
@@ -26,15 +25,15 @@ enum ExportError {
     Send(#[from] FetchError),
     #[error("it answered with status {0}")]
     Status(u16),
-    #[error("it did not answer within {PATIENCE:?}")]
+    #[error("it did not answer within {EXPORT_TIMEOUT:?}")]
     TimedOut,
 }
 
-/// Whether the last sending worked, so that only what is new is said.
+/// Whether the last export worked, so that only changes are logged.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Line {
-    Good,
-    Broken,
+enum ExportState {
+    Working,
+    Failing,
 }
 
 struct Exporter {
@@ -42,18 +41,18 @@ struct Exporter {
     client: Client,
     /// Nanoseconds since 1970.
     start: u64,
-    line: Line,
+    state: ExportState,
 }
 
-/// Until it is aborted; then what is left is lost.
+/// Runs until it is aborted. Spans that were not sent by then are lost.
 pub(crate) async fn export(control: Control) {
     match client() {
-        Ok(client) => Exporter { control, client, start: now(), line: Line::Good }.run().await,
-        Err(error) => tracing::error!(target: TARGET, %error, "Nothing is exported"),
+        Ok(client) => Exporter { control, client, start: now(), state: ExportState::Working }.run().await,
+        Err(error) => tracing::error!(target: TARGET, %error, "export disabled"),
     }
 }
 
-/// The operator said where to: nothing else is asked.
+/// A client without egress restrictions, since the operator has configured the endpoint.
 fn client() -> Result<Client, RootError> {
     let nowhere_else = |_: &str, _: &str| None;
     Ok(Config::new(nowhere_else).build()?.client(EgressPolicy::all()))
@@ -77,7 +76,7 @@ impl Exporter {
                     last = Instant::now();
                     self.send_metrics(otel).await;
                 }
-                () = sleep_until(spans_last + SPANS) => {
+                () = sleep_until(spans_last + SPAN_DELAY) => {
                     spans_last = Instant::now();
                     self.send_spans(otel).await;
                 }
@@ -91,10 +90,10 @@ impl Exporter {
         let families = self.control.families().await;
         let document = metrics(&otel.service, &families, Period { start: self.start, now: now() });
         let sent = self.send(otel, "metrics", &document).await;
-        self.tell(otel, sent);
+        self.log_change(otel, sent);
     }
 
-    /// All that wait, a batch after the other, until one is not taken.
+    /// Sends all waiting spans in batches, until one fails.
     async fn send_spans(&mut self, otel: &Otel) {
         loop {
             let batch = self.control.spans().take();
@@ -103,10 +102,10 @@ impl Exporter {
             }
             let sent = self.send(otel, "traces", &traces(&otel.service, &batch)).await;
             if sent.is_err() {
-                self.control.spans().drop_some(batch.len());
+                self.control.spans().count_dropped(batch.len());
             }
             let is_broken = sent.is_err();
-            self.tell(otel, sent);
+            self.log_change(otel, sent);
             if is_broken {
                 return;
             }
@@ -129,23 +128,23 @@ impl Exporter {
         let answer = async {
             let incoming = self.client.send(outgoing).await?;
             let status = incoming.response.status;
-            // To its end, so that the connection can be used again.
+            // Read to the end, so that the connection can be reused.
             let _ = incoming.response.body.collect().await;
             if (200..300).contains(&status) { Ok(()) } else { Err(ExportError::Status(status)) }
         };
-        timeout(PATIENCE, answer).await.unwrap_or(Err(ExportError::TimedOut))
+        timeout(EXPORT_TIMEOUT, answer).await.unwrap_or(Err(ExportError::TimedOut))
     }
 
-    fn tell(&mut self, otel: &Otel, sent: Result<(), ExportError>) {
-        match (sent, self.line) {
-            (Err(error), Line::Good) => {
+    fn log_change(&mut self, otel: &Otel, sent: Result<(), ExportError>) {
+        match (sent, self.state) {
+            (Err(error), ExportState::Working) => {
                 let endpoint = &otel.endpoint;
-                tracing::warn!(target: TARGET, %endpoint, "The collector takes nothing: {error}");
-                self.line = Line::Broken;
+                tracing::warn!(target: TARGET, %endpoint, "export failed: {error}");
+                self.state = ExportState::Failing;
             }
-            (Ok(()), Line::Broken) => {
-                tracing::info!(target: TARGET, endpoint = %otel.endpoint, "The collector takes what it is sent again");
-                self.line = Line::Good;
+            (Ok(()), ExportState::Failing) => {
+                tracing::info!(target: TARGET, endpoint = %otel.endpoint, "export works again");
+                self.state = ExportState::Working;
             }
             _ => {}
         }

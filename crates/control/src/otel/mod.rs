@@ -1,13 +1,13 @@
-//! Numbers and traces to a collector of OpenTelemetry's: OTLP over HTTP, as JSON. Without the crates of that name: what is
-//! sent are three small documents, and what they would bring along is larger than control.
+//! Export of metrics and traces to an OpenTelemetry collector: OTLP over HTTP, as JSON. The OpenTelemetry crates are not
+//! used: the documents are small, and the dependencies would be larger than control itself.
 //!
 //! | file | |
 //! |---|---|
-//! | `spans.rs` | requests that were traced and wait to be sent |
-//! | `document.rs` | numbers and spans as OTLP's JSON |
-//! | `exporter.rs` | sends them, and what becomes of them when nobody takes them |
+//! | `spans.rs` | the queue of traced requests |
+//! | `document.rs` | metrics and spans as OTLP JSON |
+//! | `exporter.rs` | the export loop |
 //!
-//! Requests never wait for any of this: what does not fit into the queue is dropped and counted.
+//! Requests never wait for an export: spans that do not fit into the queue are dropped and counted.
 
 mod document;
 mod exporter;

@@ -1,5 +1,5 @@
-//! Requests that were traced, until somebody sends them. What is too much is dropped and counted: the newest, so that what
-//! is kept is a whole stretch of time.
+//! The queue of traced requests. When it is full, new spans are dropped and counted, so that what is kept is a contiguous
+//! stretch of time.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,11 +9,11 @@ use hearth_ipc::Span;
 use tokio::sync::Notify;
 
 /// Spans that may wait: about a megabyte.
-const WAITING: usize = 2048;
-/// Spans that are sent at once.
-const BATCH: usize = 512;
+const MAX_WAITING: usize = 2048;
+/// Spans in one document.
+const BATCH_SIZE: usize = 512;
 
-/// Clones are the same spans.
+/// Clones share the queue.
 #[derive(Clone, Default)]
 pub(crate) struct Spans {
     shared: Arc<Shared>,
@@ -23,42 +23,42 @@ pub(crate) struct Spans {
 struct Shared {
     waiting: Mutex<VecDeque<Span>>,
     dropped: AtomicU64,
-    /// A batch is full.
+    /// Notified when a batch is full.
     full: Notify,
 }
 
 impl Spans {
     pub(crate) fn push(&self, span: Span) {
         let mut waiting = self.lock();
-        if waiting.len() >= WAITING {
+        if waiting.len() >= MAX_WAITING {
             drop(waiting);
-            self.drop_some(1);
+            self.count_dropped(1);
             return;
         }
         waiting.push_back(span);
-        if waiting.len() >= BATCH {
+        if waiting.len() >= BATCH_SIZE {
             self.shared.full.notify_one();
         }
     }
 
-    /// The oldest, as many as are sent at once.
+    /// Takes the oldest spans, up to a batch.
     pub(super) fn take(&self) -> Vec<Span> {
         let mut waiting = self.lock();
-        let count = waiting.len().min(BATCH);
+        let count = waiting.len().min(BATCH_SIZE);
         waiting.drain(..count).collect()
     }
 
-    /// Ready when there are enough to be sent.
+    /// Completes when a batch is full.
     pub(super) async fn full(&self) {
         self.shared.full.notified().await;
     }
 
-    /// Nobody took them.
-    pub(super) fn drop_some(&self, count: usize) {
+    /// Counts spans that are dropped.
+    pub(super) fn count_dropped(&self, count: usize) {
         self.shared.dropped.fetch_add(count as u64, Ordering::Relaxed);
     }
 
-    /// All that no collector ever got.
+    /// Number of dropped spans.
     pub(crate) fn dropped(&self) -> u64 {
         self.shared.dropped.load(Ordering::Relaxed)
     }
@@ -95,19 +95,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_much_is_dropped_and_counted() {
+    fn spans_beyond_the_limit_are_dropped_and_counted() {
         let spans = Spans::default();
-        for number in 0..WAITING + 3 {
+        for number in 0..MAX_WAITING + 3 {
             spans.push(span(number));
         }
         assert_eq!(spans.dropped(), 3);
         let (mut taken, mut next) = (0, spans.take());
         assert_eq!(next.first().map(|span| span.trace_id.clone()), Some("0".repeat(32)));
         while !next.is_empty() {
-            assert!(next.len() <= BATCH);
+            assert!(next.len() <= BATCH_SIZE);
             taken += next.len();
             next = spans.take();
         }
-        assert_eq!((taken, spans.dropped()), (WAITING, 3));
+        assert_eq!((taken, spans.dropped()), (MAX_WAITING, 3));
     }
 }

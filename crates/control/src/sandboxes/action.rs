@@ -1,5 +1,5 @@
-//! What can be asked for about sandboxes. Bodies are JSON with the arguments that the tools of MCP take, without `sandbox_id`;
-//! the content of files is the body as it is.
+//! Actions on sandboxes. Bodies are JSON with the arguments of the MCP tools, without `sandbox_id`; for files the body is the
+//! content.
 
 use hearth_core::Method;
 use hearth_core::percent::decode;
@@ -10,7 +10,7 @@ use crate::admin::path::{QueryParams, encode};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SandboxAction {
     List,
-    /// The pool's numbers and health.
+    /// Statistics and health of the pool.
     Stats,
     Create {
         arguments: String,
@@ -35,7 +35,7 @@ pub enum SandboxAction {
         id: String,
         path: String,
     },
-    /// The content is the request's body, and is read elsewhere.
+    /// The content is the request's body, of any bytes.
     WriteFile {
         id: String,
         path: String,
@@ -44,7 +44,7 @@ pub enum SandboxAction {
     DeleteFile {
         id: String,
         path: String,
-        reach: Reach,
+        scope: DeleteScope,
     },
     Jobs {
         id: String,
@@ -65,22 +65,17 @@ pub enum SandboxAction {
     },
 }
 
-/// How much is deleted.
+/// EventKind a deletion includes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum DeleteScope {
     One,
-    /// And all that is below it.
+    /// The folder with everything in it.
     Tree,
 }
 
 impl SandboxAction {
-    /// Reads what follows `/admin/sandboxes`; `None` where there is no such path.
-    pub(crate) fn read(
-        method: &Method,
-        below: &str,
-        query: &QueryParams,
-        body: &str,
-    ) -> Option<Result<Self, NoAction>> {
+    /// Routes what follows `/admin/sandboxes`; `None` if there is no such path.
+    pub(crate) fn route(method: &Method, below: &str, query: &QueryParams) -> Option<Result<Self, NoAction>> {
         let method = if *method == Method::Head { &Method::Get } else { method };
         let mut parts = Vec::new();
         for part in below.split('/').filter(|part| !part.is_empty()) {
@@ -88,17 +83,16 @@ impl SandboxAction {
         }
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let wrong = |allow| Err(NoAction::Method { method: method.as_str().to_owned(), allow });
-        let arguments = || body.to_owned();
         Some(match (parts.as_slice(), method) {
             ([], Method::Get) => Ok(Self::List),
-            ([], Method::Post) => Ok(Self::Create { arguments: arguments() }),
+            ([], Method::Post) => Ok(Self::Create { arguments: String::new() }),
             ([], _) => wrong("GET, POST"),
             (["stats"], Method::Get) => Ok(Self::Stats),
             (["stats"], _) => wrong("GET"),
             ([id], Method::Get) => Ok(Self::Show { id: (*id).to_owned() }),
             ([id], Method::Delete) => Ok(Self::Destroy { id: (*id).to_owned() }),
             ([_], _) => wrong("GET, DELETE"),
-            ([id, "exec"], Method::Post) => Ok(Self::Exec { id: (*id).to_owned(), arguments: arguments() }),
+            ([id, "exec"], Method::Post) => Ok(Self::Exec { id: (*id).to_owned(), arguments: String::new() }),
             ([_, "exec"], _) => wrong("POST"),
             ([id, "files"], Method::Get) => Self::files((*id).to_owned(), query),
             ([_, "files"], _) => wrong("GET"),
@@ -106,12 +100,12 @@ impl SandboxAction {
                 return Self::file((*id).to_owned(), method, query).or(Some(wrong("GET, PUT, DELETE")));
             }
             ([id, "jobs"], Method::Get) => Ok(Self::Jobs { id: (*id).to_owned() }),
-            ([id, "jobs"], Method::Post) => Ok(Self::StartJob { id: (*id).to_owned(), arguments: arguments() }),
+            ([id, "jobs"], Method::Post) => Ok(Self::StartJob { id: (*id).to_owned(), arguments: String::new() }),
             ([_, "jobs"], _) => wrong("GET, POST"),
             ([id, "jobs", job], Method::Get) => Self::poll((*id).to_owned(), (*job).to_owned(), query),
             ([_, "jobs", _], _) => wrong("GET"),
             ([id, "jobs", job, "signal"], Method::Post) => {
-                let signal = query.only(&["signal"]).and_then(|()| query.need("signal"));
+                let signal = query.only(&["signal"]).and_then(|()| query.require("signal"));
                 signal.map(|signal| Self::SignalJob { id: (*id).to_owned(), job: (*job).to_owned(), signal })
             }
             ([_, "jobs", _, "signal"], _) => wrong("POST"),
@@ -126,20 +120,20 @@ impl SandboxAction {
     }
 
     fn file(id: String, method: &Method, query: &QueryParams) -> Option<Result<Self, NoAction>> {
-        let only = |names| query.only(names).and_then(|()| query.need("path"));
+        let only = |names| query.only(names).and_then(|()| query.require("path"));
         Some(match method {
             Method::Get => only(&["path"]).map(|path| Self::ReadFile { id, path }),
             Method::Put => only(&["path", "mode"]).map(|path| Self::WriteFile { id, path, mode: query.get("mode") }),
             Method::Delete => only(&["path", "recursive"]).and_then(|path| {
-                let reach = match query.get("recursive").as_deref() {
-                    None | Some("false") => Reach::One,
-                    Some("" | "true") => Reach::Tree,
+                let scope = match query.get("recursive").as_deref() {
+                    None | Some("false") => DeleteScope::One,
+                    Some("" | "true") => DeleteScope::Tree,
                     Some(other) => {
                         let value = other.to_owned();
                         return Err(NoAction::Bad { name: "recursive", value, wanted: "use true or false" });
                     }
                 };
-                Ok(Self::DeleteFile { id, path, reach })
+                Ok(Self::DeleteFile { id, path, scope })
             }),
             _ => return None,
         })
@@ -157,7 +151,7 @@ impl SandboxAction {
         Ok(Self::PollJob { id, job, wait_ms })
     }
 
-    /// The request that means this.
+    /// The request for this action.
     pub(crate) fn call(&self) -> Call {
         let at = |id: &str, rest: &str| format!("/admin/sandboxes/{}{rest}", encode(id));
         let all = "/admin/sandboxes".to_owned();
@@ -178,9 +172,9 @@ impl SandboxAction {
                 let mode = mode.as_ref().map_or(String::new(), |mode| format!("&mode={}", encode(mode)));
                 (Method::Put, at(id, &format!("/file{}{mode}", path_of(path))), None)
             }
-            Self::DeleteFile { id, path, reach } => {
-                let reach = if *reach == Reach::Tree { "&recursive=true" } else { "" };
-                (Method::Delete, at(id, &format!("/file{}{reach}", path_of(path))), None)
+            Self::DeleteFile { id, path, scope } => {
+                let scope = if *scope == DeleteScope::Tree { "&recursive=true" } else { "" };
+                (Method::Delete, at(id, &format!("/file{}{scope}", path_of(path))), None)
             }
             Self::Jobs { id } => (Method::Get, at(id, "/jobs"), None),
             Self::StartJob { id, arguments } => (Method::Post, at(id, "/jobs"), Some(arguments.clone())),
@@ -195,7 +189,14 @@ impl SandboxAction {
         Call { method, path, body }
     }
 
-    /// Whether the request's body is part of it, to be read whole.
+    /// Adds the request's body to an action that wants one.
+    pub(crate) fn set_body(&mut self, body: String) {
+        if let Self::Create { arguments } | Self::Exec { arguments, .. } | Self::StartJob { arguments, .. } = self {
+            *arguments = body;
+        }
+    }
+
+    /// Whether the action includes the request's body, which must be text.
     pub(crate) fn wants_body(&self) -> bool {
         matches!(self, Self::Create { .. } | Self::Exec { .. } | Self::StartJob { .. })
     }
@@ -207,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn actions_round_trip_through_requests() {
         let (id, job) = (|| "a b".to_owned(), || "j/b".to_owned());
         let (path, arguments) = (|| "/work/ä ?&".to_owned(), || "{\"command\":\"true\"}".to_owned());
         for action in [
@@ -220,8 +221,8 @@ mod tests {
             SandboxAction::Files { id: id(), path: path(), cursor: Some("x&y".to_owned()) },
             SandboxAction::ReadFile { id: id(), path: path() },
             SandboxAction::WriteFile { id: id(), path: path(), mode: Some("755".to_owned()) },
-            SandboxAction::DeleteFile { id: id(), path: path(), reach: Reach::Tree },
-            SandboxAction::DeleteFile { id: id(), path: path(), reach: Reach::One },
+            SandboxAction::DeleteFile { id: id(), path: path(), scope: DeleteScope::Tree },
+            SandboxAction::DeleteFile { id: id(), path: path(), scope: DeleteScope::One },
             SandboxAction::Jobs { id: id() },
             SandboxAction::StartJob { id: id(), arguments: arguments() },
             SandboxAction::PollJob { id: id(), job: job(), wait_ms: Some(5) },
@@ -230,16 +231,19 @@ mod tests {
             let call = action.call();
             let (path, query) = call.path.split_once('?').unwrap_or((&call.path, ""));
             let below = path.strip_prefix("/admin/sandboxes").unwrap();
-            let body = call.body.as_deref().unwrap_or_default();
-            let read = SandboxAction::read(&call.method, below, &QueryParams::parse(query).unwrap(), body);
-            assert_eq!(read, Some(Ok(action)), "{call:?}");
+            let mut routed = SandboxAction::route(&call.method, below, &QueryParams::parse(query).unwrap());
+            if let (Some(Ok(action)), Some(body)) = (&mut routed, call.body.clone()) {
+                assert!(action.wants_body());
+                action.set_body(body);
+            }
+            assert_eq!(routed, Some(Ok(action)), "{call:?}");
         }
     }
 
     #[test]
-    fn what_is_misspelt_is_not_overlooked() {
+    fn misspelt_paths_and_parameters_are_errors() {
         let read = |method, below: &str, query: &str| {
-            SandboxAction::read(&method, below, &QueryParams::parse(query).unwrap(), "")
+            SandboxAction::route(&method, below, &QueryParams::parse(query).unwrap())
         };
         assert_eq!(read(Method::Get, "/a/nothing", ""), None);
         assert!(matches!(read(Method::Put, "/a", ""), Some(Err(NoAction::Method { allow: "GET, DELETE", .. }))));

@@ -1,4 +1,4 @@
-//! The sandboxes of a server and the MCP listener before them, from their beginning to their end.
+//! Lifecycle of the sandboxes and of the MCP listener, and the execution of sandbox actions.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::Mutex;
 
-use super::action::{Reach, SandboxAction};
+use super::action::{DeleteScope, SandboxAction};
 use super::isolate::CellIsolates;
-use super::numbers;
-use crate::control::{ActionError, Answer};
+use super::stats;
+use crate::control::{ActionError, ActionResult};
 use hearth_supervisor::Cells;
 
-/// In the note to the next program.
+/// Keys in the state for the next program.
 const SANDBOXES: &str = "sandboxes";
 const SESSIONS: &str = "sessions";
 
-/// What the operator wants.
+/// Configuration of sandboxes and MCP.
 pub struct SandboxPlan {
     pub sandboxes: SandboxesConfig,
     pub mcp: Option<McpPlan>,
@@ -41,7 +41,7 @@ pub(crate) struct SandboxHost {
     mcp: Mutex<Option<McpListener>>,
 }
 
-/// Why a server has no sandboxes that should have some.
+/// Why sandboxes could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxHostError {
     #[error(transparent)]
@@ -51,14 +51,13 @@ pub enum SandboxHostError {
 }
 
 impl SandboxHost {
-    /// What is to run in an isolate is run by one of the cells. `left` is what [`hand_over`](Self::hand_over) gave in the
-    /// program before.
+    /// Code for isolates is run by `cells`. `left` is what [`hand_over`](Self::hand_over) returned in the previous program.
     pub(crate) async fn start(plan: SandboxPlan, cells: Cells, left: UpgradePayload) -> Result<Self, SandboxHostError> {
         let SandboxPlan { mut sandboxes, mcp } = plan;
         sandboxes.isolates = Some(Arc::new(CellIsolates::new(cells)));
         let sandboxes = Sandboxes::new(sandboxes);
         sandboxes.start().await?;
-        let (left, sessions) = apart(left);
+        let (left, sessions) = split(left);
         if let Some(left) = left {
             sandboxes.import(left);
         }
@@ -71,16 +70,16 @@ impl SandboxHost {
         &self.sandboxes
     }
 
-    /// Where agents come.
+    /// Address of the MCP listener.
     pub(crate) async fn address(&self) -> Option<SocketAddr> {
         self.mcp.lock().await.as_ref().map(McpListener::address)
     }
 
     pub(crate) fn health(&self) -> Value {
-        numbers::health(&self.sandboxes)
+        stats::health(&self.sandboxes)
     }
 
-    /// Ready when nothing is left of any sandbox.
+    /// Destroys all sandboxes. Completes when nothing of them is left.
     pub(crate) async fn stop(&self) {
         if let Some(mcp) = self.mcp.lock().await.take() {
             mcp.stop().await;
@@ -88,9 +87,9 @@ impl SandboxHost {
         self.sandboxes.shutdown().await;
     }
 
-    /// All that can go on in the program that takes our place. Calls under way have `patience`.
-    pub(crate) async fn hand_over(&self, patience: Duration) -> UpgradePayload {
-        let deadline = Instant::now() + patience;
+    /// Exports what can go on in the next program. Calls in progress may take `timeout`.
+    pub(crate) async fn hand_over(&self, timeout: Duration) -> UpgradePayload {
+        let deadline = Instant::now() + timeout;
         self.sandboxes.wake_pollers();
         let sessions = match self.mcp.lock().await.take() {
             Some(mcp) => mcp.export().await,
@@ -101,46 +100,46 @@ impl SandboxHost {
         left
     }
 
-    pub(crate) async fn carry_out(&self, action: SandboxAction) -> Result<Answer, ActionError> {
+    pub(crate) async fn handle(&self, action: SandboxAction) -> Result<ActionResult, ActionError> {
         let service = &self.service;
         Ok(match action {
-            SandboxAction::Stats => Answer::Json(numbers::stats(&self.sandboxes)),
+            SandboxAction::Stats => ActionResult::Json(stats::stats(&self.sandboxes)),
             SandboxAction::ReadFile { id, path } => {
-                Answer::File(self.sandbox(&id)?.read_file(&path).await.map_err(ToolError::from)?)
+                ActionResult::File(self.sandbox(&id)?.read_file(&path).await.map_err(ToolError::from)?)
             }
             SandboxAction::WriteFile { .. } => {
                 return Err(ActionError::Invalid("the file's content is missing".into()));
             }
             SandboxAction::Create { arguments } => {
                 let request = parse_arguments(object(&arguments)?)?;
-                Answer::Created(value(&service.create_sandbox(request).await?)?)
+                ActionResult::Created(value(&service.create_sandbox(request).await?)?)
             }
             SandboxAction::StartJob { id, arguments } => {
                 let request = parse_arguments(within(id, object(&arguments)?))?;
-                Answer::Created(value(&service.start_job(request).await?)?)
+                ActionResult::Created(value(&service.start_job(request).await?)?)
             }
-            SandboxAction::List => Answer::Json(value(&service.list_sandboxes())?),
-            SandboxAction::Show { id } => Answer::Json(value(&service.get_sandbox(&id)?)?),
-            SandboxAction::Destroy { id } => Answer::Json(value(&service.destroy_sandbox(id).await?)?),
-            SandboxAction::Exec { id, arguments } => Answer::Json(self.execute(id, object(&arguments)?).await?),
+            SandboxAction::List => ActionResult::Json(value(&service.list_sandboxes())?),
+            SandboxAction::Show { id } => ActionResult::Json(value(&service.get_sandbox(&id)?)?),
+            SandboxAction::Destroy { id } => ActionResult::Json(value(&service.destroy_sandbox(id).await?)?),
+            SandboxAction::Exec { id, arguments } => ActionResult::Json(self.execute(id, object(&arguments)?).await?),
             SandboxAction::Files { id, path, cursor } => {
                 let request = ListDirectory { sandbox_id: id, path, cursor };
-                Answer::Json(value(&service.list_directory(request).await?)?)
+                ActionResult::Json(value(&service.list_directory(request).await?)?)
             }
-            SandboxAction::DeleteFile { id, path, reach } => {
-                let request = DeleteFile { sandbox_id: id, path, recursive: Some(reach == Reach::Tree) };
-                Answer::Json(value(&service.delete_file(request).await?)?)
+            SandboxAction::DeleteFile { id, path, scope } => {
+                let request = DeleteFile { sandbox_id: id, path, recursive: Some(scope == DeleteScope::Tree) };
+                ActionResult::Json(value(&service.delete_file(request).await?)?)
             }
-            SandboxAction::Jobs { id } => Answer::Json(value(&service.list_jobs(&id)?)?),
+            SandboxAction::Jobs { id } => ActionResult::Json(value(&service.list_jobs(&id)?)?),
             SandboxAction::PollJob { id, job, wait_ms } => {
-                // From the beginning: requests of the admin API have no session that remembers a position.
+                // From the parts: requests of the admin API have no session that remembers a position.
                 let (sandbox_id, job_id, start) = (id, job, Some(0));
                 let request = PollJob { sandbox_id, job_id, wait_ms, stdout_offset: start, stderr_offset: start };
-                Answer::Json(value(&service.poll_job(request).await?)?)
+                ActionResult::Json(value(&service.poll_job(request).await?)?)
             }
             SandboxAction::SignalJob { id, job, signal } => {
                 let request = SignalJob { sandbox_id: id, job_id: job, signal };
-                Answer::Json(value(&service.signal_job(request)?)?)
+                ActionResult::Json(value(&service.signal_job(request)?)?)
             }
         })
     }
@@ -180,8 +179,8 @@ impl SandboxHost {
     }
 }
 
-/// What was left, and the sessions that came with it.
-fn apart(mut left: UpgradePayload) -> (Option<UpgradePayload>, Value) {
+/// Splits the sandboxes' state from the MCP sessions.
+fn split(mut left: UpgradePayload) -> (Option<UpgradePayload>, Value) {
     let sessions = left.note.get_mut(SESSIONS).map(Value::take).unwrap_or_default();
     left.note = left.note.get_mut(SANDBOXES).map(Value::take).unwrap_or_default();
     let is_empty = left.note.is_null() && left.descriptors.is_empty();

@@ -1,4 +1,4 @@
-//! `runtime: isolate`: a cell runs what would otherwise run in a sandbox's node.
+//! `runtime: isolate`: runs JavaScript in a cell instead of in a sandbox's Node.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use hearth_supervisor::{Cells, QueryError};
 const LOST: &str = "the process that ran the code ended before it answered: the code, or other code that ran beside it, \
                     made V8 give up; what it had printed is lost\n";
 
-/// Asks the server's cells.
+/// Runs code in the server's cells.
 pub(crate) struct CellIsolates {
     cells: Cells,
 }
@@ -22,7 +22,7 @@ impl CellIsolates {
         Self { cells }
     }
 
-    async fn ask(&self, run: IsolateRun) -> Result<ExecResult, SandboxError> {
+    async fn evaluate(&self, run: IsolateRun) -> Result<ExecResult, SandboxError> {
         let invalid = |_| SandboxError::InvalidArgument { field: "code", reason: "is not UTF-8".to_owned() };
         let request = EvalRequest {
             code: String::from_utf8(run.source.into()).map_err(invalid)?,
@@ -33,35 +33,35 @@ impl CellIsolates {
         let began = Instant::now();
         match self.cells.query(Query::Eval(Box::new(request))).await {
             Err(QueryError::Lost) => Ok(lost(began.elapsed())),
-            Err(error) => Err(none(error.to_string())),
+            Err(error) => Err(no_isolate(error.to_string())),
             Ok(reply) => outcome(reply),
         }
     }
 }
 
-fn none(reason: String) -> SandboxError {
+fn no_isolate(reason: String) -> SandboxError {
     SandboxError::NoIsolate { reason }
 }
 
-/// V8 gave up, or the cell was killed: what the code had printed is gone with it.
+/// The result when the cell was lost. The output of the code is lost, too.
 fn lost(duration: Duration) -> ExecResult {
     let end = ExecEnd { exit_code: None, signal: None, truncated: false, timed_out: false, duration };
     end.with_output(Bytes::new(), Bytes::from_static(LOST.as_bytes()))
 }
 
 fn outcome(reply: QueryReply) -> Result<ExecResult, SandboxError> {
-    let QueryReply::Eval(outcome) = reply else { return Err(none("the cell gave another answer".to_owned())) };
+    let QueryReply::Eval(outcome) = reply else { return Err(no_isolate("the cell gave another answer".to_owned())) };
     match *outcome {
         EvalOutcome::Ended { exit_code, stdout, stderr, truncated, timed_out, duration } => {
             let end = ExecEnd { exit_code, signal: None, truncated, timed_out, duration };
             Ok(end.with_output(stdout.into(), stderr.into()))
         }
-        EvalOutcome::Refused { message } => Err(none(message)),
+        EvalOutcome::Refused { message } => Err(no_isolate(message)),
     }
 }
 
 impl IsolateRunner for CellIsolates {
     fn run(&self, run: IsolateRun) -> BoxFuture<'_, Result<ExecResult, SandboxError>> {
-        Box::pin(self.ask(run))
+        Box::pin(self.evaluate(run))
     }
 }

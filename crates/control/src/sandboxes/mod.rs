@@ -1,19 +1,19 @@
-//! Sandboxes as part of a server: kept by control, because they must outlive cells; used by agents over MCP and by the operator
-//! over the admin API. Both call the same tools (`hearth-mcp`), so that neither can do what the other cannot.
+//! Sandboxes as part of a server. Control holds them, since they must outlive cells. Agents use them over MCP and operators
+//! over the admin API; both call the same tools (`hearth-mcp`), so they can do the same.
 //!
 //! | file | |
 //! |---|---|
-//! | `action.rs` | what the operator can ask for, as requests of the admin API |
-//! | `host.rs` | the sandboxes and the MCP listener, from their beginning to their end; actions carried out |
-//! | `isolate.rs` | JavaScript that needs no sandbox, run by a cell |
-//! | `numbers.rs` | what is counted, and how they are |
+//! | `action.rs` | sandbox actions of the admin API |
+//! | `host.rs` | lifecycle of the sandboxes and of the MCP listener; execution of actions |
+//! | `isolate.rs` | JavaScript that a cell runs instead of a sandbox |
+//! | `stats.rs` | metrics and health |
 
 mod action;
 mod host;
 mod isolate;
-mod numbers;
+mod stats;
 
 pub use action::SandboxAction;
 pub(crate) use host::SandboxHost;
 pub use host::{McpPlan, SandboxHostError, SandboxPlan};
-pub(crate) use numbers::families;
+pub(crate) use stats::families;

@@ -8,13 +8,13 @@ use tempfile::TempDir;
 use super::*;
 
 /// `apps/one`, `apps/@acme/two`, `apps/three/1.0.0` and a link `apps/four`.
-struct Place {
+struct Fixture {
     temp: TempDir,
     store: SqliteStore,
     roots: Vec<PathBuf>,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         let temp = tempfile::tempdir().unwrap();
         let top = temp.path().canonicalize().unwrap();
@@ -27,11 +27,11 @@ impl Place {
         Self { temp, store, roots: vec![top.join("apps")] }
     }
 
-    fn look(&self, before: &Catalogue) -> Catalogue {
+    fn assemble(&self, before: &Catalogue) -> Catalogue {
         let (operator, installer) = (OperatorConfig::default(), Installer::default());
         let sources =
             Sources { store: &self.store, operator: &operator, roots: &self.roots, installer: &installer, before };
-        assemble(&sources).unwrap()
+        super::assemble(&sources).unwrap()
     }
 
     fn allow(&self, path: &str, mode: u32) {
@@ -48,34 +48,34 @@ fn names(catalogue: &Catalogue) -> Vec<String> {
 const ALL: [&str; 4] = ["@acme/two", "four", "one", "three"];
 
 #[test]
-fn what_cannot_be_read_now_is_served_as_it_was() {
-    let look = || {
-        // Root may read everything: not so without capabilities. They are this thread's alone.
+fn versions_that_cannot_be_read_now_are_served_as_before() {
+    let test = || {
+        // Root can read everything unless this thread drops its capabilities, which are per thread.
         hearth_jail::privileges::drop_capabilities().unwrap();
-        let place = Place::new();
-        let before = place.look(&Catalogue::default());
+        let fixture = Fixture::new();
+        let before = fixture.assemble(&Catalogue::default());
         assert_eq!(names(&before), ALL);
         for (path, mode) in
             [("apps", 0), ("apps", 0o400), ("apps/@acme", 0), ("apps/three", 0), ("apps/one", 0), ("elsewhere/four", 0)]
         {
-            place.allow(path, mode);
-            let now = place.look(&before);
-            place.allow(path, 0o700);
+            fixture.allow(path, mode);
+            let now = fixture.assemble(&before);
+            fixture.allow(path, 0o700);
             assert_eq!(names(&now), ALL, "{path}: {:?}", now.problems);
             assert!(now.is_partial(), "{path}");
-            let told = now.problems.iter().find(|problem| problem.message.contains("is served on"));
-            assert!(told.is_some_and(|problem| problem.message.contains("cannot be read")), "{:?}", now.problems);
+            let problem = now.problems.iter().find(|problem| problem.message.contains("is served on"));
+            assert!(problem.is_some_and(|problem| problem.message.contains("cannot be read")), "{:?}", now.problems);
             let specs = |catalogue: &Catalogue| catalogue.versions.iter().map(|one| one.spec.identity.clone()).max();
             assert_eq!(specs(&now), specs(&before), "{path}");
         }
-        place.allow("apps/one/index.js", 0);
-        assert_eq!(names(&place.look(&before)), ALL);
-        let after = place.look(&before);
+        fixture.allow("apps/one/index.js", 0);
+        assert_eq!(names(&fixture.assemble(&before)), ALL);
+        let after = fixture.assemble(&before);
         assert!(!after.is_partial() && after.problems.is_empty(), "{:?}", after.problems);
-        fs::remove_dir_all(place.temp.path().join("apps/one")).unwrap();
-        assert_eq!(names(&place.look(&after)), ["@acme/two", "four", "three"], "what is gone is gone");
-        fs::remove_dir_all(place.temp.path().join("apps")).unwrap();
-        assert_eq!(names(&place.look(&after)), [""; 0]);
+        fs::remove_dir_all(fixture.temp.path().join("apps/one")).unwrap();
+        assert_eq!(names(&fixture.assemble(&after)), ["@acme/two", "four", "three"], "removed versions are not kept");
+        fs::remove_dir_all(fixture.temp.path().join("apps")).unwrap();
+        assert_eq!(names(&fixture.assemble(&after)), [""; 0]);
     };
-    std::thread::spawn(look).join().unwrap();
+    std::thread::spawn(test).join().unwrap();
 }

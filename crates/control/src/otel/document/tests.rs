@@ -9,9 +9,9 @@ fn attribute<'a>(of: &'a Json, key: &str) -> &'a Json {
 }
 
 #[test]
-fn numbers_of_each_kind() {
+fn metrics_of_each_kind_are_written() {
     let point = |value| Point { labels: vec![("app", "a\"b".to_owned())], value };
-    let family = |name, kind, value| Family { name, kind, help: "What it is.", points: vec![point(value)] };
+    let family = |name, kind, value| Family { name, kind, help: "EventKind it is.", points: vec![point(value)] };
     let times = HistogramCounts { counts: vec![1, 0, 2], microseconds: 700 };
     let families = [
         family("hearth_requests_total", Kind::Counter, Value::Number(7.0)),
@@ -42,7 +42,7 @@ fn numbers_of_each_kind() {
 }
 
 #[test]
-fn a_request_is_a_span() {
+fn requests_are_written_as_spans() {
     let good = Span { parent_id: Some("00f067aa0ba902b7".to_owned()), ..spans::span(7) };
     let bad = Span { status: Some(502), app: None, url: "http://h".to_owned(), ..spans::span(8) };
     let gone = Span { status: None, fault: Some("client_gone".to_owned()), ..spans::span(9) };

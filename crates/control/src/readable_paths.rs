@@ -1,9 +1,8 @@
-//! What of the disk cells may read, when they are jailed: the folders that are served with all that appears in them, the
-//! uploads, and apps that lie elsewhere, behind a link. Never what control keeps beside the uploads (records, keys, the admin
-//! token), wherever that is.
+//! The paths that jailed cells may read (Landlock): the served folder trees, the uploads, and apps elsewhere that are linked
+//! to. Never what control keeps beside the uploads (records, keys, the admin token), wherever the data folder lies.
 //!
-//! A cell's reach is given to it at its start and cannot grow. So when an app turns up that is beyond it (a new link, or a
-//! served folder that was replaced as a whole), the cells are replaced by some with a longer reach: see [`Reach::grow`].
+//! A Landlock ruleset is fixed when a cell starts. So when an app appears outside of it (a new link, or a served folder that
+//! was replaced as a whole), the cells are replaced by ones with more paths: see [`ReadablePaths::grow`].
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -12,58 +11,58 @@ use std::path::{Path, PathBuf};
 use hearth_apps::discovery::discover;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Reach {
-    /// What is no cell's business.
+pub(crate) struct ReadablePaths {
+    /// The data folder, which cells must not read apart from the uploads.
     data: PathBuf,
     folders: Vec<Allowed>,
 }
 
-/// A folder, as it was when it was allowed: the kernel goes by that, not by its name.
+/// A folder, with its identity when it was allowed: Landlock rules hold for the inode, not for the path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Allowed {
     path: PathBuf,
-    /// Device and number; `None` when it is not there.
+    /// Device and inode; `None` if it did not exist.
     identity: Option<(u64, u64)>,
 }
 
-impl Reach {
-    /// For `roots`, which are canonical, and the uploads in `data`.
+impl ReadablePaths {
+    /// For `roots`, which must be canonical, and the uploads in `data`.
     pub(crate) fn new(roots: &[PathBuf], data: &Path, uploads: &Path) -> Self {
         let data = data.canonicalize().unwrap_or_else(|_| data.to_owned());
-        let mut reach = Self { data, folders: Vec::new() };
+        let mut paths = Self { data, folders: Vec::new() };
         for root in roots {
-            reach.allow(root);
+            paths.allow(root);
         }
         let uploads = uploads.canonicalize().unwrap_or_else(|_| uploads.to_owned());
-        reach.folders.push(Allowed::new(uploads));
+        paths.folders.push(Allowed::new(uploads));
         let linked: Vec<PathBuf> = discover(roots).found.into_iter().map(|found| found.folder).collect();
-        reach.grow(linked.iter().map(PathBuf::as_path));
-        reach
+        paths.grow(linked.iter().map(PathBuf::as_path));
+        paths
     }
 
     pub(crate) fn folders(&self) -> Vec<PathBuf> {
         self.folders.iter().map(|allowed| allowed.path.clone()).collect()
     }
 
-    /// Makes sure that all of these, canonical, can be reached. Says whether that takes new cells.
-    pub(crate) fn grow<'a>(&mut self, folders: impl IntoIterator<Item = &'a Path>) -> Growth {
-        let mut growth = Growth::None;
+    /// Adds paths as needed for all of these folders, which must be canonical. `true` if cells must be replaced.
+    pub(crate) fn grow<'a>(&mut self, folders: impl IntoIterator<Item = &'a Path>) -> bool {
+        let mut has_grown = false;
         for folder in folders {
             if self.covers(folder) {
                 continue;
             }
-            growth = Growth::Some;
-            // New cells are allowed what has the names now.
+            has_grown = true;
+            // New cells are allowed the folders that have these paths now.
             self.folders = self.folders.drain(..).map(|old| Allowed::new(old.path)).collect();
             if !self.covers(folder) {
                 self.allow(folder);
             }
         }
-        growth
+        has_grown
     }
 
     fn covers(&self, folder: &Path) -> bool {
-        // Of a folder with the data in it, what is beside the data was allowed one by one.
+        // In a folder that contains the data folder, everything beside the data was allowed one by one.
         let is_around_data = self.data.starts_with(folder);
         let mut allowed = self.folders.iter();
         allowed.any(|one| {
@@ -77,7 +76,7 @@ impl Reach {
             self.folders.push(Allowed::new(folder.to_owned()));
             return;
         }
-        // All that is in it but the data, and what leads there.
+        // Everything in the folder except the data folder and its ancestors.
         let Ok(children) = fs::read_dir(folder) else { return };
         for child in children.filter_map(Result::ok).map(|child| child.path()) {
             if child != self.data && !child.is_symlink() {
@@ -85,14 +84,6 @@ impl Reach {
             }
         }
     }
-}
-
-/// Whether a cell that was started before can reach all that it must.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Growth {
-    None,
-    /// It cannot.
-    Some,
 }
 
 // === impl Allowed ===
@@ -109,9 +100,9 @@ impl Allowed {
 }
 
 fn identity(path: &Path) -> Option<(u64, u64)> {
-    fs::metadata(path).ok().map(|facts| (facts.dev(), facts.ino()))
+    fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
 #[cfg(test)]
-#[path = "reach/tests.rs"]
+#[path = "readable_paths/tests.rs"]
 mod tests;

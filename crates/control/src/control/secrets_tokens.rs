@@ -1,4 +1,4 @@
-//! Secrets and tokens of apps. A change is served before it is said to be done; values are never read back.
+//! Secrets and tokens of apps. A change is reported as done only when it is served; values are never returned.
 
 use std::time::UNIX_EPOCH;
 
@@ -11,13 +11,13 @@ use super::{ActionError, Control, blocking};
 
 impl Control {
     pub(super) async fn secrets(&self, name: String) -> Result<Value, ActionError> {
-        let app = self.known(name)?;
+        let app = self.existing_app(name)?;
         let names = self.stored(move |store| store.secret_names(&app)).await?;
         Ok(json!({ "secrets": names }))
     }
 
     pub(super) async fn set_secret(&self, name: String, key: String, value: String) -> Result<Value, ActionError> {
-        let app = self.known(name)?;
+        let app = self.existing_app(name)?;
         let set = key.clone();
         self.stored(move |store| store.set_secret(&app, &key, &value)).await?;
         self.refresh().await?;
@@ -33,7 +33,7 @@ impl Control {
     }
 
     pub(super) async fn tokens(&self, name: String) -> Result<Value, ActionError> {
-        let app = self.known(name)?;
+        let app = self.existing_app(name)?;
         let tokens = self.stored(move |store| store.tokens(&app)).await?;
         let shown = tokens.iter().map(|token| {
             let since = token.created_at.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -44,7 +44,7 @@ impl Control {
     }
 
     pub(super) async fn add_token(&self, name: String, label: String) -> Result<Value, ActionError> {
-        let app = self.known(name)?;
+        let app = self.existing_app(name)?;
         let asked = self.catalogue().of_app(app.as_str()).any(|version| version.spec.settings.auth == Auth::Token);
         let (id, token) = self.stored(move |store| store.add_token(&app, &label)).await?;
         self.refresh().await?;
@@ -59,8 +59,8 @@ impl Control {
         Ok(json!({ "deleted": id }))
     }
 
-    /// An app that is there: a secret for one that is not would be a mistyped name.
-    fn known(&self, name: String) -> Result<AppName, ActionError> {
+    /// The name of an existing app. A secret for another one would be a mistyped name.
+    fn existing_app(&self, name: String) -> Result<AppName, ActionError> {
         let known = self.catalogue().of_app(&name).next().map(|version| version.spec.app.clone());
         known.ok_or(ActionError::NoApp(name))
     }

@@ -1,4 +1,4 @@
-//! One app's folder, read: its manifest, its `.env`, its entry, and what the operator says about it.
+//! Reads one app's folder: manifest, `.env`, entry, and the operator's settings for it.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,15 +14,15 @@ use hearth_core::{AppName, VersionName};
 use hearth_ipc::Kind;
 use rustix::fs::{Mode, OFlags};
 
-/// Longer files are no manifests.
-const LARGEST: u64 = 2 << 20;
+/// Only this much of a manifest or `.env` is read.
+const MAX_FILE_BYTES: u64 = 2 << 20;
 
-/// All that a folder says, and what it comes to.
+/// The content of an app's folder, resolved.
 #[derive(Clone, Debug)]
-pub(crate) struct Reading {
-    /// What the manifest says the app is called, where it does.
+pub(crate) struct AppSource {
+    /// The name in the manifest, if any.
     pub(crate) name: Option<AppName>,
-    /// What the manifest, or else `package.json`, says its version is.
+    /// The version in the manifest, or else in `package.json`.
     pub(crate) version: Option<VersionName>,
     pub(crate) settings: Settings,
     pub(crate) kind: Kind,
@@ -44,19 +44,19 @@ pub(crate) enum ReadError {
 }
 
 impl ReadError {
-    /// It says nothing about what is there.
+    /// Whether the error only means that the app cannot be read now.
     pub(crate) fn hides_app(&self) -> bool {
         matches!(self, Self::Io { source, .. } if hides(source))
     }
 }
 
-/// Reads the app in `folder`, which the operator calls `name`.
-pub(crate) fn read(
+/// Reads the app in `folder`, whose name is `name` unless its manifest has another.
+pub(crate) fn read_app(
     folder: &Path,
     name: &AppName,
     operator: &OperatorConfig,
     origin: AppOrigin,
-) -> Result<Reading, ReadError> {
+) -> Result<AppSource, ReadError> {
     let manifest = match first_of(folder, &MANIFESTS)? {
         Some((file, text)) => Manifest::parse(&text, &file)?,
         None => Manifest::default(),
@@ -66,9 +66,9 @@ pub(crate) fn read(
         None => None,
     };
     let package = package_identity(folder);
-    let called = manifest.name.clone().filter(|_| origin == AppOrigin::Served).unwrap_or_else(|| name.clone());
+    let app_name = manifest.name.clone().filter(|_| origin == AppOrigin::Served).unwrap_or_else(|| name.clone());
     let layers = Layers {
-        app: operator.apps.get(&called),
+        app: operator.apps.get(&app_name),
         manifest: &manifest,
         dotenv: dotenv.as_ref(),
         defaults: Some(&operator.defaults),
@@ -85,10 +85,10 @@ pub(crate) fn read(
         .extension()
         .is_some_and(|ending| ending.eq_ignore_ascii_case("html") || ending.eq_ignore_ascii_case("htm"));
     let kind = if is_page { Kind::Site { index: entry } } else { Kind::Worker { entry } };
-    Ok(Reading { name: manifest.name, version: manifest.version.or(package.version), settings, kind, warnings })
+    Ok(AppSource { name: manifest.name, version: manifest.version.or(package.version), settings, kind, warnings })
 }
 
-/// What is served before the worker is a folder inside the app's, links followed.
+/// Checks that the folder of static files lies inside the app's, links resolved.
 fn check_inside(folder: &Path, assets: &Path) -> Result<(), ReadError> {
     let named = folder.join(assets);
     let real = |path: &Path| path.canonicalize().map_err(|source| ReadError::Io { file: path.to_owned(), source });
@@ -110,7 +110,7 @@ fn entry(folder: &Path, manifest: &Manifest, settings: &Settings) -> Result<Path
     }
 }
 
-/// The first of these files that is there, with its text.
+/// The first of these files that exists, with its text.
 fn first_of(folder: &Path, names: &[&str]) -> Result<Option<(PathBuf, String)>, ReadError> {
     for name in names {
         let file = folder.join(name);
@@ -121,14 +121,14 @@ fn first_of(folder: &Path, names: &[&str]) -> Result<Option<(PathBuf, String)>, 
             Err(error) => return Err(failed(error)),
         };
         let mut text = String::new();
-        opened.take(LARGEST).read_to_string(&mut text).map_err(failed)?;
+        opened.take(MAX_FILE_BYTES).read_to_string(&mut text).map_err(failed)?;
         return Ok(Some((file, text)));
     }
     Ok(None)
 }
 
-/// Opens a regular file without waiting, whatever it is. A link is followed only to a file of the link's own user: Hearth may
-/// read files that the user who may write to the folder may not, such as the `.env` of another app.
+/// Opens a regular file, and never blocks on a pipe. A link is followed only to a file of the link's owner, since Hearth may
+/// read files that the user with write access to the folder may not, such as the `.env` of another app.
 fn open(file: &Path) -> io::Result<File> {
     let opened =
         File::from(rustix::fs::open(file, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?);
@@ -164,7 +164,7 @@ mod tests {
         std::fs::write(&own, "A=1").unwrap();
         symlink(&own, &link).unwrap();
         assert_eq!(first_of(folder.path(), &[".env"]).unwrap().unwrap().1, "A=1");
-        // A file of another user: root makes the link another's, others link to a file of root's.
+        // A file of another user: root changes the owner of the link, others link to a file of root.
         match rustix::process::geteuid().is_root() {
             true => lchown(&link, Some(12345), None).unwrap(),
             false => {
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_is_no_file_and_is_not_waited_for() {
+    fn a_pipe_is_refused_without_blocking() {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join(".env");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();

@@ -1,4 +1,4 @@
-//! What is counted of sandboxes, and how they are.
+//! Metrics and health of the sandboxes.
 
 use hearth_sandbox::{PoolHealth, Sandboxes};
 use serde_json::{Value, json};
@@ -11,10 +11,10 @@ pub(crate) fn families(sandboxes: &Sandboxes) -> Vec<Family> {
     let pool = &stats.pool;
     let is_degraded = sandboxes.health() != PoolHealth::Good;
     vec![
-        one("hearth_sandboxes", Gauge, "Sandboxes that somebody has.", stats.held as f64),
+        one("hearth_sandboxes", Gauge, "Sandboxes that are in use.", stats.held as f64),
         one("hearth_sandboxes_limit", Gauge, "Sandboxes that there may be at once.", stats.limit as f64),
         one("hearth_sandboxes_live", Gauge, "Sandboxes that there are, ready ones too.", pool.live as f64),
-        one("hearth_sandboxes_ready", Gauge, "Sandboxes that are ready for whoever comes.", pool.ready as f64),
+        one("hearth_sandboxes_ready", Gauge, "Sandboxes that are ready to be handed out.", pool.ready as f64),
         one("hearth_sandboxes_booting", Gauge, "Sandboxes that are being started.", pool.booting as f64),
         one("hearth_sandboxes_degraded", Gauge, "1 where sandboxes fail to start.", f64::from(u8::from(is_degraded))),
         one(
@@ -36,7 +36,7 @@ pub(crate) fn families(sandboxes: &Sandboxes) -> Vec<Family> {
     ]
 }
 
-/// The same for people.
+/// The same numbers for the admin API.
 pub(super) fn stats(sandboxes: &Sandboxes) -> Value {
     let stats = sandboxes.stats();
     let pool = &stats.pool;

@@ -1,5 +1,5 @@
-//! The dashboard: pages that anybody may load, since there is nothing in them; what they show comes from the API, which
-//! wants a token. Nothing comes from another host, and the policy says so.
+//! The files of the dashboard. They contain no data and need no token; the data comes from the API, which does. The content
+//! security policy forbids everything from other hosts.
 
 use bytes::Bytes;
 use hearth_core::{Body, Headers, Response};
@@ -19,7 +19,7 @@ struct Page {
     text: &'static str,
 }
 
-/// A file of the dashboard's, at the path that it has there.
+/// A file of the dashboard, served at its path in the folder.
 macro_rules! page {
     ($path:literal, $kind:expr) => {
         Page { path: $path, kind: $kind, text: include_str!(concat!("../../dashboard", $path)) }
@@ -66,7 +66,7 @@ const PAGES: &[Page] = &[
     page!("/views/workers.js", SCRIPT),
 ];
 
-pub(super) fn page(path: &str) -> Option<Response> {
+pub(super) fn file(path: &str) -> Option<Response> {
     let Page { kind, text, .. } = PAGES.iter().find(|page| page.path == path)?;
     let mut headers = Headers::with_capacity(6, 512);
     headers.push(b"content-type", kind.as_bytes());
@@ -110,14 +110,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_a_page_is_against_its_policy_or_reads_data_as_html() {
+    fn files_comply_with_the_policy_and_never_insert_data_as_html() {
         for Page { path, text, .. } in PAGES {
             for word in
                 ["style=\"", "onclick=", "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("]
             {
                 assert!(!text.contains(word), "{path} has {word}");
             }
-            // A name that is no address, and a link in a comment.
+            // An XML namespace, and a link in a comment.
             let known = ["www.w3.org/", "prometheus.io/docs/"];
             let mut hosts = text.split("://").skip(1);
             let elsewhere = hosts.find(|rest| !known.iter().any(|host| rest.starts_with(host)));

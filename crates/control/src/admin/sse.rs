@@ -1,5 +1,5 @@
-//! Server-sent events: what is there, and then whatever comes, for as long as somebody listens. A listener that is too slow
-//! is told how much it missed.
+//! Server-sent events: stored items first, then new ones until the client disconnects. A client that is too slow gets a
+//! `missed` event with the number of items that it has lost.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,38 +12,38 @@ use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use crate::control::Control;
 
-/// A word now and then keeps proxies from thinking that nobody is there.
-const HEARTBEAT: Duration = Duration::from_secs(15);
+/// Interval of comments that keep proxies from closing an idle connection.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
-/// A stream of `first`, and of what `rest` brings that `wanted` lets through, until the listener or the server goes.
-pub(super) fn follow<T: Serialize + Send + Sync + 'static>(
+/// A stream of `first`, and then of the items of `rest` that `filter` accepts, until the client or the server ends it.
+pub(super) fn stream<T: Serialize + Send + Sync + 'static>(
     control: Control,
     name: &'static str,
     first: Vec<Arc<T>>,
     mut rest: Receiver<Arc<T>>,
-    wanted: impl Fn(&T) -> bool + Send + Sync + 'static,
+    filter: impl Fn(&T) -> bool + Send + Sync + 'static,
 ) -> Body {
     let (writer, reader) = pipe(DEFAULT_CAPACITY, None);
     tokio::spawn(async move {
-        // So that the response begins even if nothing is there yet.
+        // The response head is sent with the first bytes, even if there is no item yet.
         writer.write(Bytes::from_static(b": hello\n\n"));
-        let speech = async {
+        let events = async {
             for item in first {
-                if say(&writer, name, &*item).await == Room::Gone {
+                if send_event(&writer, name, &*item).await == Room::Gone {
                     return;
                 }
             }
-            let mut heartbeat = tokio::time::interval(HEARTBEAT);
+            let mut keep_alive = tokio::time::interval(KEEP_ALIVE_INTERVAL);
             loop {
                 let gone = std::future::poll_fn(|cx| writer.poll_gone(cx));
                 let room = tokio::select! {
                     item = rest.recv() => match item {
-                        Ok(item) if wanted(&item) => say(&writer, name, &*item).await,
+                        Ok(item) if filter(&item) => send_event(&writer, name, &*item).await,
                         Ok(_) => Room::Yes,
-                        Err(RecvError::Lagged(missed)) => say(&writer, "missed", &missed).await,
+                        Err(RecvError::Lagged(missed)) => send_event(&writer, "missed", &missed).await,
                         Err(RecvError::Closed) => Room::Gone,
                     },
-                    _ = heartbeat.tick() => writer.write(Bytes::from_static(b": still here\n\n")),
+                    _ = keep_alive.tick() => writer.write(Bytes::from_static(b": still here\n\n")),
                     () = gone => Room::Gone,
                 };
                 if room == Room::Gone {
@@ -52,7 +52,7 @@ pub(super) fn follow<T: Serialize + Send + Sync + 'static>(
             }
         };
         tokio::select! {
-            () = speech => {}
+            () = events => {}
             () = control.drained() => {}
         }
         writer.close();
@@ -60,8 +60,8 @@ pub(super) fn follow<T: Serialize + Send + Sync + 'static>(
     Body::Stream(Box::new(reader))
 }
 
-async fn say(writer: &PipeWriter, name: &str, item: &impl Serialize) -> Room {
-    // What is said is ours, and can be said in JSON, which has no line ends.
+async fn send_event(writer: &PipeWriter, name: &str, item: &impl Serialize) -> Room {
+    // All items can be serialized, and compact JSON has no line breaks.
     let Ok(text) = serde_json::to_string(item) else { return Room::Yes };
     match writer.write(Bytes::from(format!("event: {name}\ndata: {text}\n\n"))) {
         Room::Full => writer.ready().await,

@@ -1,19 +1,19 @@
-//! Requests per second, from how the number of all requests grew over the last seconds.
+//! Requests per second over the last seconds, from samples of the total.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Long enough to be steady, short enough to be now.
+/// Time over which the rate is averaged.
 const WINDOW: Duration = Duration::from_secs(10);
 
 #[derive(Default)]
-pub(crate) struct Pace {
+pub(crate) struct RequestRate {
     samples: Mutex<VecDeque<(Instant, u64)>>,
 }
 
-impl Pace {
-    pub(crate) fn note(&self, now: Instant, requests: u64) {
+impl RequestRate {
+    pub(crate) fn record(&self, now: Instant, requests: u64) {
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
         samples.push_back((now, requests));
         while samples.len() > 2 && now.duration_since(samples[1].0) >= WINDOW {
@@ -34,16 +34,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_seconds_count() {
-        let pace = Pace::default();
-        assert_eq!(pace.per_second(), 0.0);
+    fn the_rate_is_that_of_the_last_seconds() {
+        let rate = RequestRate::default();
+        assert_eq!(rate.per_second(), 0.0);
         let start = Instant::now();
         for second in 0..100 {
             // A hundred a second, then none.
-            pace.note(start + Duration::from_secs(second), second.min(50) * 100);
+            rate.record(start + Duration::from_secs(second), second.min(50) * 100);
         }
-        assert_eq!(pace.per_second(), 0.0);
-        pace.note(start + Duration::from_secs(100), 6_000);
-        assert_eq!(pace.per_second(), 100.0);
+        assert_eq!(rate.per_second(), 0.0);
+        rate.record(start + Duration::from_secs(100), 6_000);
+        assert_eq!(rate.per_second(), 100.0);
     }
 }

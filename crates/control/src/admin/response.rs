@@ -1,4 +1,4 @@
-//! Answers of the admin API: JSON, text, pages, and the one place where its errors become responses.
+//! Responses of the admin API, and the one place where its errors become responses.
 
 use bytes::Bytes;
 use hearth_core::{Body, Headers, Response};
@@ -25,7 +25,7 @@ pub(super) fn stream(body: Body) -> Response {
     response
 }
 
-/// Nothing of a sandbox's is ever shown as a page of ours.
+/// A file of a sandbox. As an attachment of bytes, so that a browser never shows it as a page of this origin.
 pub(super) fn file(content: Bytes) -> Response {
     let mut response = respond(200, "application/octet-stream", content);
     response.headers.push(b"content-disposition", b"attachment");
@@ -45,7 +45,7 @@ fn respond(status: u16, kind: &str, body: impl Into<Bytes>) -> Response {
     Response { status, reason: None, headers, body: Body::from(body.into()), websocket: None }
 }
 
-/// What a request that is no action is answered with.
+/// The response to a request that is no action.
 pub(super) fn no_action(why: &NoAction) -> Response {
     let message = why.to_string();
     match why {
@@ -61,8 +61,8 @@ pub(super) fn no_action(why: &NoAction) -> Response {
     }
 }
 
-/// What an action that failed is answered with.
-pub(super) fn failed(failure: &ActionError) -> Response {
+/// The response to an action that failed.
+pub(super) fn action_failed(failure: &ActionError) -> Response {
     let (status, code) = match failure {
         ActionError::NoApp(_) | ActionError::NoAppBut { .. } => (404, "no_app"),
         ActionError::NoVersion { .. } => (404, "no_version"),
@@ -76,11 +76,11 @@ pub(super) fn failed(failure: &ActionError) -> Response {
         ActionError::Upload(_) | ActionError::Manifest(_) => (422, "bad_upload"),
         ActionError::TooLarge { .. } => (413, "body_too_large"),
         ActionError::NotFound(_) => (404, "not_found"),
-        ActionError::Cordon(CordonError::NoOwner(_) | CordonError::NotShutAway(_)) => (404, "not_found"),
+        ActionError::Cordon(CordonError::NoOwner(_) | CordonError::NotCordoned(_)) => (404, "not_found"),
         ActionError::Cordon(_) => (409, "cordoned_for_good"),
         ActionError::Unserved(_) => (422, "not_served"),
         ActionError::Cell(_) => (503, "no_cell"),
-        ActionError::Starting(_) => (503, "starting"),
+        ActionError::NotReady(_) => (503, "starting"),
         ActionError::Configuration(_) => (422, "bad_configuration"),
         ActionError::Upgrade(_) => (409, "no_upgrade"),
         ActionError::Ending => (409, "ending"),
@@ -89,7 +89,7 @@ pub(super) fn failed(failure: &ActionError) -> Response {
         ActionError::Store(_) | ActionError::Io(_) => (500, "internal"),
     };
     if matches!(status, 500 | 507) {
-        // The operator's to mend, and not the client's.
+        // Faults of the machine are logged for the operator.
         tracing::error!(code, "{failure}");
     }
     let mut response = error(status, code, &failure.to_string());
@@ -99,7 +99,7 @@ pub(super) fn failed(failure: &ActionError) -> Response {
     response
 }
 
-/// Whether the disk has no room left, or the user no quota.
+/// Whether the disk or the quota is full.
 fn is_disk_full(failure: &ActionError) -> bool {
     match failure {
         ActionError::Upload(error) => error.is_disk_full(),
@@ -108,7 +108,7 @@ fn is_disk_full(failure: &ActionError) -> bool {
     }
 }
 
-/// The codes of sandboxes are the same here and over MCP.
+/// The status for a tool error. Its codes are the same here and over MCP.
 fn sandbox_status(error: &ToolError) -> u16 {
     match error.code() {
         "invalid_argument" | "file" => 400,
@@ -130,13 +130,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_machines_faults_are_not_the_clients() {
+    fn faults_of_the_machine_are_5xx() {
         let status = |kind: io::ErrorKind| {
             let error = UploadError::Io { action: "write", path: "uploads".into(), source: kind.into() };
-            failed(&ActionError::Upload(error)).status
+            action_failed(&ActionError::Upload(error)).status
         };
         assert_eq!(status(io::ErrorKind::StorageFull), 507);
         assert_eq!(status(io::ErrorKind::PermissionDenied), 500);
-        assert_eq!(failed(&ActionError::Upload(UploadError::Empty)).status, 422);
+        assert_eq!(action_failed(&ActionError::Upload(UploadError::Empty)).status, 422);
     }
 }
