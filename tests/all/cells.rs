@@ -51,7 +51,7 @@ fn an_aborting_app_is_named_and_cordoned() {
         }
         assert_eq!(crash(&server, count)["app"], "culprit");
     }
-    let refused = refused.expect("who goes on is refused");
+    let refused = refused.expect("a repeated crash is refused");
     assert!(refused.header("retry-after").is_some_and(|after| (1..=60).contains(&after.parse::<u32>().unwrap())));
     visitors.await_more(&server, 20);
     assert_eq!(visitors.lost(), before, "the log:\n{}", server.log());
@@ -305,7 +305,7 @@ fn the_pool_report_adds_up_all_cells() {
 fn owners_can_be_cordoned_and_released_by_the_operator() {
     let (_folder, server) = serve("cells-cordon", "1", "");
     let visitors = Visitors::come(&server, 1, "/culprit/", "fine");
-    server.ask("PUT", "/admin/cordons/nobody", "").assert_error(404, "not_found", &["no owner nobody"]);
+    server.ask("PUT", "/admin/cordons/unknown", "").assert_error(404, "not_found", &["no owner unknown"]);
     server.ask("DELETE", "/admin/cordons/culprit", "").assert_error(404, "not_found", &["no cell of its own"]);
     for _ in 0..2 {
         assert_eq!(server.ask_json("PUT", "/admin/cordons/culprit", "")["cordoned"], true);

@@ -1,4 +1,4 @@
-//! Apps with a cell of their own (`isolation: process`): nobody can tell from outside, but for what goes down with it.
+//! Apps with a cell of their own (`isolation: process`): clients see no difference, except when that cell crashes.
 
 use std::io::Write;
 use std::process::Command;
@@ -11,7 +11,7 @@ use crate::client::{Client, Reply};
 use crate::folder::{Folder, ask, at_host, eventually, until_changed, until_status, until_text};
 use crate::server::{PATIENCE, Server};
 
-/// What an app can see and do, as far as a hop could change it.
+/// Everything of an app's view that the proxying could change.
 const APP: &str = r#"
 let aborted = 0;
 export default {
@@ -54,7 +54,7 @@ export default {
 };
 "#;
 
-/// The same app twice: in the main cell, and in one of its own.
+/// The same app twice: in the main cell, and in a cell of its own.
 fn twins(name: &str) -> (Folder, Server) {
     let folder = Folder::new(name);
     for (app, isolation) in [("here", "shared"), ("away", "process")] {
@@ -69,9 +69,9 @@ fn twins(name: &str) -> (Folder, Server) {
     (folder, server)
 }
 
-/// What must be the same for both.
+/// The parts of a response that must be the same for both.
 fn compared(reply: &Reply) -> (u16, String, Vec<(String, String)>, String) {
-    // The first is of now, the others are of the files, of which each has its own.
+    // `date` depends on the time, the others on the files, which differ.
     let differs = ["date", "etag", "last-modified"];
     let mut headers: Vec<_> =
         reply.headers.iter().filter(|(name, _)| !differs.contains(&name.as_str())).cloned().collect();
@@ -81,12 +81,12 @@ fn compared(reply: &Reply) -> (u16, String, Vec<(String, String)>, String) {
     (reply.status, reply.reason.clone(), headers, own(&String::from_utf8_lossy(&reply.body)))
 }
 
-/// The processes that the program started.
+/// The child processes of the program.
 fn cells(server: &Server) -> Vec<u32> {
     procfs::processes().filter(|process| process.parent == server.id()).map(|process| process.id).collect()
 }
 
-/// The cell of an owner's own: the one that listens on a Unix socket.
+/// The cordon cell: the one that listens on a Unix socket.
 fn cordon(server: &Server) -> Option<u32> {
     let listening = std::fs::read_to_string("/proc/net/unix").unwrap();
     let inodes: Vec<String> = listening
@@ -113,7 +113,7 @@ fn memory(process: u32) -> u64 {
 }
 
 #[test]
-fn an_app_answers_the_same_wherever_it_runs() {
+fn an_app_responds_the_same_in_both_cells() {
     let (_folder, server) = twins("cordon-twins");
     assert!(cordon(&server).is_some(), "it has a process of its own; the log:\n{}", server.log());
     type Asked<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)], &'a str);
@@ -145,7 +145,7 @@ fn an_app_answers_the_same_wherever_it_runs() {
     for (method, path, headers, body) in requests {
         let answer = |app: &str| {
             let mut client = server.connect();
-            // It is in the bodies of errors.
+            // The request id is in the bodies of errors.
             client.start(method, &format!("/{app}{path}"), &[&[("x-request-id", "the-id")], *headers].concat());
             client.send(body);
             client.reply()
@@ -169,7 +169,7 @@ fn an_app_answers_the_same_wherever_it_runs() {
 }
 
 #[test]
-fn who_may_come_in_is_judged_in_the_cell_of_its_own() {
+fn access_is_checked_in_the_cordon_cell() {
     let folder = Folder::new("cordon-guard");
     folder.write("locked/index.js", "export default { fetch: () => new Response('in') };");
     folder.write("locked/manifest.yaml", "isolation: process\nauth: token\nmaxBodySize: 10b\n");
@@ -188,7 +188,7 @@ fn who_may_come_in_is_judged_in_the_cell_of_its_own() {
 }
 
 #[test]
-fn streams_and_disconnects_pass() {
+fn streams_and_disconnects_are_proxied() {
     let (_folder, server) = twins("cordon-streams");
     let mut client = server.connect();
     client.start_chunked("/away/echo");
@@ -213,21 +213,21 @@ fn streams_and_disconnects_pass() {
     gone(1);
     let mut client = server.connect();
     client.start("GET", "/away/wait", &[]);
-    // It is there when another request on its own worker has been answered after it was sent.
+    // The request has arrived when a later one on a worker of its own has been answered.
     eventually(&server, "two are in flight", || in_flight(&server, "away") >= 1);
     client.disconnect();
     gone(2);
 }
 
 #[test]
-fn sockets_pass() {
+fn websockets_are_proxied() {
     let (_folder, server) = twins("cordon-sockets");
     let mut client = server.connect();
     let asking = [("connection", "Upgrade"), ("upgrade", "websocket"), ("sec-websocket-version", "13")];
     client.start("GET", "/away/socket", &[&asking[..], &[("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")]].concat());
     let head = client.head();
     assert_eq!((head.status, head.header("sec-websocket-accept")), (101, Some("s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")));
-    // Masked with zeros, which changes nothing.
+    // A mask of zeros leaves the payload as it is.
     client.send(b"\x81\x85\0\0\0\0hello");
     assert_eq!(client.exactly(16), b"\x81\x0eyou said hello");
     client.send(b"\x88\x82\0\0\0\0\x0f\xa1");
@@ -235,12 +235,12 @@ fn sockets_pass() {
     assert_eq!(client.rest(), b"");
 }
 
-/// Requests of an app that have no answer yet.
+/// Requests to an app without a response yet.
 fn in_flight(server: &Server, app: &str) -> u64 {
     metric(server, "hearth_requests_in_flight", app)
 }
 
-/// The sum of a metric's samples of one app.
+/// The sum of a metric's samples for one app.
 fn metric(server: &Server, name: &str, app: &str) -> u64 {
     let page = server.ask("GET", "/metrics", "");
     let label = format!("app=\"{app}\"");
@@ -249,7 +249,7 @@ fn metric(server: &Server, name: &str, app: &str) -> u64 {
 }
 
 #[test]
-fn a_hundred_megabytes_pass_and_stay_in_nobodys_memory() {
+fn a_hundred_megabytes_are_proxied_without_being_buffered() {
     const PIECE: usize = 1 << 20;
     let (_folder, server) = twins("cordon-large");
     let mut most = 0;
@@ -266,7 +266,7 @@ fn a_hundred_megabytes_pass_and_stay_in_nobodys_memory() {
             assert!(client.exactly(PIECE).iter().all(|byte| *byte == b'x'));
             if piece % 10 == 9 {
                 let now = cells(&server).into_iter().map(memory).max().unwrap_or(0);
-                // The first round makes all that is made once.
+                // The first round allocates what is allocated once.
                 assert!(round == 0 || now < most + (50 << 20), "{now} bytes, {most} before");
                 most = if round == 0 { most.max(now) } else { most };
             }
@@ -276,7 +276,7 @@ fn a_hundred_megabytes_pass_and_stay_in_nobodys_memory() {
 }
 
 #[test]
-fn what_goes_down_is_its_own_and_comes_back() {
+fn a_crash_affects_only_the_own_cell_which_is_replaced() {
     let (_folder, server) = twins("cordon-down");
     for _ in 0..2 {
         until_status(&server, "/away/id", 200);
@@ -294,7 +294,7 @@ fn what_goes_down_is_its_own_and_comes_back() {
         assert_eq!(neighbour.text_chunk(), "before");
         eventually(&server, "the request is there", || in_flight(&server, "away") >= 1);
         kill(cell);
-        assert!(!String::from_utf8_lossy(&cut.rest()).contains("0\r\n\r\n"), "its end is not a good one");
+        assert!(!String::from_utf8_lossy(&cut.rest()).contains("0\r\n\r\n"), "the body must not end regularly");
         let lost = waiting.reply();
         lost.assert_error(503, "cordoned", &["try again", "hearth cordon"]);
         assert!(lost.header("retry-after").is_some());
@@ -319,7 +319,7 @@ fn requests_are_counted_once() {
 }
 
 #[test]
-fn an_owner_moves_out_and_back_while_it_is_asked() {
+fn an_owner_is_cordoned_and_released_under_load() {
     let folder = Folder::new("cordon-moves");
     folder.write("app/index.js", "export default { fetch: async (request) => new Response(request.body ?? 'ok') };");
     folder.write("app/manifest.yaml", "isolation: shared\n");
@@ -358,7 +358,7 @@ fn an_owner_moves_out_and_back_while_it_is_asked() {
 }
 
 #[test]
-fn new_code_comes_without_a_gap() {
+fn a_new_version_is_served_without_a_gap() {
     let folder = Folder::new("cordon-changes");
     folder.say("app", "one");
     folder.write("app/manifest.yaml", "isolation: process\n");
@@ -374,7 +374,7 @@ fn new_code_comes_without_a_gap() {
     until_changed(&server, "/app/", "two", "second version");
 }
 
-/// A request that is in flight until its client ends it.
+/// A request that is in flight until the client ends it.
 fn hold(server: &Server) -> Client {
     let mut client = server.connect();
     client.start_chunked("/app/");

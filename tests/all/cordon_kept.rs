@@ -1,5 +1,5 @@
-//! Who is shut away stays so: after an upgrade, a restart and the sudden end of control. Only something new of its own, or the
-//! operator, lets it go.
+//! Cordons survive an upgrade, a restart and the sudden end of control. Only a new version of the owner, or the operator,
+//! releases them.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::cells::scene::{ABORT, cordons, culprit, heavy, provoke};
 use crate::folder::{Folder, eventually, says};
 use crate::server::{Server, scratch};
 
-/// The only one who is shut away, when its cell serves.
+/// The only cordon, once its cell serves.
 #[track_caller]
 fn cordon(server: &Server) -> Value {
     eventually(server, "its own cell serves", || {
@@ -17,13 +17,13 @@ fn cordon(server: &Server) -> Value {
     cordons(server).remove(0)
 }
 
-/// What must not change.
-fn sentence(cordon: &Value) -> [&Value; 4] {
+/// The fields that must not change.
+fn kept_fields(cordon: &Value) -> [&Value; 4] {
     ["owner", "why", "since", "losses"].map(|key| &cordon[key])
 }
 
 #[test]
-fn who_brought_others_down_gets_no_second_chance_by_a_restart() {
+fn a_cordon_for_a_crash_survives_restarts() {
     let _one = heavy();
     let files = [("victim/index.js", &*says("well")), ("culprit/index.js", &*culprit(ABORT))];
     let folder = Folder::with("cordon-kept", &files);
@@ -34,7 +34,7 @@ fn who_brought_others_down_gets_no_second_chance_by_a_restart() {
     provoke(&server, "/culprit/do");
     let first = cordon(&server);
     assert_eq!((&first["owner"], &first["why"]), (&"culprit".into(), &"crashed".into()), "{first}");
-    // Its own cell goes down as well, once.
+    // Its own cell crashes as well, once.
     provoke(&server, "/culprit/do");
     eventually(&server, "that is counted", || cordons(&server)[0]["losses"] == 1);
     let before = cordon(&server);
@@ -43,10 +43,10 @@ fn who_brought_others_down_gets_no_second_chance_by_a_restart() {
     server.wait();
     server = start();
     assert!(server.wait_log("cordon restored").contains("owner=culprit"));
-    assert_eq!(sentence(&cordon(&server)), sentence(&before));
+    assert_eq!(kept_fields(&cordon(&server)), kept_fields(&before));
     server.expect("/culprit/", "fine");
     let main = server.cell();
-    // The second time that it goes down soon after the first: nobody is let in for a while, and nobody else notices.
+    // After a second crash soon after the first the cordon is shut for a while. Other apps are not affected.
     provoke(&server, "/culprit/do");
     eventually(&server, "that is counted on", || cordons(&server)[0]["losses"] == 2);
     server.expect("/victim/", "well");
@@ -55,11 +55,11 @@ fn who_brought_others_down_gets_no_second_chance_by_a_restart() {
 
     assert_eq!(server.ask_json("POST", "/admin/upgrade", "")["upgrading"], true);
     eventually(&server, "another program serves", || server.log().matches("Listening on http://").count() == 2);
-    assert_eq!(sentence(&cordon(&server)), sentence(&before));
+    assert_eq!(kept_fields(&cordon(&server)), kept_fields(&before));
 
     folder.say("culprit", "better now");
     eventually(&server, "it is released", || cordons(&server).is_empty());
-    // The new version takes the old one's place a moment later.
+    // The new version replaces the old one a moment later.
     eventually(&server, "it is better", || server.get("/culprit/").text() == "better now");
     server.signal("-TERM");
     assert!(server.wait().0.success());
@@ -71,7 +71,7 @@ fn who_brought_others_down_gets_no_second_chance_by_a_restart() {
 }
 
 #[test]
-fn what_the_operator_decided_stays_decided() {
+fn a_cordon_by_the_operator_survives_new_versions_and_restarts() {
     let folder = Folder::with("cordon-decided", &[("app/index.js", &*says("one"))]);
     let data = scratch("cordon-decided-data");
     let start = || folder.serve(&["--data", data.to_str().unwrap()]);

@@ -1,4 +1,4 @@
-//! `runtime: isolate`: JavaScript that needs no sandbox, run by a cell, with the same result.
+//! `runtime: isolate`: JavaScript that a cell runs instead of a sandbox, with the same result.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::folder::{Folder, eventually, says};
 use crate::server::Server;
 use crate::visitors::Visitors;
 
-/// A server with sandboxes, of which none is kept ready.
+/// A server with sandboxes, none of which is started ahead.
 fn server(name: &str) -> (Folder, Server) {
     let folder = Folder::with(name, &[("hello/index.js", &says("hello"))]);
     let server = folder.serve(&["--mcp", "127.0.0.1:0", "--pool-enabled", "false"]);
@@ -34,7 +34,7 @@ impl<'a> Place<'a> {
 }
 
 #[test]
-fn code_runs_in_an_isolate_and_tells_what_a_command_tells() {
+fn code_in_an_isolate_has_the_result_fields_of_a_command() {
     let (_folder, server) = server("evals-run");
     let place = Place::new(&server);
     let run = |code: &str| place.run(code, json!({}));
@@ -70,14 +70,14 @@ fn code_runs_in_an_isolate_and_tells_what_a_command_tells() {
 }
 
 #[test]
-fn code_that_does_not_end_is_ended() {
+fn code_that_does_not_end_is_terminated() {
     let (_folder, server) = server("evals-end");
     let place = Place::new(&server);
     for code in ["for (;;) {}", "await new Promise(() => {})", "setInterval(() => {}, 10)"] {
         let told = place.run(code, json!({ "timeout_ms": 300 }));
         assert_eq!(told["timed_out"], true, "{code}: {told}");
     }
-    // On a slow machine it may take a while to get that far.
+    // On a slow machine this may take a while.
     let partly = [1_000, 5_000, 25_000].into_iter().find(|timeout| {
         let code = "console.log('so far'); await new Promise(() => {})";
         let told = place.run(code, json!({ "timeout_ms": timeout }));
@@ -95,10 +95,10 @@ fn code_that_does_not_end_is_ended() {
 }
 
 #[test]
-fn code_that_ends_its_process_hurts_no_app() {
+fn code_that_crashes_its_cell_affects_no_app() {
     let _one = heavy();
     let (folder, server) = server("evals-crash");
-    // Evaluated code has no name that an app can have.
+    // The name of evaluated code cannot be that of an app.
     folder.say("eval", "an app");
     eventually(&server, "the app is there", || server.get("/eval/").text() == "an app");
     let place = Place::new(&server);

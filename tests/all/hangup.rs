@@ -1,4 +1,4 @@
-//! A server ends with the terminal that it was started in, unless somebody wanted it to stay.
+//! A server ends with the terminal that it was started in, unless SIGHUP is ignored.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::server::PATIENCE;
 /// A server that was started in a terminal of its own.
 struct Session {
     child: Child,
-    /// Closed: the terminal is.
+    /// Dropping it closes the terminal.
     terminal: Option<OwnedFd>,
     log: PathBuf,
 }
@@ -26,7 +26,7 @@ impl Session {
         unlockpt(&terminal).unwrap();
         let name = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
         let log = folder.of("log");
-        // A signal that is ignored stays so in all that is started, and a shell cannot take that back: `nohup make test`.
+        // Child processes inherit ignored signals, and a shell cannot reset them: `nohup make test`.
         let child = Command::new("env")
             .args([
                 "--default-signal=HUP",
@@ -69,7 +69,7 @@ impl Session {
         assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
     }
 
-    /// How it ended.
+    /// The exit code.
     #[track_caller]
     fn wait(&mut self) -> Option<i32> {
         let deadline = Instant::now() + PATIENCE;
@@ -94,7 +94,7 @@ impl Drop for Session {
 fn a_server_ends_with_its_terminal() {
     let folder = Folder::with("hangup", &[("apps/hello/index.js", &says("hello"))]);
     let mut session = Session::start(&folder, "exec \"$@\"");
-    // As long as there is a terminal, the signal is somebody's wish.
+    // While the terminal exists, SIGHUP means a reload.
     session.signal("-HUP");
     session.wait_log("configuration reloaded");
     session.terminal = None;
@@ -103,9 +103,9 @@ fn a_server_ends_with_its_terminal() {
 }
 
 #[test]
-fn a_server_that_is_to_stay_stays() {
+fn a_server_that_ignores_sighup_survives_its_terminal() {
     let folder = Folder::with("hangup-not", &[("apps/hello/index.js", &says("hello"))]);
-    // As nohup does it.
+    // Like nohup.
     let mut session = Session::start(&folder, "trap '' HUP; exec \"$@\"");
     session.terminal = None;
     session.wait_log("configuration reloaded");

@@ -179,7 +179,7 @@ fn the_page_is_well_formed_and_counts_requests() {
     assert_eq!(page.get("hearth_cells_lost_total", &[]), Some(0.0));
     let mut client = server.connect();
     for (path, times) in
-        [("/app/", 5), ("/app/404", 3), ("/app/201", 2), ("/app/throw", 2), ("/@acme/shop/", 4), ("/nobody/", 1)]
+        [("/app/", 5), ("/app/404", 3), ("/app/201", 2), ("/app/throw", 2), ("/@acme/shop/", 4), ("/missing/", 1)]
     {
         for _ in 0..times {
             client.get(path);

@@ -15,8 +15,8 @@ fn the_operator_decides() {
     folder.write("env/index.js", ENV);
     folder.write("env/manifest.yaml", "env: {A: manifest, B: manifest, C: manifest}\n");
     folder.write("env/.env", "B=dotenv\nC=dotenv\n");
-    folder.write("own/manifest.yaml", "maxBodySize: 2kb\nowner: somebody\n");
-    folder.write("named/manifest.yaml", "maxBodySize: 2kb\nowner: somebody\nhosts: [wanted.example.com]\n");
+    folder.write("own/manifest.yaml", "maxBodySize: 2kb\nowner: alice\n");
+    folder.write("named/manifest.yaml", "maxBodySize: 2kb\nowner: alice\nhosts: [wanted.example.com]\n");
     let greedy =
         "maxBodySize: 1gb\ntimeout: 1h\nmemory: 4gb\ncpu: 1m\nmaxWorkers: 500\nconcurrency: 5000\negress: all\n";
     folder.write("greedy/manifest.yaml", greedy);
@@ -65,7 +65,7 @@ fn the_operator_decides() {
         server.wait_log(&format!("{key}: "));
     }
     let owner = |app: &str| server.ask_json("GET", &format!("/admin/apps/{app}"), "")["owner"].clone();
-    assert_eq!([owner("plain"), owner("own"), owner("named")], ["plain", "somebody", "the-operator"]);
+    assert_eq!([owner("plain"), owner("own"), owner("named")], ["plain", "alice", "the-operator"]);
     let at = |host: &str| at_host(&server, host, "/").status;
     assert_eq!([at("granted.example.com"), at("wanted.example.com"), at("plain.apps.test")], [200, 404, 200]);
     assert_eq!(at("plain.localhost"), 404, "other domains were said");

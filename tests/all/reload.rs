@@ -11,7 +11,7 @@ use crate::front::{certificate, curl, text};
 use crate::load::Load;
 use crate::server::{Server, TOKEN, run, serve_folder};
 
-const ENV: &str = "export default { fetch: (_, env) => new Response('hello ' + env.WHO) };";
+const ENV: &str = "export default { fetch: (_, env) => new Response('hello ' + env.NAME) };";
 
 /// A folder with apps, and `hearth.yaml` beside them.
 fn folder(name: &str, yaml: &str) -> Folder {
@@ -24,21 +24,21 @@ fn serve(folder: &Folder) -> Server {
 
 #[test]
 fn changes_are_applied_without_losing_a_request() {
-    let folder = folder("reload", "domains: [old.test]\napps:\n  hello: { env: { WHO: old } }\n");
+    let folder = folder("reload", "domains: [old.test]\napps:\n  hello: { env: { NAME: old } }\n");
     let server = serve(&folder);
     server.expect("/hello/", "hello old");
     let load = Load::start(&server, "/hello/");
     load.wait(&server, 20);
 
     // A change of apps only: the cell stays, and so do its connections.
-    folder.write("hearth.yaml", "domains: [old.test]\napps:\n  hello: { env: { WHO: new } }\n");
+    folder.write("hearth.yaml", "domains: [old.test]\napps:\n  hello: { env: { NAME: new } }\n");
     let answer = server.ask_json("POST", "/admin/reload", "");
     let expected = json!({ "changed": ["apps.hello"], "needs_restart": [], "certificates": "kept", "cells": "kept" });
     assert_eq!(answer, expected);
     server.expect("/hello/", "hello new");
 
     // A change of a cell's plan.
-    folder.write("hearth.yaml", "domains: [new.test]\nmax_body_size: 1kb\napps:\n  hello: { env: { WHO: new } }\n");
+    folder.write("hearth.yaml", "domains: [new.test]\nmax_body_size: 1kb\napps:\n  hello: { env: { NAME: new } }\n");
     let answer = server.ask_json("POST", "/admin/reload", "");
     assert_eq!((&answer["changed"], &answer["cells"]), (&json!(["domains", "max_body_size"]), &json!("replaced")));
     let at = |host: &str| at_host(&server, host, "/").status;
@@ -53,15 +53,15 @@ fn changes_are_applied_without_losing_a_request() {
 
 #[test]
 fn sighup_reloads_and_a_faulty_file_changes_nothing() {
-    let folder = folder("reload-signal", "apps:\n  hello: { env: { WHO: old } }\n");
+    let folder = folder("reload-signal", "apps:\n  hello: { env: { NAME: old } }\n");
     let server = serve(&folder);
     server.expect("/hello/", "hello old");
-    folder.write("hearth.yaml", "apps:\n  hello: { env: { WHO: new } }\nlisten: 127.0.0.1:1\n");
+    folder.write("hearth.yaml", "apps:\n  hello: { env: { NAME: new } }\nlisten: 127.0.0.1:1\n");
     server.signal("-HUP");
     until_text(&server, "/hello/", "hello new");
     server.wait_log("`listen` is read at the start only");
 
-    folder.write("hearth.yaml", "apps:\n  hello: { env: { WHO: wrong }, tmeout: 1s }\n");
+    folder.write("hearth.yaml", "apps:\n  hello: { env: { NAME: wrong }, tmeout: 1s }\n");
     server.signal("-HUP");
     let line = server.wait_log("reload failed, configuration unchanged");
     assert!(line.contains("hearth.yaml:2:") && line.contains("timeout"), "{line}");
@@ -127,7 +127,7 @@ fn renewed_certificates_are_used_and_connections_stay() {
     let folder = folder("reload-tls", "");
     let (cert, key) = certificate(folder.path(), "one.test");
     let yaml = format!(
-        "listen_tls: 127.0.0.1:0\ntls: {{ cert: '{}', key: '{}' }}\napps:\n  hello: {{ env: {{ WHO: tls }} }}\n",
+        "listen_tls: 127.0.0.1:0\ntls: {{ cert: '{}', key: '{}' }}\napps:\n  hello: {{ env: {{ NAME: tls }} }}\n",
         text(&cert),
         text(&key)
     );

@@ -1,4 +1,4 @@
-//! Ctrl-C: what is in flight is finished, nothing new is taken, and the program ends well.
+//! Ctrl-C: requests in flight finish, no new ones are accepted, and the program exits with 0.
 
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ fn requests_in_flight_are_finished() {
 }
 
 #[test]
-fn what_wait_until_was_given_is_finished() {
+fn promises_of_wait_until_are_finished() {
     let mut server = serve_alone("shutdown/slow");
     server.expect("/later", "answered");
     server.interrupt();
@@ -35,7 +35,7 @@ fn what_wait_until_was_given_is_finished() {
 }
 
 #[test]
-fn nothing_new_is_taken() {
+fn new_connections_are_refused() {
     let mut server = serve_with("shutdown/slow", &["--workers", "1", "--wall", "50s", "--drain-timeout", "50s"]);
     let (mut idle, mut busy) = (server.connect(), server.connect());
     assert_eq!(idle.get("/").text(), "at once");
@@ -48,14 +48,14 @@ fn nothing_new_is_taken() {
         assert!(Instant::now() < deadline && server.is_running(), "it still listens:\n{}", server.log());
         std::thread::sleep(Duration::from_millis(20));
     }
-    assert!(server.is_running(), "who is being answered is not cut off:\n{}", server.log());
+    assert!(server.is_running(), "a response in progress is not cut off:\n{}", server.log());
     busy.disconnect();
     let (status, log) = server.wait();
     assert_eq!(status.code(), Some(0), "{status}\n{log}");
 }
 
 #[test]
-fn what_does_not_end_is_left() {
+fn requests_that_do_not_end_are_dropped() {
     let mut server = serve_with("shutdown/slow", &["--workers", "1", "--drain-timeout", "200ms"]);
     let mut client = server.connect();
     client.start("GET", "/never", &[]);

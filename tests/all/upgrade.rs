@@ -1,5 +1,4 @@
-//! Another program in the place of the one that runs, and what service managers expect: sockets that they open, and word of
-//! how the service is.
+//! Upgrades of the running program, and the protocol of service managers: socket activation and notifications.
 
 use std::fs::Permissions;
 use std::net::{TcpListener, TcpStream};
@@ -18,7 +17,7 @@ fn count(log: &str, text: &str) -> usize {
     log.matches(text).count()
 }
 
-/// Waits for a line to have been written so many times.
+/// Waits until a line has been logged `times` times.
 fn wait_times(server: &Server, text: &str, times: usize) {
     let deadline = Instant::now() + PATIENCE;
     while count(&server.log(), text) < times {
@@ -60,7 +59,7 @@ fn an_upgrade_under_load_loses_no_request() {
     assert!(rest.contains("19 "), "the stream came whole: {rest:?}");
     assert_eq!(server.id(), pid, "it is the same process");
     assert_ne!(server.cell(), first, "with other cells");
-    assert_eq!(visitors.go(&server), 0, "nobody lost a connection");
+    assert_eq!(visitors.go(&server), 0, "no connection was lost");
     let metrics = server.ask("GET", "/metrics", "");
     let counted = metrics.text().lines().filter(|line| line.starts_with("hearth_requests_total{"));
     let counted: f64 = counted.map(|line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()).sum();
@@ -88,7 +87,7 @@ fn a_program_that_cannot_take_over_changes_nothing() {
 }
 
 #[test]
-fn only_a_program_that_says_what_hearth_says_takes_over() {
+fn only_a_program_with_the_output_of_hearth_takes_over() {
     let folder = Folder::with("no-hearth", &[("app/index.js", &says("hello"))]);
     let place = scratch("no-hearth-program");
     let program = place.join("hearth");
@@ -170,9 +169,9 @@ fn a_program_that_fails_before_it_serves_is_rolled_back() {
     std::fs::remove_dir_all(place).unwrap();
 }
 
-/// As systemd starts a service: a socket as descriptor 3, variables that say so, and a socket to be told at.
+/// As systemd starts a service: a listener as descriptor 3, variables that describe it, and a notification socket.
 #[test]
-fn a_service_manager_opens_the_door_and_is_told() {
+fn sockets_of_a_service_manager_are_used_and_it_is_notified() {
     let folder =
         Folder::with("activated", &[("app/index.js", "export default { fetch: () => new Response('hello') }")]);
     let place = scratch("activated-data");
@@ -180,7 +179,7 @@ fn a_service_manager_opens_the_door_and_is_told() {
     told.set_read_timeout(Some(PATIENCE)).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    // Whoever comes before the service is there waits at the door.
+    // A connection before the service has started waits in the socket.
     let mut early = crate::client::Client::from(TcpStream::connect(address).unwrap());
     early.send("GET /app/ HTTP/1.1\r\nhost: test\r\n\r\n");
     let script = "exec 3<&0 0</dev/null; LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=http exec \"$@\"";

@@ -1,5 +1,5 @@
-//! What an upgrade must not forget, and the moment in which the new program does not know yet what there is: nobody is told
-//! that something is not there.
+//! State that an upgrade must keep, and requests while the new program is still loading: none is answered that an app does
+//! not exist.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -10,7 +10,7 @@ use crate::cells::scene::{STUCK, cordons, crash, crashes, culprit, heavy, metric
 use crate::folder::{Folder, eventually, says};
 use crate::server::{PATIENCE, Server, TOKEN};
 
-/// The next program, when it serves.
+/// Upgrades, and returns when the next program serves.
 #[track_caller]
 fn upgrade(server: &Server) {
     let programs = || server.log().matches("Listening on http://").count();
@@ -20,7 +20,7 @@ fn upgrade(server: &Server) {
 }
 
 #[test]
-fn cells_that_were_lost_are_known_after_an_upgrade() {
+fn crashes_are_kept_in_an_upgrade() {
     let folder = Folder::with("upgrade-crashes", &[("app/index.js", &*says("hello"))]);
     let server = folder.serve(&[]);
     signal(server.cell(), "-KILL");
@@ -37,7 +37,7 @@ fn cells_that_were_lost_are_known_after_an_upgrade() {
 }
 
 #[test]
-fn who_was_stuck_once_has_no_second_accident_after_an_upgrade() {
+fn counts_of_stuck_turns_are_kept_in_an_upgrade() {
     let _one = heavy();
     let files = [("culprit/index.js", &*culprit(STUCK)), (".settings/hearth.yaml", "stuck_limit: 200ms\n")];
     let folder = Folder::with("upgrade-stuck", &files);
@@ -59,7 +59,7 @@ fn who_was_stuck_once_has_no_second_accident_after_an_upgrade() {
     drop((first, second));
 }
 
-/// The answer of the admin API, unless the connection ends before it: the program that took it may be gone.
+/// The response of the admin API; an error if the connection ends before it, since the program may be replaced.
 fn answer(address: &str, method: &str, path: &str) -> io::Result<String> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -71,7 +71,7 @@ fn answer(address: &str, method: &str, path: &str) -> io::Result<String> {
     Ok(answer)
 }
 
-/// However the test ends, its visitors go.
+/// Stops the clients however the test ends.
 struct UntilDropped<'a>(&'a AtomicBool);
 
 impl Drop for UntilDropped<'_> {
@@ -81,12 +81,12 @@ impl Drop for UntilDropped<'_> {
 }
 
 #[test]
-fn nobody_is_told_during_an_upgrade_that_an_app_or_its_owner_is_not_there() {
+fn apps_and_owners_are_never_reported_missing_during_an_upgrade() {
     let folder = Folder::with("upgrade-window", &[("app/index.js", &*says("hello"))]);
     let server = folder.serve(&[]);
     assert_eq!(server.ask_json("PUT", "/admin/cordons/app", "")["cordoned"], true);
     let (admin, over) = (server.admin(), AtomicBool::new(false));
-    // Each with what a good answer has in it.
+    // Each with a text that a good response contains.
     let asked = [
         ("GET", "/admin/apps/app", "\"name\":\"app\""),
         ("GET", "/admin/apps", "\"name\":\"app\""),

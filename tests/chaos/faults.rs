@@ -1,4 +1,4 @@
-//! What is done to the server, and what it may cost.
+//! The faults that are injected, and whether they may lose requests.
 
 use std::cell::Cell;
 
@@ -10,9 +10,9 @@ use crate::server::Server;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// By an owner that did not do so before.
+    /// By an owner that has not aborted before.
     Abort,
-    /// By one that is shut away already.
+    /// By an owner that is cordoned already.
     AbortAgain,
     Stuck,
     Kill,
@@ -25,14 +25,14 @@ pub enum Fault {
     Cordon,
 }
 
-/// A server with an app that everybody asks, and culprits.
+/// A server with an app that all clients request, and culprits.
 pub struct World {
     pub server: Server,
     folder: Folder,
-    /// Aborts so far, each by another owner.
+    /// Number of aborts so far, each by another owner.
     aborts: Cell<usize>,
     deploys: Cell<usize>,
-    /// Faults whose price may be paid later.
+    /// Faults that may lose requests later.
     belated: Cell<u64>,
 }
 
@@ -57,7 +57,7 @@ impl Fault {
         Self::Cordon,
     ];
 
-    /// Whether what is in flight in a main cell may be lost.
+    /// Whether requests in flight in a main cell may be lost.
     pub fn costs_requests(self) -> bool {
         matches!(self, Self::Abort | Self::Kill | Self::Freeze | Self::KillStandby)
     }
@@ -112,7 +112,7 @@ impl World {
             Fault::Kill => crate::signal(self.server.cell(), "-KILL"),
             Fault::Freeze => crate::signal(self.server.cell(), "-STOP"),
             Fault::KillStandby => {
-                // Whoever it is by the time that it is killed.
+                // The process id may have been reused meanwhile.
                 let children = self.children();
                 crate::signal(*random.pick(&children), "-KILL");
                 self.belated.set(self.belated.get() + 1);
@@ -139,14 +139,14 @@ impl World {
         }
     }
 
-    /// Takes all culprits away.
-    pub fn make_peace(&self) {
+    /// Removes all culprits.
+    pub fn remove_culprits(&self) {
         for number in 0..self.aborts.get() {
             self.folder.remove(&format!("culprit{number}"));
         }
         self.folder.remove("stuck");
         let cordons = || self.server.ask_json("GET", "/admin/cordons", "")["cordons"].as_array().unwrap().is_empty();
-        eventually(&self.server, "nobody is shut away any more", cordons);
+        eventually(&self.server, "no owner is cordoned any more", cordons);
     }
 
     pub fn metric(&self, name: &str) -> u64 {
@@ -155,7 +155,7 @@ impl World {
         line.map_or(0, |value| value.parse::<f64>().unwrap() as u64)
     }
 
-    /// The processes that serve, or wait to.
+    /// The processes of serving cells and standbys.
     pub fn children(&self) -> Vec<u32> {
         let ours = procfs::processes().filter(|process| process.is_alive() && process.parent == self.server.id());
         ours.map(|process| process.id).collect()

@@ -1,8 +1,8 @@
-//! Chaos: faults of all kinds, one after the other, while clients ask apps that have nothing to do with it. Nobody may be
-//! refused or get a wrong answer; only what was in flight in a cell that went down may be lost; and at the end nothing may be
-//! left of it: no process, no descriptor and no memory of control's. `make chaos`; what it does follows from a seed.
+//! Chaos: faults of all kinds, one after the other, while clients request harmless apps. No request may be refused or get a
+//! wrong response; only requests in flight in a crashed cell may be lost; and in the end no process, no descriptor and no
+//! memory of control may be left over. `make chaos`; the sequence of faults follows from a seed.
 //!
-//! `CHAOS_SECONDS`: how long it takes (300). `CHAOS_SEED`: a seed that was said before.
+//! `CHAOS_SECONDS`: duration (300). `CHAOS_SEED`: a seed that an earlier run has printed.
 #![allow(clippy::unwrap_used)]
 
 use std::process::{Command, ExitCode};
@@ -33,7 +33,7 @@ use crate::random::Random;
 use crate::visitors::Visitors;
 
 const VISITORS: usize = 4;
-/// What control may have grown by, at most.
+/// Maximum growth of control.
 const GROWTH: u64 = 64 << 20;
 const DESCRIPTORS: usize = 8;
 
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Faults for `length`, in one way of running.
+/// Injects faults for `length`, in one mode.
 fn storm(mode: &str, seed: u64, length: Duration) {
     println!("{mode}:");
     let mut random = Random::new(seed, 0);
@@ -81,18 +81,18 @@ fn storm(mode: &str, seed: u64, length: Duration) {
     }
     println!("  {lost} requests were lost in {lossy} faults that may cost some");
     assert!(lost <= (lossy + world.belated()) * VISITORS as u64);
-    settle(&world);
-    // Those of connections go a moment after the connections.
+    wait_until_balanced(&world);
+    // Descriptors of connections are closed shortly after the connections.
     eventually(server, "no descriptor is left open", || descriptors(server.id()) <= before.0 + DESCRIPTORS);
     let after = (descriptors(server.id()), memory(server.id()));
     println!("  control: {} to {} descriptors, {} to {} MB", before.0, after.0, before.1 >> 20, after.1 >> 20);
     assert!(after.1 <= before.1 + GROWTH, "control has grown");
 }
 
-/// Everything comes to rest, and as many cells and isolates are there as were made and did not go.
-fn settle(world: &World) {
+/// Waits until the server is idle, and created cells and isolates are destroyed or live.
+fn wait_until_balanced(world: &World) {
     let server = &world.server;
-    world.make_peace();
+    world.remove_culprits();
     eventually(server, "created - destroyed = live, of cells", || {
         let live = world.metric("hearth_cells_serving") + world.metric("hearth_cells_standby");
         let balance = world.metric("hearth_cells_created_total") - world.metric("hearth_cells_destroyed_total");
@@ -115,11 +115,11 @@ fn memory(process: u32) -> u64 {
 }
 
 fn signal(process: u32, signal: &str) {
-    // It may be gone already.
+    // The process may have ended already.
     let _ = Command::new("kill").args([signal, &process.to_string()]).stderr(std::process::Stdio::null()).status();
 }
 
-/// A number of the environment's.
+/// A number from an environment variable.
 fn setting<T: FromStr>(name: &str) -> Option<T> {
     let text = std::env::var(name).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{name}={text:?} makes no sense")))

@@ -1,12 +1,12 @@
-//! What clients do: requests one after the other, several at once, and everything that can be done to a connection. An
-//! answer that must come is judged; one that need not come must be the right one if it does.
+//! Actions of clients: requests one after the other, several at once, and all kinds of disconnects. A required response is
+//! checked; an optional one must be right if it arrives.
 
 use crate::apps::{Kind, Outcome};
 use crate::ask::{Ask, Persistence};
 use crate::visitor::{Lost, Use, Visitor};
 use crate::wire::{Reply, Trouble, Wire};
 
-/// What is no request, or none that is allowed.
+/// Byte sequences that are no valid request.
 const NONSENSE: [&str; 8] = [
     "GET / HTTP/9.9\r\n\r\n",
     "GET /hello-0/ HTTP/1.1\r\n\r\n",
@@ -22,7 +22,7 @@ fn any(_: &Kind) -> bool {
     true
 }
 
-/// Its requests have an answer, and the connection lasts.
+/// Apps whose requests are always answered on a connection that stays open.
 fn never_cut_off(kind: &Kind) -> bool {
     kind.ways.iter().all(|way| !way.outcomes.contains(&Outcome::CutOff))
 }
@@ -42,9 +42,9 @@ impl Visitor<'_> {
         for _ in 0..=self.random.below(6) {
             let ask = self.ask(any);
             self.tally.sent += 1;
-            // It may have been answered before all of it was sent.
+            // The response may arrive before the whole request is sent.
             let _ = wire.send(&ask.bytes());
-            if self.settle(&ask, wire.reply()) == Use::Over {
+            if self.finish(&ask, wire.reply()) == Use::Over {
                 return Ok(());
             }
         }
@@ -52,7 +52,7 @@ impl Visitor<'_> {
         Ok(())
     }
 
-    /// A few requests before the first answer.
+    /// A few requests before the first response.
     pub fn pipeline(&mut self) -> Result<(), Lost> {
         let mut wire = self.connect()?;
         let count = 2 + self.random.below(4);
@@ -61,8 +61,8 @@ impl Visitor<'_> {
         let bytes: Vec<u8> = asks.iter().flat_map(Ask::bytes).collect();
         let _ = wire.send(&bytes);
         for (at, ask) in asks.iter().enumerate() {
-            if self.settle(ask, wire.reply()) == Use::Over {
-                // Not a word of those behind it was handled: HTTP lets a server do that.
+            if self.finish(ask, wire.reply()) == Use::Over {
+                // HTTP allows a server to close without handling the requests behind it.
                 self.tally.broken += (asks.len() - at - 1) as u64;
                 return Ok(());
             }
@@ -82,12 +82,12 @@ impl Visitor<'_> {
             waiting.push((ask, wire));
         }
         for (ask, mut wire) in waiting {
-            self.settle(&ask, wire.reply());
+            self.finish(&ask, wire.reply());
         }
         Ok(())
     }
 
-    /// Ends a connection that nothing is expected from.
+    /// Closes a connection on which nothing is expected.
     fn part(&mut self, mut wire: Wire) {
         if self.random.percent(50) {
             wire.half_close();
@@ -100,7 +100,7 @@ impl Visitor<'_> {
         }
     }
 
-    /// Goes away in the middle of a request.
+    /// Disconnects in the middle of a request.
     pub fn leave_upload(&mut self) -> Result<(), Lost> {
         let mut wire = self.connect()?;
         let ask = self.ask(takes_body);
@@ -113,14 +113,14 @@ impl Visitor<'_> {
         Ok(())
     }
 
-    /// Goes away in the middle of an answer.
+    /// Disconnects in the middle of a response.
     pub fn leave_download(&mut self) -> Result<(), Lost> {
         let mut wire = self.connect()?;
         let ask = self.ask(streams).endless();
         self.give_up(1);
         let _ = wire.send(&ask.bytes());
         match wire.head() {
-            // The rest is cut off by the end of this function.
+            // The connection is closed at the end of this function.
             Ok(reply) if reply.status == 200 => {
                 let most = if self.random.percent(50) { 100 } else { 20_000 };
                 let count = self.random.below(most);
@@ -137,7 +137,7 @@ impl Visitor<'_> {
         Ok(())
     }
 
-    /// Goes away before the answer.
+    /// Disconnects before the response.
     pub fn leave_at_once(&mut self) -> Result<(), Lost> {
         let mut wire = self.connect()?;
         let ask = self.ask(any);
@@ -149,7 +149,7 @@ impl Visitor<'_> {
         Ok(())
     }
 
-    /// Sends no more after its request: that means that it is gone, but who was quick has answered.
+    /// Half-closes after the request. The server takes that as a disconnect, but may have responded before.
     pub fn half_close(&mut self) -> Result<(), Lost> {
         let mut wire = self.connect()?;
         let ask = self.ask(never_cut_off).with(Persistence::KeepAlive);
@@ -161,7 +161,7 @@ impl Visitor<'_> {
         Ok(())
     }
 
-    /// Something that is no request, perhaps after one that is.
+    /// Sends bytes that are no request, perhaps after a valid one.
     pub fn talk_nonsense(&mut self) -> Result<(), Lost> {
         let mut wire = self.connect()?;
         let mut bytes = Vec::new();
@@ -175,7 +175,7 @@ impl Visitor<'_> {
         bytes.extend_from_slice(&self.nonsense());
         let _ = wire.send(&bytes);
         if let Some(ask) = before {
-            if self.settle(&ask, wire.reply()) == Use::Over {
+            if self.finish(&ask, wire.reply()) == Use::Over {
                 self.tally.faults.push(format!("{}: the connection ended too early", ask.app.name));
                 return Ok(());
             }
@@ -202,7 +202,7 @@ impl Visitor<'_> {
         }
     }
 
-    /// A request that comes in small pieces.
+    /// Sends a request in small pieces.
     pub fn dawdle(&mut self) -> Result<(), Lost> {
         let mut wire = self.connect()?;
         let ask = self.ask(any);
@@ -210,7 +210,7 @@ impl Visitor<'_> {
         self.tally.sent += 1;
         let mut sent = 0;
         while sent < bytes.len() {
-            // Large bodies in larger pieces: it should not take for ever.
+            // Larger pieces for large bodies, to bound the time.
             let end = (sent + 1 + self.random.below(bytes.len() / 8 + 20)).min(bytes.len());
             if wire.send(&bytes[sent..end]).is_err() {
                 break;
@@ -218,27 +218,27 @@ impl Visitor<'_> {
             sent = end;
             self.pause(5);
         }
-        self.settle(&ask, wire.reply());
+        self.finish(&ask, wire.reply());
         Ok(())
     }
 
-    /// Requests whose answers need not come.
+    /// Counts requests whose responses need not arrive.
     fn give_up(&mut self, count: u64) {
         self.tally.sent += count;
         self.tally.broken += count;
     }
 
-    /// An answer that need not come.
+    /// Checks a response that need not arrive.
     fn maybe(&mut self, ask: &Ask, answer: Result<Reply, Trouble>) {
         if matches!(answer, Err(Trouble::Ended | Trouble::CutOff(_))) {
             return;
         }
-        if let Err(fault) = ask.judge(answer.as_ref(), self.company) {
+        if let Err(fault) = ask.check(answer.as_ref(), self.company) {
             self.tally.faults.push(fault);
         }
     }
 
-    /// Nothing more, however the connection ends.
+    /// Checks that nothing more arrives, however the connection ends.
     fn expect_end(&mut self, mut wire: Wire) {
         match wire.rest() {
             Ok(rest) => self.tally.faults.check(rest.is_empty(), || {

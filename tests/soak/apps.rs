@@ -1,8 +1,8 @@
-//! The apps of the soak: kinds of good and bad behaviour (`apps/`), each in many copies, with what may become of a request.
+//! The apps of the soak: kinds of good and bad behaviour (`apps/`), each in many copies, with the allowed outcomes of requests.
 
 use std::path::Path;
 
-/// So that there are a few hundred apps, several times what may be warm at once.
+/// Gives a few hundred apps, several times as many as may be warm at once.
 const COPIES: usize = 11;
 
 pub struct Kind {
@@ -10,9 +10,9 @@ pub struct Kind {
     /// The entry's name, and its code in one or more variants.
     entry: &'static str,
     codes: &'static [&'static str],
-    /// How often it is asked, against the others.
+    /// Relative frequency of its requests.
     pub weight: usize,
-    /// What it can be asked to do: `?way=`, by position.
+    /// Its behaviours: `?way=`, by position.
     pub ways: &'static [Way],
 }
 
@@ -21,7 +21,7 @@ pub struct Way {
     pub outcomes: &'static [Outcome],
 }
 
-/// What is sent, and what an answer with status 200 must be.
+/// The request body, and the expected response with status 200.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// The mark of app and request.
@@ -33,7 +33,7 @@ pub enum Shape {
     Upper,
     /// The mark and the request's items, the last first.
     Json,
-    /// As many lines as were asked for; each so many times.
+    /// The requested number of lines, each repeated.
     Ticks {
         copies: usize,
     },
@@ -45,7 +45,7 @@ pub enum Outcome {
     Answer,
     /// One of Hearth's own errors.
     Code(&'static str),
-    /// After the head, for a reason.
+    /// The response breaks off after its head, for a reason.
     CutOff,
 }
 
@@ -79,7 +79,7 @@ const fn answers(shape: Shape) -> Way {
     Way { shape, outcomes: &[Answer] }
 }
 
-/// Bad ones first: what is asked last stays warm, and the memory of what stays warm is compared.
+/// Bad apps first: the apps that are requested last stay warm, and their memory is compared.
 pub const KINDS: [Kind; 20] = [
     kind("broken", &BROKEN, 3, &[Way { shape: Mark, outcomes: &[Code("load_failed")] }]),
     kind("throws", &[include_str!("apps/throws.js")], 6, &[FAILS, FAILS, FAILS, FAILS, FAILS]),

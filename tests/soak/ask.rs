@@ -1,11 +1,11 @@
-//! One request to one app, and what its answer must be. The request carries a number of its own; app, url and headers say it
-//! again in the answer, so that one which was meant for another request is known.
+//! One request to one app, and its expected response. The request has a unique number, which app, URL and headers repeat in
+//! the response, so that the response to another request is recognized.
 
 use crate::apps::{App, Outcome, Shape, Way};
 use crate::random::Random;
 use crate::wire::{Reply, Trouble};
 
-/// What may happen to anybody when there is more to do than can be done.
+/// Outcomes that any request may have under overload.
 const OVERLOAD: [&str; 2] = ["no_capacity", "limit_wall"];
 
 pub struct Ask {
@@ -30,18 +30,18 @@ enum Framing {
 pub enum Persistence {
     KeepAlive,
     Close,
-    /// HTTP/1.0, where the connection's end is the body's.
+    /// HTTP/1.0, where the end of the connection ends the body.
     Http10,
 }
 
-/// Whether anybody else is there.
+/// Whether there are other clients.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Company {
     Alone,
     Crowd,
 }
 
-/// How a request ended, where that was as it may.
+/// An allowed outcome of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum End {
     Answer,
@@ -50,7 +50,7 @@ pub enum End {
 }
 
 impl Ask {
-    /// A request for `app` that nobody has made yet; `nonce` makes it so.
+    /// A request for `app`, made unique by `nonce`.
     pub fn new(app: &App, way: usize, nonce: String, random: &mut Random) -> Self {
         let size = 1 + random.below(4000);
         let body = match app.kind.ways[way].shape {
@@ -79,7 +79,7 @@ impl Ask {
         self
     }
 
-    /// A stream that goes on until somebody has had enough.
+    /// Asks for a stream that goes on until the client disconnects.
     pub fn endless(mut self) -> Self {
         self.ticks = 1_000_000;
         self
@@ -119,14 +119,14 @@ impl Ask {
         bytes
     }
 
-    /// What the app calls itself and the request.
+    /// The app's name for itself and the request.
     fn mark(&self) -> String {
         let (app, nonce) = (&self.app.name, &self.nonce);
         format!("{app} {app} {app} {nonce} {nonce}")
     }
 
-    /// How the request ended, or what is wrong with that.
-    pub fn judge(&self, answer: Result<&Reply, &Trouble>, company: Company) -> Result<End, String> {
+    /// The outcome of the request, or a description of the fault.
+    pub fn check(&self, answer: Result<&Reply, &Trouble>, company: Company) -> Result<End, String> {
         let wrong = |what: &str| Err(format!("{} way {} ({}): {what}", self.app.name, self.way_number, self.nonce));
         let reply = match answer {
             Ok(reply) => reply,
@@ -154,7 +154,7 @@ impl Ask {
         self.way.outcomes.contains(&outcome)
     }
 
-    /// What is wrong with an answer of the app's.
+    /// The fault of a response of the app, if any.
     fn fault(&self, reply: &Reply) -> Option<&'static str> {
         let mark = self.mark();
         if reply.header("x-soak") != Some(&mark) {
@@ -175,7 +175,7 @@ impl Ask {
         (!right).then_some("has another body")
     }
 
-    /// The worker's name and its count of requests, where the app says that.
+    /// The worker's name and its count of requests, if the response has them.
     pub fn count(&self, reply: &Reply) -> Option<(String, u64)> {
         if self.way.shape != Shape::Count || reply.status != 200 {
             return None;

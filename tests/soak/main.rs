@@ -1,9 +1,9 @@
-//! The soak: hundreds of apps, good and bad, and clients that do everything that can be done to a server, for minutes, in
-//! every way of running. Afterwards nothing may be left of it: no isolate, permit, thread, descriptor or memory; and nobody
-//! may have had an answer that was not theirs. `make soak`; what it does follows from a seed, which it says.
+//! The soak: hundreds of good and bad apps, and clients that use and misuse the server in all ways, for minutes, in every
+//! mode. Afterwards no isolate, permit, thread, descriptor or memory may be left over, and no request may have had the
+//! response to another. `make soak`; all of it follows from a seed, which is printed.
 //!
-//! `SOAK_SECONDS`: how long all storms take together (180). `SOAK_SEED`: a seed that was said before. `SOAK_MODES`: some of
-//! the ways, by comma.
+//! `SOAK_SECONDS`: duration of all storms together (180). `SOAK_SEED`: a seed that was printed before. `SOAK_MODES`: some of
+//! the modes, separated by commas.
 #![allow(clippy::unwrap_used)]
 
 use std::process::ExitCode;
@@ -13,14 +13,14 @@ use std::time::{Duration, SystemTime};
 mod acts;
 mod apps;
 mod ask;
+mod idle;
 mod random;
-mod settle;
 mod tally;
 mod trial;
 mod visitor;
 mod wire;
 
-// What the integration tests start the program with, and ask it.
+// Shared with the integration tests: starts the program, and sends requests.
 #[allow(dead_code)]
 #[path = "../all/client.rs"]
 mod client;
@@ -28,7 +28,7 @@ mod client;
 #[path = "../all/server.rs"]
 mod server;
 
-use crate::settle::MODES;
+use crate::idle::MODES;
 use crate::trial::Plan;
 
 fn main() -> ExitCode {
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
         let storm = Duration::from_secs(seconds) / modes.len() as u32;
         let plan = Plan { mode, folder: &folder, scratch: &scratch, apps: &apps, seed, storm };
         let faults = plan.run();
-        for fault in faults.told() {
+        for fault in faults.printed() {
             println!("  FAULT {fault}");
         }
         count += faults.count;
@@ -57,13 +57,13 @@ fn main() -> ExitCode {
         println!("soak: {count} faults; again with SOAK_SEED={seed}; the apps are in {}", folder.display());
         return ExitCode::FAILURE;
     }
-    // Left behind it would do no harm.
+    // A folder that cannot be removed does no harm.
     let _ = std::fs::remove_dir_all(scratch);
     println!("soak: no faults");
     ExitCode::SUCCESS
 }
 
-/// A number or text of the environment's.
+/// A number or text from an environment variable.
 fn setting<T: FromStr>(name: &str) -> Option<T> {
     let text = std::env::var(name).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{name}={text:?} makes no sense")))

@@ -1,5 +1,5 @@
-//! Numbers that look random and can be had again: SplitMix64, one stream for each client, so that what a client does
-//! follows from the seed alone, whatever the others do.
+//! Reproducible random numbers: SplitMix64, with a stream for each client, so that a client's actions follow from the seed
+//! alone, whatever the other clients do.
 
 pub struct Random {
     state: u64,
@@ -25,7 +25,7 @@ impl Random {
         (self.next() % end.max(1) as u64) as usize
     }
 
-    /// True so many times in a hundred.
+    /// True with this probability in percent.
     pub fn percent(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }

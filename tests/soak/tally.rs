@@ -1,18 +1,18 @@
-//! What became of requests: each that was sent is answered, broken on purpose, or a fault.
+//! Outcomes of requests: each is answered, broken off on purpose, or a fault.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::ask::End;
 
-/// Faults that are told in full; the rest is counted.
+/// Faults that are printed in full; the rest is counted.
 const TOLD: usize = 20;
 
 #[derive(Default)]
 pub struct Tally {
     pub sent: u64,
     pub answered: u64,
-    /// Left by their client, half-closed, or garbage: an answer may come or not.
+    /// Disconnected, half-closed, or garbage: a response may arrive or not.
     pub broken: u64,
     ends: BTreeMap<&'static str, BTreeMap<String, u64>>,
     pub faults: Faults,
@@ -47,7 +47,7 @@ impl Tally {
         self.faults.append(other.faults);
     }
 
-    /// How many requests for apps of a kind ended that way.
+    /// Number of requests to apps of a kind with this outcome.
     pub fn count(&self, kind: &str, label: &str) -> u64 {
         self.ends.get(kind).and_then(|ends| ends.get(label)).copied().unwrap_or(0)
     }
@@ -74,7 +74,7 @@ impl Faults {
         }
     }
 
-    /// What must hold.
+    /// Records a fault unless the condition holds.
     pub fn check(&mut self, holds: bool, fault: impl FnOnce() -> String) {
         if !holds {
             self.push(fault());
@@ -87,7 +87,7 @@ impl Faults {
         self.count += untold;
     }
 
-    pub fn told(&self) -> &[String] {
+    pub fn printed(&self) -> &[String] {
         &self.told
     }
 }

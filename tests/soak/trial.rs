@@ -1,5 +1,5 @@
-//! One way of running under load: start, a call to every app, the storm, the same call again, and the stop. What is compared
-//! is compared between the two calls, after which the same apps are warm.
+//! One mode under load: start, a call to every app, the storm, the same call again, and the stop. Measurements are compared
+//! after the two calls, when the same apps are warm.
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,19 +10,19 @@ use std::time::{Duration, Instant};
 
 use crate::apps::{App, KINDS, Outcome};
 use crate::ask::Company;
+use crate::idle::{Peaks, Size, outline, wait_until_idle};
 use crate::random::Random;
 use crate::server::{PATIENCE, Server};
-use crate::settle::{Peaks, Size, outline, settle};
 use crate::tally::{Faults, Tally};
 use crate::visitor::{Visitor, World};
 use crate::wire::Wire;
 
 const VISITORS: u64 = 48;
-/// How often somebody looks at the report.
+/// Interval at which the report is read.
 const LOOK: Duration = Duration::from_millis(100);
-/// In a shorter storm some things may happen to nobody.
+/// Shorter storms need not have seen every outcome.
 const LONG: Duration = Duration::from_secs(30);
-/// As given to the program.
+/// The flags of the program.
 const DRAIN: Duration = Duration::from_secs(10);
 const FLAGS: [&str; 14] = [
     "--isolates",
@@ -40,7 +40,7 @@ const FLAGS: [&str; 14] = [
     "--drain-timeout",
     "10s",
 ];
-/// Whose requests are in flight when the program is told to stop.
+/// The app whose requests are in flight when the program is stopped.
 const FLYING: [&str; 2] = ["slow-0", "never-0"];
 /// Errors in the log that apps cause; all others are Hearth's own.
 const EXPECTED: [&str; 2] = [" hearth::console: ", "turn is stuck"];
@@ -48,7 +48,7 @@ const EXPECTED: [&str; 2] = [" hearth::console: ", "turn is stuck"];
 pub struct Plan<'a> {
     pub mode: &'static str,
     pub folder: &'a Path,
-    /// Where to keep what somebody may want to look into.
+    /// Folder for the logs of faults.
     pub scratch: &'a Path,
     pub apps: &'a [App],
     pub seed: u64,
@@ -56,7 +56,7 @@ pub struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// Says what it saw, and returns what was wrong.
+    /// Prints what it has seen, and returns the faults.
     pub fn run(&self) -> Faults {
         let mut faults = Faults::default();
         let server = self.start();
@@ -68,8 +68,8 @@ impl Plan<'_> {
             counts: Mutex::new(HashSet::new()),
         };
         faults.append(self.call(&world, "first").faults);
-        settle(&server, &mut faults);
-        let before = Size::of(&server);
+        wait_until_idle(&server, &mut faults);
+        let before = Size::measure(&server);
 
         let (tally, peaks) = self.storm(&world, &server);
         let Tally { sent, answered, broken, .. } = tally;
@@ -86,9 +86,9 @@ impl Plan<'_> {
             return faults;
         }
 
-        println!("  after the storm: {}", outline(&settle(&server, &mut faults)));
+        println!("  after the storm: {}", outline(&wait_until_idle(&server, &mut faults)));
         faults.append(self.call(&world, "last").faults);
-        println!("  after the call:  {}", outline(&settle(&server, &mut faults)));
+        println!("  after the call:  {}", outline(&wait_until_idle(&server, &mut faults)));
         println!("  {}", before.back_to(&server, &mut faults));
         self.stop(server, &world, &mut faults);
         faults
@@ -100,18 +100,18 @@ impl Plan<'_> {
         Server::start(&arguments, &[("RUST_LOG", "info,hearth::pool=warn")])
     }
 
-    /// One app after the other: all must do what they usually do.
+    /// Calls one app after the other; all must behave as usual.
     fn call(&self, world: &World, name: &str) -> Tally {
         let mut visitor = Visitor::new(world, name, Company::Alone, Random::new(self.seed, 0));
         for app in self.apps {
-            // One of each kind shows all that it can do; some take seconds.
+            // One app of each kind is called in all ways, since some take seconds.
             let ways =
                 if app.name.ends_with("-0") { app.kind.ways.len() } else { usize::from(app.kind.name != "never") };
             for way in 0..ways {
                 let Ok(mut wire) = visitor.connect() else { return visitor.tally };
                 let ask = visitor.ask_app(app, way);
                 let _ = wire.send(&ask.bytes());
-                visitor.settle(&ask, wire.reply());
+                visitor.finish(&ask, wire.reply());
             }
         }
         visitor.tally
@@ -129,8 +129,8 @@ impl Plan<'_> {
                 .collect();
             let mut peaks = Peaks::default();
             while Instant::now() < until && !world.lost.load(Ordering::Relaxed) {
-                // A server that is gone is told of below.
-                if catch_unwind(AssertUnwindSafe(|| peaks.look(server))).is_err() {
+                // A lost server is reported below.
+                if catch_unwind(AssertUnwindSafe(|| peaks.update(server))).is_err() {
                     break;
                 }
                 std::thread::sleep(LOOK);
@@ -141,7 +141,7 @@ impl Plan<'_> {
         })
     }
 
-    /// A soak in which something never happened has not tested it.
+    /// Every outcome must have been seen, or it was not tested.
     fn check_seen(&self, tally: &Tally, faults: &mut Faults) {
         for kind in &KINDS {
             let label = match kind.ways[0].outcomes[0] {
@@ -153,7 +153,7 @@ impl Plan<'_> {
         }
     }
 
-    /// What is known of a server that is gone, or does not answer any more.
+    /// A report about a server that has ended or does not respond.
     fn obituary(&self, mut server: Server) -> String {
         if server.is_running() {
             let report = server.report();
@@ -163,14 +163,14 @@ impl Plan<'_> {
         format!("the server ended: {status}\n{}", self.keep(&log))
     }
 
-    /// For whoever looks into a fault. Says where.
+    /// Keeps a log for the analysis of a fault, and returns its path.
     fn keep(&self, log: &str) -> String {
         let file = self.scratch.join(format!("{}.log", self.mode));
         std::fs::write(&file, log).unwrap();
         format!("the log is in {}", file.display())
     }
 
-    /// SIGTERM, with requests in flight: they are answered, and the program ends well and in time.
+    /// SIGTERM, with requests in flight: they are answered, and the program exits with 0 in time.
     fn stop(&self, mut server: Server, world: &World, faults: &mut Faults) {
         let mut visitor = Visitor::new(world, "stop", Company::Alone, Random::new(self.seed, u64::MAX));
         let idle = visitor.connect();
@@ -187,7 +187,7 @@ impl Plan<'_> {
             flying.push((ask, wire));
         }
         let deadline = Instant::now() + PATIENCE;
-        // One that has to start a worker enters once more.
+        // A request that has to start a worker is counted once more.
         let in_flight = || entered(&server).iter().zip(before).all(|(now, before)| *now > before);
         while !in_flight() && Instant::now() < deadline {
             std::thread::sleep(LOOK);
@@ -195,7 +195,7 @@ impl Plan<'_> {
         server.signal("-TERM");
         let began = Instant::now();
         for (ask, mut wire) in flying {
-            visitor.settle(&ask, wire.reply());
+            visitor.finish(&ask, wire.reply());
         }
         let left = idle.ok().map(|mut idle: Wire| idle.rest());
         faults.check(matches!(&left, Some(Ok(rest)) if rest.is_empty()), || format!("idle connection: {left:?}"));

@@ -1,5 +1,4 @@
-//! One of many visitors, each on a thread of its own: behaves well most of the time, and badly in all the ways there are for
-//! the rest of it.
+//! One of many clients, each on a thread of its own: behaves well most of the time, and badly in various ways otherwise.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -13,14 +12,14 @@ use crate::random::Random;
 use crate::tally::Tally;
 use crate::wire::{Reply, Trouble, Wire};
 
-/// What all visitors of a server share.
+/// Shared by all clients of a server.
 pub struct World {
     pub address: SocketAddr,
     pub mode: &'static str,
     pub apps: Vec<App>,
-    /// The server is gone, or does not answer: there is nothing left to do.
+    /// Set when the server has ended or does not respond.
     pub lost: AtomicBool,
-    /// Workers of counters and their counts: none is ever seen twice.
+    /// Counter workers with their counts; each pair must be seen at most once.
     pub counts: Mutex<HashSet<(String, u64)>>,
 }
 
@@ -41,7 +40,7 @@ impl<'a> Visitor<'a> {
         Self { world, company, random, tally: Tally::default(), name: format!("{}-{name}", world.mode), asked: 0 }
     }
 
-    /// Does one thing after the other until it is time.
+    /// Performs one action after the other until the deadline.
     pub fn run(mut self, until: Instant) -> Tally {
         while Instant::now() < until && !self.world.lost.load(Ordering::Relaxed) {
             let acted = match self.random.below(100) {
@@ -73,7 +72,7 @@ impl<'a> Visitor<'a> {
     pub fn ask(&mut self, suits: impl Fn(&Kind) -> bool) -> Ask {
         let kind = self.random.weighed(&KINDS, |kind| if suits(kind) { kind.weight } else { 0 });
         let copies: Vec<&App> = self.world.apps.iter().filter(|app| app.kind.name == kind.name).collect();
-        // Some are asked much more often than others.
+        // Some apps are requested much more often than others.
         let popular = 1 + self.random.below(copies.len());
         let (app, way) = (*self.random.pick(&copies[..popular]), self.random.below(kind.ways.len()));
         self.ask_app(app, way)
@@ -90,11 +89,11 @@ impl<'a> Visitor<'a> {
         Ask::new(app, way, nonce, &mut self.random).with(connection)
     }
 
-    /// Takes an answer that must come. Says whether the connection can be used again.
-    pub fn settle(&mut self, ask: &Ask, answer: Result<Reply, Trouble>) -> Use {
-        let judged = ask.judge(answer.as_ref(), self.company);
-        let refused = matches!(&judged, Ok(End::Code(code)) if code == "no_capacity");
-        match judged {
+    /// Checks a required response. Returns whether the connection can be reused.
+    pub fn finish(&mut self, ask: &Ask, answer: Result<Reply, Trouble>) -> Use {
+        let checked = ask.check(answer.as_ref(), self.company);
+        let refused = matches!(&checked, Ok(End::Code(code)) if code == "no_capacity");
+        match checked {
             Ok(end) => self.tally.end(ask.app.kind.name, end),
             Err(fault) => {
                 self.tally.answered += 1;
@@ -108,16 +107,16 @@ impl<'a> Visitor<'a> {
                 return Use::Over;
             }
         };
-        self.note_count(ask, &reply);
+        self.check_count(ask, &reply);
         if refused {
-            // As the answer asks for, if not for as long.
+            // As `retry-after` says, but for a shorter time.
             self.pause(400);
         }
         if reply.ends_connection() { Use::Over } else { Use::Again }
     }
 
-    /// No worker counts the same twice; and where each request has a worker of its own, none counts further than one.
-    fn note_count(&mut self, ask: &Ask, reply: &Reply) {
+    /// Checks that no worker has a count twice, and that one-shot workers count to one only.
+    fn check_count(&mut self, ask: &Ask, reply: &Reply) {
         let Some((worker, count)) = ask.count(reply) else { return };
         let fresh = matches!(self.world.mode, "oneshot" | "shared");
         self.tally.faults.check(!fresh || count == 1, || format!("state was kept for {count} requests: {worker}"));
@@ -125,7 +124,7 @@ impl<'a> Visitor<'a> {
         self.tally.faults.check(new, || format!("worker {worker} counted {count} twice"));
     }
 
-    /// Load has its pace; nothing waits for this.
+    /// Paces the load; no check depends on it.
     pub fn pause(&mut self, most: u64) {
         std::thread::sleep(Duration::from_millis(1 + self.random.next() % most));
     }

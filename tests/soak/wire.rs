@@ -1,5 +1,5 @@
-//! A connection to a server that may do anything, from a client that may do anything: nothing in here panics, and whatever
-//! is wrong with an answer is told apart.
+//! A raw connection between a client and a server that may both misbehave: nothing here panics, and all faults of a response
+//! are distinguished.
 
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
@@ -19,20 +19,20 @@ pub struct Reply {
     pub body: Vec<u8>,
 }
 
-/// Why there is no answer, or no whole one.
+/// Why there is no response, or no complete one.
 #[derive(Debug)]
 pub enum Trouble {
-    /// The connection ended before the answer began.
+    /// The connection ended before the response.
     Ended,
-    /// It ended in the middle of this one.
+    /// It ended within this response.
     CutOff(Reply),
-    /// Nothing came, and the connection is still there.
+    /// Nothing arrived, and the connection is still open.
     Silent,
-    /// What came is not HTTP.
+    /// The response is not HTTP.
     Garbled(String),
 }
 
-/// What the socket has to say.
+/// The result of a read.
 enum Got {
     Bytes,
     End,
@@ -52,9 +52,9 @@ impl Wire {
         self.stream.write_all(bytes)
     }
 
-    /// Sends no more, and still reads.
+    /// Closes the sending direction only.
     pub fn half_close(&self) {
-        // Fails where the other side has gone already.
+        // Fails if the peer has closed already.
         let _ = self.stream.shutdown(Shutdown::Write);
     }
 
@@ -108,7 +108,7 @@ impl Wire {
         }
     }
 
-    /// Everything to the connection's end. A reset is an end too, but not of an answer.
+    /// Everything to the end of the connection. A reset ends it, too, but not a response.
     pub fn rest(&mut self) -> Result<Vec<u8>, Trouble> {
         loop {
             match self.fill() {
@@ -120,7 +120,7 @@ impl Wire {
         }
     }
 
-    /// At least so many bytes, thrown away.
+    /// Discards at least this many bytes.
     pub fn skip(&mut self, count: usize) -> Result<(), Trouble> {
         self.exactly(count).map(drop)
     }

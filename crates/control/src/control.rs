@@ -314,17 +314,6 @@ impl Control {
         })
     }
 
-    /// Uploads an archive. The version is served when this returns.
-    pub async fn upload(
-        &self,
-        name: String,
-        version: String,
-        owner: Option<String>,
-        archive: Body,
-    ) -> Result<Value, ActionError> {
-        deploy::upload(self, AppName::new(name), VersionName::new(version), owner.map(Owner::new), archive).await
-    }
-
     /// Starts the sandboxes, with those that the previous program handed over.
     pub(crate) async fn start_sandboxes(
         &self,

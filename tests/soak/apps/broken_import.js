@@ -1,4 +1,4 @@
-// Asks for what is not there.
+// Imports a missing module.
 import { nothing } from "./nowhere.js";
 
 export default { fetch: () => new Response(nothing) };

@@ -11,7 +11,7 @@ const ways = [
 export default {
   async fetch(request) {
     const [kept, take] = [[], ways[way(request) % ways.length]];
-    // Half of the ways come to it over many turns.
+    // Half of the ways allocate over many turns.
     const gently = way(request) >= ways.length;
     for (let n = 0; ; n++) {
       take(kept);

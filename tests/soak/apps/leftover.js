@@ -1,4 +1,4 @@
-// Leaves everything behind: timers near and far, a stream that nobody reads, a promise that nobody settles.
+// Leaves everything behind: timers near and far, a stream without a reader, a promise that is never settled.
 import { answer, sleep } from "./common.js";
 
 const kept = new Set();

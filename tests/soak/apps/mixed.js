@@ -1,4 +1,4 @@
-// The good and the bad in one worker: what the bad ones do is felt by the good ones, and told to them.
+// Good and bad requests in one worker: the bad ones affect the good ones, whose responses report it.
 import { answer, mark, sleep, way } from "./common.js";
 
 const kept = [];
@@ -24,7 +24,7 @@ const ways = [
     for (;;) kept.push(new Array(1000).fill(0));
   },
   (request) => {
-    Promise.reject(new Error("nobody handles this"));
+    Promise.reject(new Error("this is not handled"));
     return answer(request);
   },
   () => {

@@ -2,10 +2,10 @@
 import { answer, sleep, way } from "./common.js";
 
 const ways = [
-  () => new Promise((resolve) => setTimeout(() => { resolve(); throw new Error("nobody catches this"); }, 1)),
-  () => void Promise.reject(new Error("nobody handles this")),
+  () => new Promise((resolve) => setTimeout(() => { resolve(); throw new Error("this is not caught"); }, 1)),
+  () => void Promise.reject(new Error("this is not handled")),
   () => {
-    setTimeout(() => { throw new Error("nobody waits for this"); }, 1);
+    setTimeout(() => { throw new Error("this is not awaited"); }, 1);
     return sleep(5);
   },
 ];

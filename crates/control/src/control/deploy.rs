@@ -6,7 +6,9 @@ use hearth_apps::discovery::check_name;
 use hearth_config::AppOrigin;
 use hearth_core::{AppName, Body, BodyError, Owner, VersionName};
 use hearth_ipc::{EventOutcome, Kind, Query, QueryReply};
-use hearth_store::{Activations, Deployments, NewDeployment, Secrets, StoreError, Tokens, Unpacked, UploadLimits};
+use hearth_store::{
+    Activations, Deployment, Deployments, NewDeployment, Secrets, StoreError, Tokens, Unpacked, UploadLimits,
+};
 use serde_json::{Value, json};
 
 use super::addresses::addresses;
@@ -14,59 +16,67 @@ use super::{ActionError, Control, blocking};
 use crate::catalogue::{Catalogue, Problem, State, VersionOrigin, read_app};
 use crate::event::EventKind;
 
-pub(super) async fn upload(
-    control: &Control,
-    app: AppName,
-    version: VersionName,
-    owner: Option<Owner>,
-    archive: Body,
-) -> Result<Value, ActionError> {
-    control.shared.store.check_available()?;
-    let version = canonical(version)?;
-    let owner = match owner {
-        Some(owner) => owner,
-        None => default_owner(control, &app).await?,
-    };
-    check_names(&app, &owner)?;
-    let is_shadowed =
-        control.catalogue().find(&app, &version).is_some_and(|found| found.origin == VersionOrigin::Served);
-    if is_shadowed {
-        return Err(ActionError::NotUploaded { app: app.to_string(), version: version.to_string() });
+impl Control {
+    /// Uploads an archive. The version is served when this returns.
+    pub async fn upload(
+        &self,
+        name: String,
+        version: String,
+        owner: Option<String>,
+        archive: Body,
+    ) -> Result<Value, ActionError> {
+        self.shared.store.check_available()?;
+        let (app, version) = (AppName::new(name), canonical(VersionName::new(version))?);
+        let owner = match owner {
+            Some(owner) => Owner::new(owner),
+            None => default_owner(self, &app).await?,
+        };
+        check_names(&app, &owner)?;
+        let is_shadowed =
+            self.catalogue().find(&app, &version).is_some_and(|found| found.origin == VersionOrigin::Served);
+        if is_shadowed {
+            return Err(ActionError::NotUploaded { app: app.to_string(), version: version.to_string() });
+        }
+        let unpacked = receive(self, archive).await?;
+        let shared = self.shared.clone();
+        let new = NewDeployment { app: app.clone(), version: version.clone(), owner };
+        let published = blocking(move || -> Result<_, ActionError> {
+            let owner = check(&unpacked, &new, &shared.configuration.borrow().clone().operator)?;
+            check_owner(&shared.catalogue.borrow(), &new.app, owner)?;
+            Ok(shared.store.publish(unpacked, new)?)
+        })
+        .await??;
+        self.refresh().await?;
+        let (revision, number) = (published.revision.0, version.to_string());
+        self.shared.events.record(EventKind::Uploaded { app: app.to_string(), version: number.clone(), revision });
+        tracing::info!(app = app.as_str(), version = number, revision, "version uploaded");
+        Ok(self.upload_report(&published))
     }
-    let unpacked = receive(control, archive).await?;
-    let (shared, name) = (control.shared.clone(), app.clone());
-    let new = NewDeployment { app: app.clone(), version: version.clone(), owner };
-    let published = blocking(move || -> Result<_, ActionError> {
-        let owner = check(&unpacked, &new, &shared.configuration.borrow().clone().operator)?;
-        check_owner(&shared.catalogue.borrow(), &new.app, owner)?;
-        Ok(shared.store.publish(unpacked, new)?)
-    })
-    .await??;
-    control.refresh().await?;
-    let (revision, number) = (published.revision.0, version.to_string());
-    control.shared.events.record(EventKind::Uploaded { app: name.to_string(), version: number.clone(), revision });
-    tracing::info!(app = name.as_str(), version = number, revision, "version uploaded");
-    let catalogue = control.catalogue();
-    let found = catalogue.find(&name, &version);
-    let state = found.map(|version| version.state.clone());
-    let hosts = found.map_or(&[][..], |version| &version.spec.hosts);
-    let addresses = addresses(&control.configuration().plan, &name, &version, hosts);
-    let active = catalogue.active(name.as_str()).map(|version| version.spec.version.to_string());
-    Ok(json!({
-        "name": name.as_str(),
-        "version": number,
-        "revision": revision,
-        "hash": published.hash.to_string(),
-        "files": published.files,
-        "size": published.size.bytes(),
-        "active": active,
-        "addresses": addresses,
-        "state": match state {
-            Some(State::Served) => "served",
-            Some(State::Installing) => "installing",
-            Some(State::Failed(_)) | None => "failed",
-        },
-    }))
+
+    fn upload_report(&self, published: &Deployment) -> Value {
+        let Deployment { app, version, .. } = published;
+        let catalogue = self.catalogue();
+        let found = catalogue.find(app, version);
+        let state = found.map(|version| version.state.clone());
+        let hosts = found.map_or(&[][..], |version| &version.spec.hosts);
+        let addresses = addresses(&self.configuration().plan, app, version, hosts);
+        let active = catalogue.active(app.as_str()).map(|version| version.spec.version.to_string());
+        json!({
+            "name": app.as_str(),
+            "version": version.as_str(),
+            "revision": published.revision.0,
+            "hash": published.hash.to_string(),
+            "files": published.files,
+            "size": published.size.bytes(),
+            "active": active,
+            "addresses": addresses,
+            "state": match state {
+                Some(State::Served) => "served",
+                Some(State::Installing) => "installing",
+                Some(State::Failed(_)) | None => "failed",
+            },
+        })
+    }
 }
 
 async fn receive(control: &Control, mut archive: Body) -> Result<Unpacked, ActionError> {

@@ -1,5 +1,5 @@
-//! What must be true of the server when nobody asks it anything: every isolate is accounted for, nobody holds or waits for
-//! anything, and the process is as large as it was.
+//! Conditions of an idle server: every isolate is accounted for, no lease or permit is held or waited for, and the process
+//! is as large as before.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -9,24 +9,24 @@ use serde_json::Value;
 use crate::server::{PATIENCE, Server};
 use crate::tally::Faults;
 
-/// The ways of running; `auto` and `pooled` are reported as one.
+/// The modes; `auto` and `pooled` are reported as one.
 pub const MODES: [&str; 5] = ["auto", "pooled", "pinned", "oneshot", "shared"];
 
 const MB: u64 = 1 << 20;
-/// Between looks at a server that has nothing to do: a busy one should not have us to serve.
+/// Interval of checks, long enough not to load the server.
 const POLL: Duration = Duration::from_millis(20);
 
-/// What the process takes.
+/// Resources of the process.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     resident: u64,
-    /// What isolates hold of it, as reported: garbage that V8 has not collected yet is theirs to keep.
+    /// Memory of isolates, as reported. It may include garbage that V8 has not collected yet.
     held: u64,
     threads: usize,
     files: usize,
 }
 
-/// The most that was seen of anything.
+/// Maximum values that were seen.
 #[derive(Debug, Default)]
 pub struct Peaks {
     live: u64,
@@ -36,8 +36,8 @@ pub struct Peaks {
     threads: usize,
 }
 
-/// Waits until the report is as it should be. Returns the report.
-pub fn settle(server: &Server, faults: &mut Faults) -> Value {
+/// Waits until the report fulfils all conditions, and returns it.
+pub fn wait_until_idle(server: &Server, faults: &mut Faults) -> Value {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let report = server.report();
@@ -46,7 +46,7 @@ pub fn settle(server: &Server, faults: &mut Faults) -> Value {
             return report;
         }
         if Instant::now() > deadline {
-            wrong.into_iter().for_each(|what| faults.push(format!("the report does not settle: {what}")));
+            wrong.into_iter().for_each(|what| faults.push(format!("the report is not balanced: {what}")));
             return report;
         }
         std::thread::sleep(POLL);
@@ -104,9 +104,9 @@ pub fn outline(report: &Value) -> String {
 // === impl Peaks ===
 
 impl Peaks {
-    pub fn look(&mut self, server: &Server) {
+    pub fn update(&mut self, server: &Server) {
         let report = server.report();
-        let size = Size::of(server);
+        let size = Size::measure(server);
         for (peak, path) in [(&mut self.live, "live"), (&mut self.running, "running"), (&mut self.queued, "queued")] {
             *peak = report[path].as_u64().unwrap_or(u64::MAX).max(*peak);
         }
@@ -126,25 +126,25 @@ impl fmt::Display for Peaks {
 // === impl Size ===
 
 impl Size {
-    pub fn of(server: &Server) -> Self {
+    pub fn measure(server: &Server) -> Self {
         let report = server.report();
         let held = ["heaps", "buffers"].map(|what| report["memory"][what].as_u64().unwrap_or(0));
         Self { resident: server.memory(), held: held.iter().sum(), threads: server.threads(), files: server.files() }
     }
 
-    /// Memory that no isolate answers for.
+    /// Memory outside of isolates.
     fn beyond(self) -> u64 {
         self.resident.saturating_sub(self.held)
     }
 
-    /// What is wrong with being as large as `now`. Allocators keep something, and threads wait for more work.
+    /// Describes growth to `now` beyond the tolerance for allocators and idle threads.
     fn growth(self, now: Self) -> Option<String> {
         let most = self.beyond() / 2 * 3 + 64 * MB;
         let grown = now.beyond() > most || now.threads > self.threads + 8 || now.files > self.files + 8;
         grown.then(|| format!("the process has grown: it may have {} MB beyond isolates", most / MB))
     }
 
-    /// Waits until the process is about as large as it was; says how large it was and is.
+    /// Waits until the process is about as large as before; returns a description of both sizes.
     pub fn back_to(self, server: &Server, faults: &mut Faults) -> String {
         let deadline = Instant::now() + PATIENCE;
         let mut now = Self::of(server);
