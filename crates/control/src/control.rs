@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use hearth_config::nearest;
-use hearth_core::{AppName, Body, ByteSize, Owner, VersionName};
+use hearth_core::ByteSize;
 use hearth_ipc::{EventOutcome, Kind, Query, QueryReply, VersionSpec};
 use hearth_mcp::ToolError;
 use hearth_sandbox::UpgradePayload;
