@@ -279,7 +279,7 @@ impl Action {
         }
     }
 
-    /// EventKind the server must have loaded to execute it. Its state and its end can be asked for at once.
+    /// What the server must have loaded to execute it. Its state and its end can be asked for at once.
     pub(crate) fn required_stage(&self) -> ReadyStage {
         match self {
             Self::Pool | Self::Workers | Self::Metrics | Self::Prometheus | Self::Crashes => ReadyStage::Started,

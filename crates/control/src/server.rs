@@ -54,7 +54,7 @@ pub struct ServeConfig {
     pub inherited: Inherited,
 }
 
-/// EventKind one program hands to the next in an upgrade, apart from the listeners.
+/// What one program hands to the next in an upgrade, apart from the listeners.
 #[derive(Default)]
 pub struct Inherited {
     /// Process ids and sockets of the cells, which serve until those of the next program do.
@@ -204,7 +204,7 @@ pub async fn serve(
         // Cells are still supervised meanwhile.
         Ending::Upgrade => tokio::select! {
             sandboxes = control.export_sandboxes() => Some(sandboxes),
-            // A stop cancels the upgrade. EventKind was exported already ends with this process.
+            // A stop cancels the upgrade. What was exported already ends with this process.
             () = &mut stop => None,
         },
         Ending::Drain => None,

@@ -27,7 +27,7 @@ pub(crate) struct Sources<'a> {
     pub(crate) operator: &'a OperatorConfig,
     pub(crate) roots: &'a [PathBuf],
     pub(crate) installer: &'a Installer,
-    /// EventKind was served until now.
+    /// What was served until now.
     pub(crate) before: &'a Catalogue,
 }
 

@@ -42,7 +42,7 @@ pub(crate) struct Version {
     pub(crate) path: PathBuf,
     pub(crate) state: State,
     pub(crate) warnings: Vec<String>,
-    /// EventKind is served in its place while it is being installed.
+    /// What is served in its place while it is being installed.
     pub(crate) served_meanwhile: Option<VersionSpec>,
 }
 

@@ -19,7 +19,7 @@ use hearth_supervisor::CellRules;
 const CERTIFICATE_CHECK_INTERVAL: Duration = Duration::from_secs(2);
 const TARGET: &str = "hearth::configuration";
 
-/// EventKind a new plan requires.
+/// What a new plan requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     None,

@@ -92,7 +92,7 @@ impl UpgradeTarget {
 async fn read_output(from: Option<impl AsyncRead + Unpin>) -> String {
     let mut text = Vec::new();
     if let Some(from) = from {
-        // EventKind was read before an error is used.
+        // What was read before an error is used.
         let _ = from.take(MAX_OUTPUT_BYTES).read_to_end(&mut text).await;
     }
     String::from_utf8_lossy(&text).into_owned()

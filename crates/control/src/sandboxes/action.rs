@@ -65,7 +65,7 @@ pub enum SandboxAction {
     },
 }
 
-/// EventKind a deletion includes.
+/// What a deletion includes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeleteScope {
     One,

@@ -11,7 +11,7 @@ fn attribute<'a>(of: &'a Json, key: &str) -> &'a Json {
 #[test]
 fn metrics_of_each_kind_are_written() {
     let point = |value| Point { labels: vec![("app", "a\"b".to_owned())], value };
-    let family = |name, kind, value| Family { name, kind, help: "EventKind it is.", points: vec![point(value)] };
+    let family = |name, kind, value| Family { name, kind, help: "What it is.", points: vec![point(value)] };
     let times = HistogramCounts { counts: vec![1, 0, 2], microseconds: 700 };
     let families = [
         family("hearth_requests_total", Kind::Counter, Value::Number(7.0)),
