@@ -1,4 +1,4 @@
-//! Cold: the first request of an app that nobody has seen, and the next start of the same code. Each app has code of its
+//! Cold: the first request of a new app, and the next start of the same code. Each app has code of its
 //! own, so that none finds another's in the code cache.
 
 use std::sync::Arc;

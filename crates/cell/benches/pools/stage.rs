@@ -92,7 +92,7 @@ pub async fn timed(host: &AppHost, count: usize) -> Vec<Duration> {
 }
 
 pub async fn once(host: &AppHost) -> Duration {
-    // Whoever reads the request from a connection makes it.
+    // The thread that reads the request from a connection makes it.
     let request = request(b"");
     let begun = Instant::now();
     let response = host.fetch(request, || {}).await.unwrap();
