@@ -2,8 +2,16 @@
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
+use rcgen::{CertifiedKey, generate_simple_self_signed};
 use serde_json::Value;
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
 use crate::folder::{Folder, at_host, says, until_text};
 use crate::program::Program;
@@ -168,7 +176,6 @@ fn exit_codes_say_what_went_wrong() {
     assert_ends(&ask(&server, &["apps", "nobody"]), 5, &["no_app", "nobody"]);
     assert_ends(&ask(&server, &["secrets", "list", "nobody"]), 5, &["no_app"]);
     assert_ends(&ask(&server, &["activate", "shop", "not a version"]), 6, &["not a version"]);
-    assert_ends(&run(&["apps", "--admin", "https://example.com"]), 2, &["--admin", "ssh -L"]);
     assert_ends(&ask(&server, &["drain"]), 2, &["--yes"]);
     assert_ends(&ask(&server, &["deploy", folder.of("served").to_str().unwrap()]), 2, &["holds no app", "index.ts"]);
     let shop = folder.of("shop");
@@ -308,4 +315,55 @@ fn logs_and_events_are_followed_until_the_server_ends() {
         program.wait();
     }
     assert!(server.wait().0.success());
+}
+
+/// Terminates TLS in front of `to`, with a certificate that signs itself. Returns its port and the certificate in PEM.
+fn tls_proxy(to: String) -> (u16, String) {
+    let CertifiedKey { cert, key_pair } = generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let key = PrivateKeyDer::try_from(key_pair.serialize_der()).unwrap();
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![cert.der().clone()], key)
+        .unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let serve = async move {
+        let listener = TcpListener::from_std(listener).unwrap();
+        loop {
+            let (client, _) = listener.accept().await.unwrap();
+            // A client that does not trust the certificate ends the handshake.
+            let Ok(mut client) = acceptor.accept(client).await else { continue };
+            let mut server = TcpStream::connect(&to).await.unwrap();
+            // Either side may end without a goodbye.
+            let _ = copy_bidirectional(&mut client, &mut server).await;
+        }
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    std::thread::spawn(move || runtime.block_on(serve));
+    (port, cert.pem())
+}
+
+#[test]
+fn a_server_behind_tls_is_trusted_by_its_authority_only() {
+    let (folder, server) = nothing("cli-https");
+    let (port, pem) = tls_proxy(server.admin());
+    folder.write("ca.pem", &pem);
+    folder.write("broken.pem", "no certificate");
+    let (ca, broken) = (folder.of("ca.pem"), folder.of("broken.pem"));
+    let admin = format!("https://localhost:{port}");
+    let ask = |arguments: &[&str]| run(&[arguments, &["--admin", &admin, "--admin-token", TOKEN]].concat());
+    assert_ends(&ask(&["apps"]), 3, &["no secure connection", "--cafile", "HEARTH_CA_FILE"]);
+    let cafile = ["--cafile", ca.to_str().unwrap()];
+    let listed = ask(&[&["apps"], &cafile[..]].concat());
+    assert_eq!((listed.status.code(), listed.stdout.as_str()), (Some(0), "no apps\n"), "{}", listed.stderr);
+    let shop = folder.of("shop");
+    let deployed = ask(&[&["deploy", shop.to_str().unwrap(), "--version", "1.0.0"], &cafile[..]].concat());
+    assert!(deployed.status.success(), "{}", deployed.stderr);
+    server.expect("/shop/", "one");
+    assert_ends(&ask(&["apps", "--cafile", broken.to_str().unwrap()]), 2, &["broken.pem", "PEM"]);
+    assert_ends(&ask(&["apps", "--cafile", "/no/such.pem"]), 1, &["/no/such.pem"]);
 }

@@ -18,10 +18,10 @@ pub enum Exit {
     /// Also what clap ends with.
     Usage = 2,
     Unreachable = 3,
-    /// The server does not let us.
+    /// The server refuses the token.
     Refused = 4,
     NotFound = 5,
-    /// It cannot be done as it was asked.
+    /// The request is invalid.
     Invalid = 6,
 }
 
@@ -31,6 +31,15 @@ pub enum RemoteError {
         "no server answers at {address} ({source}): start one with `hearth serve`, or say where it is with --admin"
     )]
     Unreachable { address: AdminAddress, source: io::Error },
+    #[error(
+        "no secure connection to {address}: {source}: if a private authority signed its certificate, name that authority's \
+         file with --cafile or HEARTH_CA_FILE"
+    )]
+    Tls { address: AdminAddress, source: io::Error },
+    #[error("{}: {reason}: --cafile takes certificates in PEM", path.display())]
+    CaFile { path: PathBuf, reason: String },
+    #[error("the HTTP client cannot be started: {0}")]
+    Client(String),
     #[error("the connection to {address} was lost: {source}")]
     Lost { address: AdminAddress, source: io::Error },
     #[error("what answers at {address} is not Hearth's admin API ({what}): say where that is with --admin")]
@@ -91,14 +100,14 @@ pub enum RemoteError {
 
     #[error("the task failed: {0}")]
     Task(String),
-    /// Of a command in a sandbox: its exit code is ours.
+    /// A command in a sandbox failed: its exit code is the program's.
     #[error("{}", why.as_deref().unwrap_or_default())]
     Command { code: u8, why: Option<String> },
     #[error("{text:?} and {other:?} do not name one file here and one in a sandbox: the latter is ID:PATH")]
     NoCopy { text: String, other: String },
     #[error("{} cannot be copied: {why}", path.display())]
     BadTree { path: PathBuf, why: &'static str },
-    #[error("this needs --yes, since nobody is there to be asked")]
+    #[error("this needs --yes, since there is no terminal to ask at")]
     Unasked,
     #[error("nothing was done")]
     Declined,
@@ -110,13 +119,13 @@ pub enum RemoteError {
     InputTooLong { limit: hearth_core::ByteSize },
     #[error("standard output cannot be written: {0}")]
     Output(io::Error),
-    /// Nobody reads what is written any more.
-    #[error("nobody reads the output")]
+    /// The reader of standard output has closed it.
+    #[error("the output was closed")]
     Unread,
 }
 
 impl RemoteError {
-    /// What the program ends with.
+    /// The exit code of the program.
     pub fn code(&self) -> u8 {
         match self {
             Self::Command { code, .. } => *code,
@@ -126,7 +135,7 @@ impl RemoteError {
 
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Unreachable { .. } | Self::AppsAddress { .. } => Exit::Unreachable,
+            Self::Unreachable { .. } | Self::Tls { .. } | Self::AppsAddress { .. } => Exit::Unreachable,
             Self::NoToken { .. } | Self::WrongToken { .. } => Exit::Refused,
             Self::Answer { status, .. } => match status {
                 401 | 403 => Exit::Refused,
@@ -137,6 +146,7 @@ impl RemoteError {
             Self::Unasked
             | Self::NoCopy { .. }
             | Self::BadTree { .. }
+            | Self::CaFile { .. }
             | Self::NoName { .. }
             | Self::NoVersion { .. }
             | Self::NoArchive { .. }
@@ -145,6 +155,7 @@ impl RemoteError {
             Self::Unserved { .. } | Self::Failing { .. } => Exit::Invalid,
             Self::Lost { .. }
             | Self::Foreign { .. }
+            | Self::Client(_)
             | Self::Configuration(_)
             | Self::Archive(_)
             | Self::Store(_)

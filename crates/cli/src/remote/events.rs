@@ -2,10 +2,8 @@
 
 use std::io::{self, BufRead, Read};
 
-use super::wire::malformed;
-
-/// Lines that are longer are none of Hearth's.
-const LONGEST_LINE: u64 = 16 << 20;
+/// Longer lines are an error.
+const MAX_LINE_BYTES: u64 = 16 << 20;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Event {
@@ -13,7 +11,7 @@ pub(super) struct Event {
     pub(super) data: String,
 }
 
-/// The events of a stream. One that the stream ends in is left out.
+/// The events of a stream. An incomplete one at its end is left out.
 pub(super) struct Events<R> {
     input: R,
 }
@@ -30,9 +28,9 @@ impl<R: BufRead> Events<R> {
         let mut line = Vec::new();
         loop {
             line.clear();
-            let read = self.input.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)?;
-            if read as u64 == LONGEST_LINE {
-                return Err(malformed("an event without an end"));
+            let read = self.input.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line)?;
+            if read as u64 == MAX_LINE_BYTES {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "an event without an end"));
             }
             if line.pop() != Some(b'\n') {
                 return Ok(None);
@@ -49,7 +47,7 @@ impl<R: BufRead> Events<R> {
                 "event" => event.name = value.to_owned(),
                 "data" if has_data => event.data = format!("{}\n{value}", event.data),
                 "data" => (event.data, has_data) = (value.to_owned(), true),
-                // Comments, and what is not used here.
+                // Comments, and fields that are not used here.
                 _ => {}
             }
         }
@@ -71,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_told_apart() {
+    fn events_are_parsed() {
         let text = ": hello\n\nevent: line\ndata: {\"a\":1}\n\n: still here\n\ndata:b\r\ndata: c\r\n\r\nevent: x\n\ndata: cut off\n";
         let expected = [("line", "{\"a\":1}"), ("", "b\nc")].map(|(name, data)| (name.to_owned(), data.to_owned()));
         assert_eq!(all(text), expected);

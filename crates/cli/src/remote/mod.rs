@@ -6,7 +6,7 @@
 //! | `options.rs` | what can be said on the command line |
 //! | `address.rs`, `server.rs` | where the server is, and how it is asked |
 //! | `place.rs` | what hearth.yaml says about where the server is |
-//! | `wire.rs`, `events.rs` | HTTP/1.1 and server-sent events, as far as they are needed here |
+//! | `http_client.rs`, `events.rs` | HTTP and HTTPS requests; server-sent events |
 //! | `error.rs` | what can go wrong, and the exit code of each |
 //! | `output.rs`, `progress.rs` | what is written: for people, or JSON |
 //! | `answers.rs` | the API's answers |
@@ -19,6 +19,7 @@ mod cells;
 mod deploy;
 mod error;
 mod events;
+mod http_client;
 mod keys;
 mod logs;
 mod options;
@@ -32,13 +33,13 @@ mod sandboxes;
 mod server;
 mod state;
 mod task;
-mod wire;
 
 use std::process::ExitCode;
 
 pub use error::RemoteError;
 pub use options::RemoteCommand;
 
+use http_client::HttpClient;
 use options::{CordonCommand, RemoteOptions, SecretsCommand, To, TokensCommand};
 use output::{Format, Output};
 use server::Server;
@@ -112,6 +113,7 @@ impl RemoteOptions {
             (Some(admin), Some(data)) => (admin, data),
             (admin, data) => place::said_by(config, admin, data)?,
         };
-        Ok(Session { server: Server::new(found.0, self.admin_token, found.1), output })
+        let client = HttpClient::new(self.cafile.as_deref())?;
+        Ok(Session { server: Server::new(found.0, self.admin_token, found.1, client), output })
     }
 }

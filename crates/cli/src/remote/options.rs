@@ -92,6 +92,9 @@ pub struct RemoteOptions {
     /// The admin API's token [default: that in DATA/admin.token].
     #[arg(long, env = "HEARTH_ADMIN_TOKEN", hide_env_values = true, value_name = "TOKEN", global = true)]
     pub admin_token: Option<String>,
+    /// Certificate authorities to trust for https besides the usual ones (PEM).
+    #[arg(long, env = "HEARTH_CA_FILE", value_name = "FILE", global = true)]
+    pub cafile: Option<PathBuf>,
     /// Where the server keeps its state, if it is on this machine [default: `data` of hearth.yaml, else .hearth].
     #[arg(long, env = "HEARTH_DATA", value_name = "DIR", global = true)]
     pub data: Option<PathBuf>,

@@ -1,12 +1,12 @@
-//! A line that says how far something is, on a terminal; nothing anywhere else. It is gone when the work is done.
+//! A progress line on a terminal; nothing elsewhere. It is erased when the work is done.
 
-use std::io::{IsTerminal, Read, Write, stderr};
+use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
 
 use crate::terminal::size;
 
-/// Often enough to look alive.
-const PERIOD: Duration = Duration::from_millis(100);
+/// The line is redrawn at most this often.
+const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
 
 pub(super) struct Progress {
     stage: Stage,
@@ -15,18 +15,10 @@ pub(super) struct Progress {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Nobody looks.
+    /// Standard error is no terminal.
     Off,
     Clear,
     Drawn,
-}
-
-/// A reader that tells how much was read of it.
-pub(super) struct Counted<'a, R> {
-    pub(super) input: R,
-    pub(super) read: u64,
-    pub(super) length: u64,
-    pub(super) progress: &'a mut Progress,
 }
 
 // === impl Progress ===
@@ -36,13 +28,17 @@ impl Progress {
         Self { stage: if stderr().is_terminal() { Stage::Clear } else { Stage::Off }, drawn: None }
     }
 
-    /// Shows `text`, unless something was shown a moment ago.
+    pub(super) fn show_upload(&mut self, sent: u64, length: u64) {
+        self.show(|| uploading(sent, length));
+    }
+
+    /// Shows `text`, unless the line was drawn just now.
     pub(super) fn show(&mut self, text: impl FnOnce() -> String) {
-        let is_time = self.drawn.is_none_or(|drawn| drawn.elapsed() >= PERIOD);
+        let is_time = self.drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW_INTERVAL);
         if self.stage == Stage::Off || !is_time {
             return;
         }
-        // A terminal that is gone shows nothing, which is no reason to stop.
+        // The work goes on if the terminal is gone.
         let _ = write!(stderr(), "\r\x1b[2K{}", text()).and_then(|()| stderr().flush());
         (self.stage, self.drawn) = (Stage::Drawn, Some(Instant::now()));
     }
@@ -58,18 +54,6 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.clear();
-    }
-}
-
-// === impl Counted ===
-
-impl<R: Read> Read for Counted<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let read = self.input.read(buffer)?;
-        self.read += read as u64;
-        let (done, length) = (self.read, self.length);
-        self.progress.show(|| uploading(done, length));
-        Ok(read)
     }
 }
 

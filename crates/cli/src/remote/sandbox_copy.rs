@@ -79,7 +79,7 @@ fn upload(session: &Session, file: &str, id: &str, path: &str) -> Result<(), Rem
     let write = SandboxAction::WriteFile { id: id.to_owned(), path, mode: None };
     let length = content.len() as u64;
     let mut progress = Progress::new();
-    session.server.upload::<Value>(&Action::Sandbox(write), content.as_slice(), length, &mut progress)?;
+    session.server.upload::<Value>(&Action::Sandbox(write), std::io::Cursor::new(content), length, &mut progress)?;
     Ok(())
 }
 

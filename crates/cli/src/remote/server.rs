@@ -1,11 +1,12 @@
-//! The server that is asked: one connection for each question.
+//! The server that commands talk to: sends requests of the admin API and reads the answers.
 
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, Read};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use hearth_control::action::{Action, Call};
+use hearth_egress::FetchError;
 use hearth_store::AdminToken;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -14,24 +15,22 @@ use serde_json::Value;
 use super::address::AdminAddress;
 use super::error::RemoteError;
 use super::events::Events;
-use super::progress::{Counted, Progress};
-use super::wire::{Body, read_head, write_head};
+use super::http_client::{HttpClient, Request, ResponseBody};
+use super::progress::Progress;
 
-/// A server that takes longer to be there is not there.
-const CONNECTING: Duration = Duration::from_secs(10);
-/// Answers that are longer are none of Hearth's.
-const LONGEST_ANSWER: u64 = 256 << 20;
+/// A server that does not accept a connection within this time is unreachable.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Longer answers are not read.
+const MAX_ANSWER_BYTES: u64 = 256 << 20;
 
-type Stream = Body<BufReader<TcpStream>>;
-
-#[derive(Debug)]
 pub(super) struct Server {
     address: AdminAddress,
     token: Option<String>,
     data: PathBuf,
+    client: HttpClient,
 }
 
-/// What went wrong, as the API says it.
+/// An error of the admin API.
 #[derive(Deserialize)]
 struct Refusal {
     error: RefusalText,
@@ -47,11 +46,11 @@ struct RefusalText {
 // === impl Server ===
 
 impl Server {
-    pub(super) fn new(address: AdminAddress, token: Option<String>, data: PathBuf) -> Self {
-        Self { address, token, data }
+    pub(super) fn new(address: AdminAddress, token: Option<String>, data: PathBuf, client: HttpClient) -> Self {
+        Self { address, token, data, client }
     }
 
-    /// Asks, and takes the answer for what it should be.
+    /// Sends the request and parses the answer, as JSON and as `T`.
     pub(super) fn ask<T: DeserializeOwned>(&self, action: &Action) -> Result<(Value, T), RemoteError> {
         let value: Value = self.parse(&self.text(action)?)?;
         let typed = T::deserialize(&value).map_err(|_| self.foreign("an answer with other fields"))?;
@@ -66,15 +65,15 @@ impl Server {
         self.collect(self.open(action)?)
     }
 
-    /// Content that need not be text.
+    /// Content that is not necessarily text.
     pub(super) fn bytes(&self, action: &Action) -> Result<Vec<u8>, RemoteError> {
         let mut bytes = Vec::new();
-        self.open(action)?.take(LONGEST_ANSWER).read_to_end(&mut bytes).map_err(|error| self.lost(error))?;
+        self.open(action)?.take(MAX_ANSWER_BYTES).read_to_end(&mut bytes).map_err(|error| self.lost(error))?;
         Ok(bytes)
     }
 
-    /// Events, for as long as there are any.
-    pub(super) fn follow(&self, action: &Action) -> Result<Events<BufReader<Stream>>, RemoteError> {
+    /// Follows the events until the stream ends.
+    pub(super) fn follow(&self, action: &Action) -> Result<Events<BufReader<ResponseBody>>, RemoteError> {
         Ok(Events::new(BufReader::new(self.open(action)?)))
     }
 
@@ -82,18 +81,18 @@ impl Server {
     pub(super) fn upload<T: DeserializeOwned>(
         &self,
         action: &Action,
-        archive: impl Read,
+        archive: impl Read + Send + 'static,
         length: u64,
         progress: &mut Progress,
     ) -> Result<(Value, T), RemoteError> {
-        let counted = Counted { input: archive, read: 0, length, progress };
-        let body = self.exchange(&action.call(), counted, length)?;
+        let show = |sent| progress.show_upload(sent, length);
+        let body = self.exchange(&action.call(), Box::new(archive), length, show)?;
         let value: Value = self.parse(&self.collect(body)?)?;
         let typed = T::deserialize(&value).map_err(|_| self.foreign("an answer with other fields"))?;
         Ok((value, typed))
     }
 
-    /// What to make of an error of a stream that was open.
+    /// The error of a response body that ended early.
     pub(super) fn lost(&self, error: io::Error) -> RemoteError {
         match error.kind() {
             io::ErrorKind::InvalidData => self.foreign("it does not speak HTTP"),
@@ -105,60 +104,63 @@ impl Server {
         serde_json::from_str(text).map_err(|_| self.foreign("an answer that is not JSON"))
     }
 
-    fn open(&self, action: &Action) -> Result<Stream, RemoteError> {
+    fn open(&self, action: &Action) -> Result<ResponseBody, RemoteError> {
         let call = action.call();
         let body = call.body.clone().unwrap_or_default();
-        self.exchange(&call, body.as_bytes(), body.len() as u64)
+        let length = body.len() as u64;
+        self.exchange(&call, Box::new(io::Cursor::new(body)), length, |_| {})
     }
 
-    fn exchange(&self, call: &Call, body: impl Read, length: u64) -> Result<Stream, RemoteError> {
-        let mut connection = self.connect()?;
-        // Not before somebody is there: where no server runs, there need be no token either.
-        let token = self.token()?;
-        let sent = self.send(&mut connection, call, &token, body, length);
-        let mut input = BufReader::new(connection);
-        let head = match (read_head(&mut input), sent) {
-            // A server may answer before it has read everything: that it does not want it, for example.
-            (Ok(head), _) => head,
-            (Err(_), Err(error)) | (Err(error), Ok(())) => return Err(self.lost(error)),
+    fn exchange(
+        &self,
+        call: &Call,
+        body: Box<dyn Read + Send>,
+        length: u64,
+        progress: impl FnMut(u64),
+    ) -> Result<ResponseBody, RemoteError> {
+        let token = match self.token() {
+            Ok(token) => token,
+            // Where no server runs there need be no token either.
+            Err(error) => {
+                self.check_reachable()?;
+                return Err(error);
+            }
         };
-        let stream = Body::new(&head, input);
-        match head.status {
-            200..=299 => Ok(stream),
-            status => Err(self.refused(status, stream)),
+        let url = format!("{}{}", self.address.url(), call.path);
+        let request = Request { method: &call.method, url, token: &token, body, length };
+        let (status, body) = self.client.send(request, progress).map_err(|error| self.failed(error))?;
+        match status {
+            200..=299 => Ok(body),
+            status => Err(self.refused(status, body)),
         }
     }
 
-    fn send(
-        &self,
-        connection: &mut TcpStream,
-        call: &Call,
-        token: &str,
-        body: impl Read,
-        length: u64,
-    ) -> io::Result<()> {
-        let host = self.address.to_string();
-        write_head(&mut *connection, (call.method.as_str(), &call.path), (&host, token), length)?;
-        let sent = io::copy(&mut body.take(length), connection)?;
-        connection.flush()?;
-        if sent == length { Ok(()) } else { Err(io::Error::other("the file became shorter while it was sent")) }
-    }
-
-    fn connect(&self) -> Result<TcpStream, RemoteError> {
+    fn check_reachable(&self) -> Result<(), RemoteError> {
         let unreachable = |source| RemoteError::Unreachable { address: self.address.clone(), source };
         let addresses = (self.address.host(), self.address.port()).to_socket_addrs().map_err(unreachable)?;
         let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
         for address in addresses {
-            match TcpStream::connect_timeout(&address, CONNECTING) {
-                Ok(connection) => {
-                    // Small requests should not wait; one that cannot be told so is sent all the same.
-                    let _ = connection.set_nodelay(true);
-                    return Ok(connection);
-                }
+            match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
+                Ok(_) => return Ok(()),
                 Err(error) => last = error,
             }
         }
         Err(unreachable(last))
+    }
+
+    fn failed(&self, error: FetchError) -> RemoteError {
+        let address = self.address.clone();
+        match error {
+            FetchError::Lookup { source, .. } | FetchError::Connect { source, .. } => {
+                RemoteError::Unreachable { address, source }
+            }
+            FetchError::ConnectTimedOut { .. } => {
+                RemoteError::Unreachable { address, source: io::ErrorKind::TimedOut.into() }
+            }
+            FetchError::Tls { source, .. } => RemoteError::Tls { address, source },
+            FetchError::Protocol { .. } => self.foreign("it does not speak HTTP"),
+            other => RemoteError::Lost { address, source: io::Error::other(other) },
+        }
     }
 
     fn token(&self) -> Result<String, RemoteError> {
@@ -173,13 +175,13 @@ impl Server {
         }
     }
 
-    fn collect(&self, stream: Stream) -> Result<String, RemoteError> {
+    fn collect(&self, stream: ResponseBody) -> Result<String, RemoteError> {
         let mut bytes = Vec::new();
-        stream.take(LONGEST_ANSWER).read_to_end(&mut bytes).map_err(|error| self.lost(error))?;
+        stream.take(MAX_ANSWER_BYTES).read_to_end(&mut bytes).map_err(|error| self.lost(error))?;
         String::from_utf8(bytes).map_err(|_| self.foreign("an answer that is no text"))
     }
 
-    fn refused(&self, status: u16, stream: Stream) -> RemoteError {
+    fn refused(&self, status: u16, stream: ResponseBody) -> RemoteError {
         let refusal = self.collect(stream).and_then(|text| self.parse(&text));
         match (refusal, status) {
             (Ok(Refusal { .. }), 401) => RemoteError::WrongToken { address: self.address.clone() },
