@@ -1,6 +1,5 @@
-//! Variables of other programs that mean the same as a flag of ours. They all rank alike: below flags, below Hearth's own
-//! variables, below `hearth.yaml`. Each that counts is named in the log, and so is each that cannot be used, with the flag to
-//! use instead.
+//! Environment variables of other programs that mean the same as a flag of Hearth. They rank below flags, Hearth's own
+//! variables and `hearth.yaml`. Each that is used is logged; each that cannot be used is logged with the flag to use instead.
 
 use std::env;
 use std::fmt::Display;
@@ -27,7 +26,7 @@ pub fn borrowed<T: FromStr + PartialOrd + Display>(name: &str, flag: &str, bound
     }
 }
 
-/// The same for a switch.
+/// The same for a boolean flag.
 pub fn borrowed_switch(name: &str, flag: &str) -> Option<bool> {
     let text = env::var(name).ok()?;
     let value = match text.trim().to_ascii_lowercase().as_str() {

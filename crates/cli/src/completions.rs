@@ -1,4 +1,4 @@
-//! `hearth completions`: what a shell needs to complete commands and flags.
+//! `hearth completions`: shell completion scripts.
 
 use std::io;
 

@@ -1,5 +1,5 @@
-//! What a server is started with, and, when it is asked to read it again, goes on with: flags over `hearth.yaml` over
-//! defaults, and the files that these name.
+//! The server's configuration, at its start and at each reload: flags over `hearth.yaml` over defaults, and the files that these
+//! name.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,27 +19,27 @@ use crate::terminal::chain;
 
 pub const FILE: &str = "hearth.yaml";
 
-/// Reads it again, for listeners that stay as they are.
+/// Reads the configuration at a reload; the listeners stay as they are.
 pub struct Reader {
     pub options: ServeOptions,
     pub listening: Vec<ListenerPlan>,
 }
 
-/// `hearth.yaml`, with what was said otherwise laid over it.
-pub struct Written {
+/// `hearth.yaml` with environment variables laid over it.
+pub struct LayeredConfig {
     pub operator: OperatorConfig,
-    /// As it stands in the file; empty where there is none.
+    /// The text of the file; empty without one.
     pub text: String,
 }
 
 impl ConfigurationSource for Reader {
     fn read(&self) -> Result<Configuration, ConfigurationError> {
         let read = || {
-            let Written { mut operator, text } = Written::read(&self.options)?;
+            let LayeredConfig { mut operator, text } = LayeredConfig::read(&self.options)?;
             fill_in_borrowed(&mut operator.defaults);
             let certificates = certificates(&self.options, &operator)?;
             let with_tls = self.listening.iter().any(|listener| matches!(listener, ListenerPlan::Tls(_)));
-            // Who wants none any more has to restart: nobody could be answered at the address that is open.
+            // Switching the admin API off needs a restart: its listener is open already.
             if with_tls && certificates.is_empty() {
                 bail!("there is no certificate any more for the address that listens with TLS: `tls:` is missing");
             }
@@ -50,7 +50,7 @@ impl ConfigurationSource for Reader {
     }
 }
 
-impl Written {
+impl LayeredConfig {
     pub fn read(options: &ServeOptions) -> anyhow::Result<Self> {
         let (path, text) = text(options.config.as_deref())?;
         let parsed = OperatorConfig::parse(&text, &path);
@@ -66,7 +66,7 @@ impl Written {
     }
 }
 
-/// Which file it is, and what stands in it: nothing, where none was named and none is there.
+/// The path and text of `hearth.yaml`: an empty text if no file was named and the default does not exist.
 pub fn text(named: Option<&Path>) -> anyhow::Result<(PathBuf, String)> {
     let path = named.unwrap_or(Path::new(FILE)).to_owned();
     match std::fs::read_to_string(&path) {
@@ -158,7 +158,7 @@ pub fn plan(
     }
 }
 
-/// What the operator says about one app may be above the ceiling of all.
+/// The operator's settings of one app may exceed the ceiling for all apps.
 fn largest_body(operator: &OperatorConfig) -> ByteSize {
     let own = operator.apps.values().filter_map(|app| app.max_body_size).max();
     own.unwrap_or_default().max(operator.ceilings.max_body_size)

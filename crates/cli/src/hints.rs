@@ -1,4 +1,4 @@
-//! Commands that other tools have and Hearth has not, or has under another name: what to use in their place.
+//! Hints for commands that other tools have and Hearth does not have, or has under another name.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -18,7 +18,7 @@ const HINTS: &[(&str, &str)] = &[
     ("up", "a server is started with `hearth serve DIR`, one app with `hearth run FILE`"),
 ];
 
-/// What to use in place of a command that is not there.
+/// What to use in place of an unknown command.
 pub fn hint(error: &clap::Error) -> Option<String> {
     if error.kind() != ErrorKind::InvalidSubcommand {
         return None;

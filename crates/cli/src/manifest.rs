@@ -1,4 +1,4 @@
-//! The manifest in an app's folder, for commands that need to know what the app says about itself.
+//! Reads the manifest in an app's folder, for commands that need the app's own settings.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub enum ManifestError {
     Io { file: PathBuf, source: io::Error },
 }
 
-/// An empty one where there is no file.
+/// The default manifest if there is no file.
 pub fn read(folder: &Path) -> Result<Manifest, ManifestError> {
     for name in MANIFESTS {
         let file = folder.join(name);

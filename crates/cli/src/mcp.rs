@@ -1,6 +1,6 @@
-//! `hearth mcp`: sandboxes for agents, without a server for apps. At standard input and output, nothing but the protocol is
-//! written to the output, and the end of the input is the end of the program; over HTTP it serves until it is told to stop.
-//! Either way all sandboxes are gone when it ends.
+//! `hearth mcp`: sandboxes for agents, without a server for apps. On standard input and output only the protocol is written to
+//! the output, and the end of the input ends the program; over HTTP it serves until it is stopped. Either way all sandboxes
+//! are destroyed when it ends.
 
 use std::ffi::OsString;
 use std::net::{SocketAddr, TcpListener};
@@ -14,18 +14,18 @@ use hearth_sandbox::{Pooling, Sandboxes};
 use hearth_store::AdminToken;
 
 use crate::bind::BindError;
-use crate::hangup::Terminal;
 use crate::mcp_options::{McpFrontOptions, McpOptions};
+use crate::sighup::Terminal;
 use crate::{configuration, log, sandboxes, signals, threads};
 
 pub fn mcp(options: McpOptions) -> anyhow::Result<()> {
-    // Clients show what a server says beside the protocol: only what matters.
+    // Clients show what a server writes to standard error: only warnings.
     log::init(&format!("{}{}", if options.stdio { "warn" } else { "info" }, log::QUIET));
     let operator = configured(&options)?;
     let data = data(&options);
     let mut config = sandboxes::config(&options.sandboxes, operator.sandboxes.as_ref(), &data.folder)?;
     if data.is_of_client {
-        // A client's folder is not ours to leave anything in.
+        // A client's working folder is not the place for state.
         config.pool.packages.folder = None;
     }
     if options.conformance {
@@ -34,7 +34,7 @@ pub fn mcp(options: McpOptions) -> anyhow::Result<()> {
     let listener = options.http.map(|address| listen(address, &options, &data.folder)).transpose()?;
     let runtime = threads::start()?;
     let served = runtime.block_on(async {
-        // Before anybody is told that we are there: who is told may want us to stop.
+        // Before readiness is announced: a stop signal may follow at once.
         let stop = signals::stop(Terminal::now()).context("cannot watch for signals")?;
         let sandboxes = Sandboxes::new(config);
         sandboxes.start().await?;
@@ -50,19 +50,19 @@ pub fn mcp(options: McpOptions) -> anyhow::Result<()> {
         sandboxes.shutdown().await;
         anyhow::Ok(())
     });
-    // Somebody may still be waiting for input, which need not come.
+    // A blocked read of standard input must not delay the end.
     runtime.shutdown_timeout(Duration::ZERO);
     served
 }
 
-/// Where state is kept.
+/// The data folder.
 struct Data {
     folder: PathBuf,
-    /// It would be in the folder of the client that started us, which has no home.
+    /// The default would be the folder of the client, and no home folder is known.
     is_of_client: bool,
 }
 
-/// A client starts its servers in whatever folder it works in: what is kept for the next time goes to the user's cache.
+/// A client starts its servers in its own working folder, so state that is kept goes to the user's cache.
 fn data(options: &McpOptions) -> Data {
     let here = || PathBuf::from(crate::serve::DATA);
     match &options.data {
@@ -75,7 +75,7 @@ fn data(options: &McpOptions) -> Data {
     }
 }
 
-/// As the XDG base directory specification has it.
+/// By the XDG base directory specification.
 fn user_cache(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let folder = |name| variable(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
     let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
@@ -96,7 +96,7 @@ fn listen(address: SocketAddr, options: &McpOptions, data: &Path) -> anyhow::Res
     Ok((listener, front))
 }
 
-/// Who is let in over HTTP, and for how long.
+/// The settings of the HTTP service: token, hosts, session limits.
 pub fn front(options: &McpFrontOptions, data: &Path) -> anyhow::Result<McpServiceConfig> {
     Ok(McpServiceConfig {
         token: token(options, data)?,

@@ -1,4 +1,4 @@
-//! What can be said to `hearth mcp`.
+//! Command line options of `hearth mcp`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

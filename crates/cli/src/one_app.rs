@@ -1,5 +1,5 @@
-//! From a file, its manifest and flags to an app that the runtime can start. Flags go before the manifest, as the operator's
-//! word about one app does in `hearth serve`.
+//! Resolves a file, its manifest and the flags to an app that the runtime can start. Flags rank above the manifest, as the
+//! operator's settings of one app do in `hearth serve`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::manifest;
 use crate::serve_options::AppDefaults;
 use crate::settings::{fill_in_borrowed, override_with};
 
-/// What the app in `folder` gets; without a folder, what the flags alone say.
+/// The settings of the app in `folder`; without a folder those of the flags.
 pub fn settings(folder: Option<&Path>, flags: &AppDefaults, env: &[(String, String)]) -> anyhow::Result<Settings> {
     let (said, dotenv) = match folder {
         Some(folder) => (manifest::read(folder)?, dotenv(folder)?),
@@ -37,7 +37,7 @@ pub fn settings(folder: Option<&Path>, flags: &AppDefaults, env: &[(String, Stri
     for warning in warnings {
         tracing::warn!("{warning}");
     }
-    // What is said by hand is meant, whatever it is called.
+    // Variables of the command line are not filtered by name.
     settings.env.extend(env.iter().cloned());
     Ok(settings)
 }
@@ -63,7 +63,7 @@ pub fn app(commons: &SharedServices, name: AppName, loader: Arc<dyn ModuleLoader
     })
 }
 
-/// A name for people: the file's folder, or the file itself where it lies at the root.
+/// A display name: that of the file's folder, or of the file itself at the root.
 pub fn name_of(folder: &Path, file: &Path) -> AppName {
     let name = folder.file_name().or_else(|| file.file_stem());
     AppName::new(name.map_or("app".into(), |name| name.to_string_lossy().into_owned()))

@@ -1,5 +1,5 @@
-//! The variables by which OpenTelemetry is set up everywhere, over `otel:` of `hearth.yaml`:
-//! <https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/>. Those that mean something here are
+//! OpenTelemetry's standard environment variables, over `otel:` of `hearth.yaml`:
+//! <https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/>. Those that are used here are
 //! `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_METRIC_EXPORT_INTERVAL`, `OTEL_TRACES_SAMPLER_ARG`,
 //! `OTEL_SERVICE_NAME` and `OTEL_SDK_DISABLED`.
 
@@ -9,7 +9,7 @@ use anyhow::Context;
 use hearth_config::{Otel, OtlpEndpoint};
 use hearth_core::percent;
 
-/// What the file says, with what the environment says laid over it.
+/// The file's settings with the environment's laid over them.
 pub fn over(written: Option<Otel>) -> anyhow::Result<Option<Otel>> {
     laid_over(written, |name| {
         std::env::var(name).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
@@ -26,7 +26,7 @@ fn laid_over(written: Option<Otel>, variable: impl Fn(&str) -> Option<String>) -
         (Some(written), Some(endpoint)) => Otel { endpoint, ..written },
         (Some(written), None) => written,
         (None, Some(endpoint)) => Otel::to(endpoint),
-        // The others alone say nothing.
+        // The other variables alone switch nothing on.
         (None, None) => return Ok(None),
     };
     if let Some(text) = variable("OTEL_EXPORTER_OTLP_HEADERS") {

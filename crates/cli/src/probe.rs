@@ -1,6 +1,5 @@
-//! `hearth jail-probe`: enters the jail of a cell, by the same function that cells use, tries what must not be possible from
-//! there, and prints what came of it as JSON. What is to be tried comes as JSON on standard input. For tests and for
-//! operators who do not take our word for it.
+//! `hearth jail-probe`: enters the jail of a cell, by the same function that cells use, attempts what the jail forbids, and
+//! prints the results as JSON. The attempts come as JSON on standard input. For tests, and for operators that verify the jail.
 
 use std::io::Write as _;
 use std::net::SocketAddr;

@@ -15,8 +15,8 @@ use tokio::net::TcpListener;
 
 use crate::arguments::{RunOptions, ServerOptions};
 use crate::bind::BindError;
-use crate::hangup::Terminal;
 use crate::settings::PoolSettings;
+use crate::sighup::Terminal;
 use crate::{log, manifest, one_app, signals};
 
 pub fn run(options: RunOptions) -> anyhow::Result<()> {
@@ -42,12 +42,12 @@ pub fn run(options: RunOptions) -> anyhow::Result<()> {
         let host = cell.host(app, &pool.terms.app_rules(&settings, Arc::default()));
         answer(listener, config(&server, &settings), cell, host).await
     })?;
-    // Whatever still runs has had its time.
+    // Blocking tasks that still run are abandoned.
     threads.shutdown(Duration::from_secs(1));
     Ok(())
 }
 
-/// The file to run of a folder: the entry that its manifest names, or the one that it has.
+/// The entry of a folder: the one that its manifest names, or the default one.
 fn entry(path: &Path) -> anyhow::Result<PathBuf> {
     let folder = path.display();
     let said = manifest::read(path)?.entrypoint;
@@ -67,7 +67,7 @@ fn entry(path: &Path) -> anyhow::Result<PathBuf> {
 fn load(folder: &Path, file: &Path, settings: &Settings) -> anyhow::Result<Arc<App>> {
     let modules = AppModules::open(folder, file)?;
     let name = one_app::name_of(folder, file);
-    // A fault in there is met again, and reported, when the first worker starts.
+    // An error in a module is reported again when the first worker starts.
     if let Ok(count) = modules.preload() {
         tracing::info!(app = name.as_str(), modules = count, "App loaded");
     }
@@ -90,11 +90,11 @@ fn config(options: &ServerOptions, settings: &Settings) -> Config {
 async fn answer(listener: TcpListener, config: Config, cell: AppPools, host: AppHost) -> anyhow::Result<()> {
     let address = listener.local_addr().context("the listener has no address")?;
     let warmed = host.clone();
-    // A failure is not the end: the log has it, and requests are answered 502 until the app can be loaded.
+    // The server goes on: the error is logged, and requests get 502 until the app can be loaded.
     if let Err(failure) = tokio::spawn(async move { warmed.warm().await }).await? {
-        tracing::error!(error = %failure, "The app failed to start");
+        tracing::error!(error = %failure, "App failed to start");
     }
-    // Before anybody is told that we are there: who is told may want us to stop.
+    // Before readiness is announced: a stop signal may follow at once.
     let stop = signals::stop(Terminal::now()).context("cannot watch for signals")?;
     tracing::info!("Listening on http://{address}");
     // The handler inside runs on the runtime's own threads, not on this one.
@@ -102,7 +102,7 @@ async fn answer(listener: TcpListener, config: Config, cell: AppPools, host: App
     let server = Server::new(config, Arc::new(host));
     let listener = listener.into_std().and_then(Listener::plain).context("cannot listen")?;
     let summary = tokio::spawn(server.serve(vec![listener], stop)).await?;
-    // What waitUntil was given has the same time again.
+    // Promises that were given to waitUntil have the drain timeout too.
     if tokio::time::timeout(patience, cell.close()).await.is_err() {
         tracing::warn!("Workers outlived the drain");
     }

@@ -15,9 +15,8 @@ use hearth_ipc::{CertificatePlan, ListenerPlan};
 use hearth_log::{Colours, Format};
 use hearth_store::AdminToken;
 
-use crate::configuration::{self, Reader, Written};
+use crate::configuration::{self, LayeredConfig, Reader};
 use crate::doctor::check_jail;
-use crate::hangup::Terminal;
 use crate::log;
 use crate::serve_options::{AdminAt, LogLineFormat, ServeOptions};
 use crate::service::{
@@ -25,6 +24,7 @@ use crate::service::{
     exec_successor, with_upgrade_state,
 };
 use crate::settings::fill_in_borrowed;
+use crate::sighup::Terminal;
 use crate::{signals, threads};
 
 pub const LISTEN: &str = "127.0.0.1:8080";
@@ -37,7 +37,7 @@ pub fn serve(options: ServeOptions) -> anyhow::Result<()> {
 }
 
 fn serve_upgraded(options: ServeOptions, state: UpgradeState, rollback: PendingRollback) -> anyhow::Result<()> {
-    let mut written = Written::read(&options)?;
+    let mut written = LayeredConfig::read(&options)?;
     let format = match (options.log_format, written.operator.log_format) {
         (Some(LogLineFormat::Json), _) | (None, Some(LogFormat::Json)) => Format::Json,
         // Without a flag, a terminal gets stack traces on lines of their own.
@@ -56,17 +56,17 @@ fn serve_upgraded(options: ServeOptions, state: UpgradeState, rollback: PendingR
 
 fn serve_with(
     options: ServeOptions,
-    written: Written,
+    written: LayeredConfig,
     journal: LogStore,
     (state, rollback): (UpgradeState, PendingRollback),
 ) -> anyhow::Result<()> {
-    let Written { operator, text } = written;
+    let LayeredConfig { operator, text } = written;
     check_jail(operator.jail)?;
     let roots = folders(&options)?;
     let data = options.data.clone().or(operator.data.clone()).unwrap_or_else(|| DATA.into());
     let certificates = configuration::certificates(&options, &operator)?;
     if roots.is_empty() && !options.check {
-        tracing::info!("No app folder configured: apps come by `hearth deploy`; `hearth serve DIR` serves a folder");
+        tracing::info!("No folder of apps was named: apps come by `hearth deploy`; `hearth serve DIR` serves a folder");
     }
     if options.check {
         hearth_control::check_certificates(&certificates)?;

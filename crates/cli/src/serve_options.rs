@@ -107,7 +107,7 @@ pub struct PoolDefaults {
     /// What the heap of a worker may grow to before V8 first collects it [default: V8's own choice].
     #[arg(long, env = "HEARTH_INITIAL_HEAP", value_name = "SIZE")]
     pub initial_heap: Option<ByteSize>,
-    /// Isolates that are kept ready for whoever comes next [default: 2].
+    /// Isolates that are kept ready for the next request [default: 2].
     #[arg(long, env = "HEARTH_SPARES", value_name = "N", value_parser = clap::value_parser!(u16).range(0..=256))]
     pub spares: Option<u16>,
     /// Memory of all workers together, shared by all cells [default: three quarters of the machine's; heaps also by what V8's

@@ -1,4 +1,4 @@
-//! From flags and variables to what apps and cells are started with. Variables of other programs (OpenWorkers' among them) work
+//! Converts flags and variables to the settings of apps and cells. Variables of other programs (OpenWorkers' among them) work
 //! too, below flags, Hearth's own variables and `hearth.yaml` (`borrowed.rs`).
 
 use std::time::Duration;
@@ -10,12 +10,12 @@ use hearth_core::ByteSize;
 use crate::borrowed::borrowed;
 use crate::serve_options::{AppDefaults, PoolDefaults};
 
-/// Requests at once that have an isolate or context of their own.
+/// Limit of concurrent requests that have an isolate or context of their own.
 const MAX_FRESH: u16 = 1000;
 /// V8's cage.
 const MAX_HEAP_MB: u64 = 4096;
 
-/// How workers are kept warm, with nothing left open.
+/// The pool's configuration, with all defaults filled in.
 #[derive(Clone, Copy, Debug)]
 pub struct PoolSettings {
     pub isolates: usize,
@@ -70,7 +70,7 @@ impl PoolSettings {
     }
 }
 
-/// Puts what was said on the command line about apps over what `layer` says.
+/// Lays the command line's settings of apps over `layer`.
 pub fn override_with(layer: &mut Manifest, flags: &AppDefaults) {
     fn set<T>(to: &mut Option<T>, flag: Option<T>) {
         if flag.is_some() {
@@ -98,10 +98,10 @@ pub fn override_with(layer: &mut Manifest, flags: &AppDefaults) {
     set(&mut layer.max_body_size, flags.max_body);
 }
 
-/// What other programs' variables say about apps, where `defaults` leaves it open.
+/// Fills in settings from other programs' variables where `defaults` has none.
 pub fn fill_in_borrowed(defaults: &mut Manifest) {
     if defaults.max_requests.is_none() {
-        // 0 is no bound, as it is there.
+        // There 0 means no limit, too.
         let uses: Option<u64> = borrowed("CONTEXT_MAX_REUSES", "--max-requests", 0..=u64::MAX);
         defaults.max_requests = uses.filter(|uses| *uses > 0).map(Bound::Limited);
     }

@@ -1,5 +1,5 @@
-//! Signals, as people expect them: SIGTERM and Ctrl-C end the program when what is in flight is finished; a second one
-//! ends it at once; SIGHUP makes a server read its configuration again, or end with its terminal; SIGUSR2 has a newer program take its place.
+//! Signals: SIGTERM and Ctrl-C end the program when the requests in flight are finished, a second one ends it at once; SIGHUP
+//! makes a server read its configuration again, or end with its terminal; SIGUSR2 starts an upgrade.
 
 use std::future::poll_fn;
 use std::io;
@@ -7,14 +7,14 @@ use std::task::Poll;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::hangup::{Hangup, Terminal};
+use crate::sighup::{Hangup, Terminal};
 
 const SIGHUP: i32 = 1;
 const SIGINT: i32 = 2;
 const SIGTERM: i32 = 15;
 
-/// Ready at the first SIGINT or SIGTERM, or when the terminal is closed, from now on: none of them ends the process any more
-/// once this has returned. A second one ends it at once, as the signal itself would have.
+/// Ready at the first SIGINT or SIGTERM, or when the terminal is closed. Once this function has returned, none of these signals
+/// ends the process by itself; a second one then ends it at once.
 pub fn stop(terminal: Terminal) -> io::Result<impl Future<Output = ()> + Send + 'static> {
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let mut hangup = signal(SignalKind::hangup())?;
@@ -47,7 +47,7 @@ pub fn upgrade() -> io::Result<impl AsyncFnMut() + Send + 'static> {
     })
 }
 
-/// Ready at each SIGHUP that is no terminal's end.
+/// Ready at each SIGHUP that asks for a reload.
 pub fn reload(terminal: Terminal) -> io::Result<impl AsyncFnMut() + Send + 'static> {
     let mut hangup = signal(SignalKind::hangup())?;
     Ok(async move || {

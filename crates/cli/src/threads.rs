@@ -1,4 +1,4 @@
-//! The threads of a process without V8: control's, and those of sandboxes without a server. Two carry all that there is.
+//! The threads of a process without V8: control, and `hearth mcp`. Two are enough.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use tokio::runtime::{Builder, Runtime};
 pub fn start() -> io::Result<Runtime> {
     Builder::new_multi_thread()
         .worker_threads(2)
-        // Agents wait for what they carry. The processes that they start are like all others.
+        // Agents wait for the messages that these threads carry. Child processes get default slices.
         .on_thread_start(|| set_short_slice(ChildSlice::Default))
         .enable_all()
         .build()

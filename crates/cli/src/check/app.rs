@@ -1,4 +1,4 @@
-//! One app: what its manifest and `.env` say, whether its entry and files are there, and whether its modules can be loaded.
+//! Checks one app: its manifest and `.env`, its entry and files, and whether its modules can be loaded.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use super::graph;
 
 const LOCK_FILES: [&str; 3] = ["package-lock.json", "npm-shrinkwrap.json", "bun.lock"];
 
-/// An app that was looked at.
+/// An app that was checked.
 #[derive(Debug)]
 pub struct Checked {
     pub name: AppName,
@@ -31,7 +31,7 @@ impl Checked {
     }
 }
 
-/// Looks at the app in `folder`, whose folder says that it is called `name` and perhaps which version it is.
+/// Checks the app in `folder`, whose name and version are by default those of the folder.
 pub fn check(
     folder: &Path,
     name: &AppName,
@@ -79,7 +79,7 @@ struct App<'a> {
 // === impl App ===
 
 impl App<'_> {
-    /// `None` where it cannot be understood: then nothing is known of what follows from it either.
+    /// `None` if it cannot be parsed: then nothing that depends on it is checked.
     fn manifest(&mut self) -> Option<Manifest> {
         for name in MANIFESTS {
             let file = self.folder.join(name);
@@ -95,7 +95,7 @@ impl App<'_> {
         parse_dotenv(&text, &file).map_err(|errors| self.config(&errors)).ok()
     }
 
-    /// `None` where there is no such file, `Some(None)` where it cannot be read.
+    /// `None` if there is no such file, `Some(None)` if it cannot be read.
     fn text(&mut self, file: &Path) -> Option<Option<String>> {
         match std::fs::read_to_string(file) {
             Ok(text) => Some(Some(text)),
@@ -107,7 +107,7 @@ impl App<'_> {
         }
     }
 
-    /// What the settings name must be there.
+    /// Checks that the files exist which the settings name.
     fn files(&mut self, manifest: &Manifest, settings: &Settings) {
         if let Some(folder) = &settings.static_folder {
             if !self.folder.join(folder).is_dir() {
@@ -161,7 +161,7 @@ impl App<'_> {
         self.findings.extend(errors.iter().map(|error| Finding::of_config(Some(&self.name), error)));
     }
 
-    /// About a key of the manifest; the folder is named where another file says it.
+    /// An error about a key of the manifest, or about the folder if no manifest has the key.
     fn manifest_error(&mut self, manifest: &Manifest, key: &str, message: String) {
         let place = manifest.place(key);
         let file = if place.position.is_some() { place.file.as_path() } else { self.folder };

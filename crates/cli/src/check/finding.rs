@@ -1,4 +1,4 @@
-//! Something that is wrong with an app, or worth knowing, and where it stands.
+//! An error or warning about an app, with its position.
 
 use std::path::{Path, PathBuf};
 
@@ -75,7 +75,7 @@ impl Finding {
         })
     }
 
-    /// `error: file:line:column: message`, and the line itself.
+    /// `error: file:line:column: message`, and the source line.
     pub fn text(&self, style: Style) -> String {
         let word = match self.severity {
             Severity::Error => style.paint(Tint::Red, "error"),
@@ -98,7 +98,7 @@ impl Finding {
     }
 }
 
-/// From where we are, if it lies below that: so terminals and editors find it.
+/// The path relative to the working folder, if it is below it: terminals and editors can open it.
 fn shown(file: &Path) -> String {
     let here = std::env::current_dir().and_then(|here| here.canonicalize());
     let below = here.ok().and_then(|here| file.strip_prefix(here).ok().map(Path::to_owned));

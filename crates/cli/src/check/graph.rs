@@ -1,5 +1,5 @@
-//! The modules of an app: whether all that its entry leads to is there and can be read. What only `require` and `import()` ask
-//! for is a warning: the app may never get there, or do without.
+//! Checks an app's modules: whether all that its entry imports exists and can be parsed. Modules that only `require` and
+//! `import()` refer to are warnings: the app may never load them.
 
 use std::path::{Path, PathBuf};
 
@@ -52,7 +52,7 @@ fn file(folder: &Path, id: &str) -> PathBuf {
     folder.join(id.trim_start_matches('/'))
 }
 
-/// A syntax error's message begins with the module, line and column, and ends with a frame: the place, and what is between.
+/// Splits a syntax error's message, which begins with module, line and column and ends with a frame.
 fn taken_apart(id: &str, message: &str) -> (Option<Position>, String) {
     let first = message.lines().next().unwrap_or_default();
     let Some(rest) = first.strip_prefix(id).and_then(|rest| rest.strip_prefix(':')) else {
@@ -66,7 +66,7 @@ fn taken_apart(id: &str, message: &str) -> (Option<Position>, String) {
     }
 }
 
-/// Where a specifier stands first, in quotes. It may stand elsewhere, too; the message names it in any case.
+/// The first position of the specifier in quotes. It may occur elsewhere too; the message names it in any case.
 fn written(text: &str, specifier: &str) -> Option<Position> {
     text.lines().enumerate().find_map(|(at, line)| {
         let quoted = ['"', '\'', '`'].map(|quote| line.find(&format!("{quote}{specifier}{quote}")));

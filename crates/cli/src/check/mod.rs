@@ -1,17 +1,17 @@
-//! `hearth check`: whether apps can be served, as far as can be told without running them. All that is found is said, each
-//! with its file, line and column where there is one.
+//! `hearth check`: whether apps can be served, without running them. All findings are listed, with file, line and column where
+//! known.
 //!
 //! | file | |
 //! |---|---|
-//! | `place.rs` | which apps are meant: one, or all in a folder |
+//! | `targets.rs` | the apps that a path names: one, or all in a folder |
 //! | `app.rs` | one app: manifest, `.env`, entry, files |
 //! | `graph.rs` | its modules |
-//! | `finding.rs` | what was found, for people and for programs |
+//! | `finding.rs` | findings, as text and as JSON |
 
 mod app;
 mod finding;
 mod graph;
-mod place;
+mod targets;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -25,8 +25,8 @@ use serde_json::json;
 
 use self::app::Checked;
 use self::finding::{Finding, Severity};
-pub use self::place::{Place, is_app, name_of};
-use crate::terminal::{Stream, Style, Tint, count};
+pub use self::targets::{CheckTarget, is_app, name_of};
+use crate::terminal::{OutputStream, Style, Tint, count};
 
 #[derive(Debug, Args)]
 pub struct CheckOptions {
@@ -41,7 +41,7 @@ pub struct CheckOptions {
     pub json: bool,
 }
 
-/// All that was looked at, and all that was found.
+/// The apps that were checked, and all findings.
 #[derive(Debug, Default)]
 pub struct Report {
     apps: Vec<Checked>,
@@ -49,9 +49,9 @@ pub struct Report {
 }
 
 pub fn check(options: &CheckOptions) -> ExitCode {
-    let report = Report::of(&options.folders, options.config.as_deref());
-    let text = if options.json { report.json() } else { report.text(Style::of(Stream::Output)) };
-    // Who has read enough need not read all: the exit code says the rest.
+    let report = Report::new(&options.folders, options.config.as_deref());
+    let text = if options.json { report.json() } else { report.text(Style::for_stream(OutputStream::Output)) };
+    // A closed pipe (`| head`) is no failure: the exit code has the result.
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
     if report.count(Severity::Error) == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -59,18 +59,18 @@ pub fn check(options: &CheckOptions) -> ExitCode {
 // === impl Report ===
 
 impl Report {
-    /// `config` is the operator's file, where it counts.
-    pub fn of(folders: &[PathBuf], config: Option<&Path>) -> Self {
+    /// `config` is the operator's file, if it applies.
+    pub fn new(folders: &[PathBuf], config: Option<&Path>) -> Self {
         let mut report = Self::default();
         let operator = config.map_or_else(OperatorConfig::default, |file| report.operator(file));
         let mut roots = Vec::new();
         for folder in folders {
-            match Place::of(folder) {
-                Ok(Place::App { folder, name }) => {
+            match CheckTarget::from_path(folder) {
+                Ok(CheckTarget::App { folder, name }) => {
                     let checked = app::check(&folder, &name, None, &operator, &mut report.findings);
                     report.apps.push(checked);
                 }
-                Ok(Place::Folder(root)) => roots.push(root),
+                Ok(CheckTarget::Folder(root)) => roots.push(root),
                 Err(finding) => report.findings.push(finding),
             }
         }
@@ -94,7 +94,7 @@ impl Report {
         })
     }
 
-    /// What `hearth serve` would find in these folders.
+    /// Checks what `hearth serve` would find in these folders.
     fn folders(&mut self, roots: &[PathBuf], operator: &OperatorConfig) {
         let discovered = discover(roots);
         for problem in discovered.problems {
@@ -132,7 +132,7 @@ impl Report {
         names
     }
 
-    /// All that was found, for people; empty where nothing was.
+    /// All findings as text; empty if there are none.
     pub fn findings(&self, style: Style) -> String {
         self.findings.iter().map(|finding| finding.text(style) + "\n").collect()
     }

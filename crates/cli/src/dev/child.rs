@@ -1,6 +1,6 @@
-//! The server's process. It is in a process group of its own, so that Ctrl-C reaches only us: we ask it to end, and wait
-//! until it has. If we are killed before we can, the system tells it to end. What it writes, and signals to us, come in one
-//! order.
+//! The server's process. It runs in a process group of its own, so that Ctrl-C reaches only `hearth dev`, which asks it to end
+//! and waits. If `hearth dev` is killed the kernel ends the server (PDEATHSIG). The server's output and this process's signals
+//! arrive in one queue.
 
 use std::future::poll_fn;
 use std::io::{BufRead, BufReader, Read};
@@ -16,19 +16,19 @@ use rustix::process::{Pid, Signal, getppid, kill_process, set_parent_process_dea
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::DevError;
-use super::stage::Stage;
+use super::workspace::Workspace;
 use crate::log;
 use crate::serve_options::ServeOptions;
 
-/// Says who started the server, to whom that may no longer be alive.
+/// Names the process that started the server, which may have ended before the server watches it.
 const PARENT: &str = "HEARTH_DEV_PARENT";
-/// Lines that may wait to be shown.
+/// Limit of output lines that wait to be shown.
 const BEHIND: usize = 1_000;
 
 pub struct Child {
     process: std::process::Child,
     heard: Receiver<Heard>,
-    /// Those of its two outputs that may still say something.
+    /// The outputs of the server that are still open.
     open: usize,
 }
 
@@ -38,33 +38,33 @@ pub enum Heard {
     Log(String),
     /// A line of the access log.
     Access(String),
-    /// Nothing for as long as was asked for.
+    /// No line within the given time.
     Silence,
-    /// Somebody wants us to end.
+    /// SIGINT, SIGTERM or SIGHUP.
     Stop,
-    /// The server says nothing more: it is ending, or has ended. Within here, the end of one of its outputs.
+    /// An output has ended; from `Child::next`: both have.
     End,
 }
 
 // === impl Child ===
 
 impl Child {
-    pub fn start(stage: &Stage, listen: SocketAddr) -> Result<Self, DevError> {
+    pub fn start(workspace: &Workspace, listen: SocketAddr) -> Result<Self, DevError> {
         let (sender, heard) = sync_channel(BEHIND);
-        // Before there is a process that must be ended.
+        // Before the server is spawned: an error after that would leave it running.
         watch_signals(sender.clone()).map_err(DevError::Signals)?;
         let program = std::env::current_exe().map_err(DevError::Start)?;
         let mut command = Command::new(program);
         command
             .arg("dev-server")
-            .arg(&stage.root)
+            .arg(&workspace.root)
             .arg("--listen")
             .arg(listen.to_string())
             .arg("--data")
-            .arg(&stage.data);
+            .arg(&workspace.data);
         command.args([
             "--dev",
-            // One person asks, and starts it anew at will.
+            // A development server needs no standby.
             "--standby",
             "0",
             "--admin",
@@ -76,13 +76,13 @@ impl Child {
             "--drain-timeout",
             "1s",
         ]);
-        if let Some(config) = &stage.config {
+        if let Some(config) = &workspace.config {
             command.arg("--config").arg(config);
         }
         for name in ["HEARTH_APPS", "HEARTH_LISTEN", "HEARTH_LISTEN_TLS", "HEARTH_ADMIN", "HEARTH_ADMIN_TOKEN"] {
             command.env_remove(name);
         }
-        // What is shown is decided here.
+        // `log_view.rs` filters the records.
         command.env("RUST_LOG", log::DEFAULT).env(PARENT, std::process::id().to_string()).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = command.spawn().map_err(DevError::Start)?;
@@ -91,7 +91,7 @@ impl Child {
         Ok(Self { process, heard, open: 2 })
     }
 
-    /// What comes next, or `Silence` after that time.
+    /// The next event, or `Silence` after that time.
     pub fn hear(&mut self, patience: Option<Duration>) -> Heard {
         loop {
             let heard = match patience {
@@ -111,7 +111,7 @@ impl Child {
     pub fn end(&mut self) -> Result<(), DevError> {
         let id = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw);
         match id.map(|id| kill_process(id, Signal::TERM)) {
-            // It has ended by itself.
+            // The server has ended by itself.
             Some(Ok(()) | Err(rustix::io::Errno::SRCH)) | None => Ok(()),
             Some(Err(error)) => Err(DevError::End(error.into())),
         }
@@ -128,7 +128,7 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // Nothing is left behind, whatever went wrong here.
+        // The server must not outlive this process, whatever failed here.
         if let Ok(None) = self.process.try_wait() {
             let _ = self.end();
             let _ = self.process.wait();
@@ -136,10 +136,10 @@ impl Drop for Child {
     }
 }
 
-/// What the server's process runs: it ends when the one that started it has.
+/// The main function of the server's process: it ends when its parent has ended.
 pub fn serve(options: ServeOptions) -> anyhow::Result<()> {
     set_parent_process_death_signal(Some(Signal::TERM))?;
-    // It may have ended before it was watched.
+    // The parent may have ended before it was watched.
     let parent = std::env::var(PARENT).ok().and_then(|id| id.parse().ok()).and_then(Pid::from_raw);
     if parent.is_some() && getppid() != parent {
         return Ok(());
@@ -147,7 +147,7 @@ pub fn serve(options: ServeOptions) -> anyhow::Result<()> {
     crate::serve::serve(options)
 }
 
-/// Tells each line of an output, and its end.
+/// Sends each line of an output, and its end.
 fn relay(output: impl Read + Send + 'static, sender: SyncSender<Heard>, what: fn(String) -> Heard) {
     thread::spawn(move || {
         let mut input = BufReader::new(output);
@@ -159,12 +159,12 @@ fn relay(output: impl Read + Send + 'static, sender: SyncSender<Heard>, what: fn
                 return;
             }
         }
-        // Nobody listens any more: then nobody need be told.
+        // The receiver is gone: the command ends.
         let _ = sender.send(Heard::End);
     });
 }
 
-/// Tells each SIGINT, SIGTERM and SIGHUP; none of them ends this process any more once this has returned.
+/// Sends each SIGINT, SIGTERM and SIGHUP; none of them ends this process once this has returned.
 fn watch_signals(sender: SyncSender<Heard>) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];

@@ -1,18 +1,18 @@
-//! `hearth dev`: a server for whoever writes an app. It is `hearth serve` as a process of its own, with a stage made for it
-//! and its log told in another way: what apps print is printed, errors are shown with the line they are about, and after
-//! every change the apps are checked, so that a mistake is seen before anybody asks for it.
+//! `hearth dev`: a server for development. It is `hearth serve` as a process of its own in a workspace made for it, with its
+//! log shown in another way: apps' output is printed unchanged, errors are shown with their source line, and after every
+//! change the apps are checked, so that an error is shown before a request meets it.
 //!
 //! | file | |
 //! |---|---|
-//! | `stage.rs` | what is served: one app at `/`, or a folder of apps |
+//! | `workspace.rs` | what is served: one app at `/`, or a folder of apps |
 //! | `child.rs` | the server's process: its output, its end |
-//! | `secrets.rs` | what `.env.local` says |
-//! | `screen.rs` | what is shown of its log |
+//! | `secrets.rs` | the secrets of `.env.local` |
+//! | `log_view.rs` | how the server's log is shown |
 
 mod child;
-mod screen;
+mod log_view;
 mod secrets;
-mod stage;
+mod workspace;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -24,11 +24,11 @@ use hearth_config::parse_listen;
 
 pub use self::child::serve as serve_child;
 use self::child::{Child, Heard};
-use self::screen::Screen;
+use self::log_view::LogView;
 use self::secrets::SecretsError;
-use self::stage::{Stage, StageError};
+use self::workspace::{Workspace, WorkspaceError};
 
-/// A change is looked at when the log has been silent for this long: several lines are about the same change.
+/// A change is checked when the log has been silent for this long: several lines are about the same change.
 const QUIET: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Args)]
@@ -47,7 +47,7 @@ pub struct DevOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum DevError {
     #[error(transparent)]
-    Stage(#[from] StageError),
+    Workspace(#[from] WorkspaceError),
     #[error(transparent)]
     Secrets(#[from] SecretsError),
     #[error("the server cannot be started: {0}")]
@@ -63,16 +63,16 @@ pub fn dev(options: &DevOptions) -> anyhow::Result<ExitCode> {
 }
 
 fn serve(options: &DevOptions) -> Result<ExitCode, DevError> {
-    let stage = Stage::set(options)?;
-    secrets::put(&stage.data, &stage.apps())?;
-    let mut screen = Screen::new(&stage);
-    let mut child = Child::start(&stage, options.listen)?;
+    let workspace = Workspace::new(options)?;
+    secrets::put(&workspace.data, &workspace.apps())?;
+    let mut view = LogView::new(&workspace);
+    let mut child = Child::start(&workspace, options.listen)?;
     let mut stops = 0;
     loop {
-        match child.hear(screen.is_stale().then_some(QUIET)) {
-            Heard::Log(line) => screen.log(&line),
-            Heard::Access(line) => screen.access(&line),
-            Heard::Silence => screen.look(),
+        match child.hear(view.is_stale().then_some(QUIET)) {
+            Heard::Log(line) => view.log(&line),
+            Heard::Access(line) => view.access(&line),
+            Heard::Silence => view.look(),
             Heard::Stop => {
                 stops += 1;
                 if stops == 1 { child.end()? } else { child.kill()? }
@@ -81,7 +81,7 @@ fn serve(options: &DevOptions) -> Result<ExitCode, DevError> {
         }
     }
     let status = child.wait()?;
-    // Who asked for the end got what they wanted, however it came.
+    // An end that was asked for is a success.
     let is_good = status.success() || stops > 0;
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

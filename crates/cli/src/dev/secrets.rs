@@ -1,5 +1,5 @@
-//! Secrets for an app that is being written: `.env.local` beside its manifest, for `hearth dev` alone. They are secrets as those of
-//! a server are: kept in the data folder, encrypted, and not filtered by their names, as `.env` is.
+//! Secrets of an app under development: `.env.local` beside its manifest, for `hearth dev` alone. They are stored as a server's
+//! secrets are: in the data folder, encrypted, and not filtered by name as `.env` is.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,8 +18,8 @@ pub enum SecretsError {
     Store(#[from] StoreError),
 }
 
-/// Puts the secrets of these apps, each with its folder, in the place of what the data folder has of them. Before the server
-/// starts, which then has that folder.
+/// Replaces the secrets in the data folder by those of these apps, each with its folder. Called before the server opens the
+/// data folder.
 pub fn put(data: &Path, apps: &[(AppName, PathBuf)]) -> Result<(), SecretsError> {
     let mut store = None;
     for (app, folder) in apps {

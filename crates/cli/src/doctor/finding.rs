@@ -1,4 +1,4 @@
-//! One thing that was looked at.
+//! One aspect that was examined.
 
 use serde_json::{Value, json};
 
@@ -6,21 +6,21 @@ use crate::terminal::Tint;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What was looked at: `landlock`.
+    /// The aspect, such as `landlock`.
     pub check: &'static str,
     pub state: State,
-    /// What was found, in a few words.
+    /// The result, in a few words.
     pub found: String,
-    /// For all that is weak or bad.
+    /// What to do; for all that is weak or bad.
     pub advice: Option<Advice>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Good,
-    /// Not here, and not asked for.
+    /// Not available, and not needed.
     Absent,
-    /// Hearth serves, with less than it could have.
+    /// Hearth serves, with a restriction.
     Weak,
     /// Hearth does not serve, or not as it is configured.
     Bad,
@@ -28,7 +28,7 @@ pub enum State {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advice {
-    /// What comes of it.
+    /// The consequence.
     pub means: String,
     pub fix: String,
 }

@@ -1,4 +1,4 @@
-//! What the kernel has for walls: around cells (Landlock, seccomp) and around sandboxes (namespaces, control groups).
+//! The kernel's isolation features: for cells (Landlock, seccomp) and for sandboxes (namespaces, control groups).
 
 use anyhow::bail;
 use hearth_config::JailMode;
@@ -7,7 +7,7 @@ use hearth_jail::landlock::Abi;
 
 use super::finding::Finding;
 
-/// What `hearth serve` says of the jail at its start: once, for all cells. An error where it is required and cannot be had.
+/// Logs once at the start what the jail of all cells lacks. An error if a required feature is missing.
 pub fn check_jail(mode: Option<JailMode>) -> anyhow::Result<()> {
     if let Some(warning) = check(mode.unwrap_or(JailMode::Auto), &KernelFeatures::probe())? {
         tracing::warn!("{warning}");
@@ -15,7 +15,7 @@ pub fn check_jail(mode: Option<JailMode>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What to warn of.
+/// Warnings about missing features.
 fn check(mode: JailMode, kernel: &KernelFeatures) -> anyhow::Result<Option<String>> {
     let mut missing = Vec::new();
     if kernel.landlock.is_none() {
@@ -37,7 +37,7 @@ fn check(mode: JailMode, kernel: &KernelFeatures) -> anyhow::Result<Option<Strin
     }
 }
 
-pub(super) fn look(jail: JailMode) -> Vec<Finding> {
+pub(super) fn examine(jail: JailMode) -> Vec<Finding> {
     let kernel = KernelFeatures::probe();
     vec![
         Finding::good("kernel", format!("Linux {}", kernel.release)),

@@ -1,4 +1,4 @@
-//! What the machine gives a program: descriptors, mappings, memory; and what V8 is.
+//! The machine's limits: descriptors, mappings, memory; and the version of V8.
 
 use std::fs;
 use std::path::Path;
@@ -10,14 +10,14 @@ use hearth_sys::rlimit::{self, Resource};
 use super::finding::Finding;
 use crate::terminal::size;
 
-/// Connections, files and fetches of a busy server.
+/// Enough for connections, files and fetches of a busy server.
 const DESCRIPTORS: u64 = 8_192;
-/// What Linux gives, and V8 with a few hundred isolates comes close to.
+/// Linux's default, which V8 comes close to with a few hundred isolates.
 const MAPPINGS: u64 = 65_530;
-/// For a few dozen workers.
+/// Enough for a few dozen workers.
 const MEMORY: ByteSize = ByteSize::mb(512);
 
-pub(super) fn look() -> Vec<Finding> {
+pub(super) fn examine() -> Vec<Finding> {
     vec![v8(), memory(), descriptors(), mappings(), overcommit(), systemd()]
 }
 

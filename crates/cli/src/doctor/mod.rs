@@ -1,18 +1,18 @@
-//! `hearth doctor`: what this machine has for Hearth, what that means, and what to do about it. Looks and changes nothing.
+//! `hearth doctor`: what this machine offers to Hearth, the consequences, and what to do. It changes nothing.
 //!
 //! | file | |
 //! |---|---|
-//! | `finding.rs` | one thing that was looked at, and how it is shown |
-//! | `kernel.rs` | walls: Landlock, seccomp, namespaces, control groups |
+//! | `finding.rs` | one aspect that was examined, and how it is shown |
+//! | `kernel.rs` | isolation: Landlock, seccomp, namespaces, control groups |
 //! | `machine.rs` | limits and sizes |
-//! | `site.rs` | what the operator decides: configuration, data folder, ports |
+//! | `config.rs` | the operator's part: configuration, data folder, ports |
 //! | `sandboxes.rs` | which kinds of sandbox can run here |
 
+mod config;
 mod finding;
 mod kernel;
 mod machine;
 mod sandboxes;
-mod site;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ use serde_json::json;
 use self::finding::{Finding, State};
 pub use self::kernel::check_jail;
 use crate::serve::DATA;
-use crate::terminal::{Align, Stream, Style, Table, Tint};
+use crate::terminal::{Align, OutputStream, Style, Table, Tint};
 
 #[derive(Debug, Args)]
 pub struct DoctorOptions {
@@ -41,23 +41,23 @@ pub struct DoctorOptions {
 
 /// Fails where something keeps Hearth from serving as it is configured.
 pub fn doctor(options: &DoctorOptions) -> ExitCode {
-    let findings = look(options);
-    let text = if options.json { json(&findings) } else { text(&findings, Style::of(Stream::Output)) };
-    // Who has read enough need not read all: the exit code says the rest.
+    let findings = examine(options);
+    let text = if options.json { json(&findings) } else { text(&findings, Style::for_stream(OutputStream::Output)) };
+    // A closed pipe (`| head`) is no failure: the exit code has the result.
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
     let is_well = findings.iter().all(|finding| finding.state != State::Bad);
     if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn look(options: &DoctorOptions) -> Vec<Finding> {
-    let (operator, configuration) = site::configuration(options.config.as_deref());
+fn examine(options: &DoctorOptions) -> Vec<Finding> {
+    let (operator, configuration) = config::configuration(options.config.as_deref());
     let jail = operator.jail.unwrap_or(hearth_config::JailMode::Auto);
-    let mut findings = kernel::look(jail);
-    findings.extend(machine::look());
+    let mut findings = kernel::examine(jail);
+    findings.extend(machine::examine());
     findings.push(configuration);
     let data = options.data.clone().or(operator.data.clone()).unwrap_or_else(|| DATA.into());
-    findings.extend(site::look(&data, &operator));
-    findings.extend(sandboxes::look(&data, &operator));
+    findings.extend(config::examine(&data, &operator));
+    findings.extend(sandboxes::examine(&data, &operator));
     findings
 }
 
@@ -67,7 +67,7 @@ fn json(findings: &[Finding]) -> String {
     format!("{:#}\n", json!({ "ok": is_well, "checks": all }))
 }
 
-/// A table, and below it what is to be done.
+/// A table, and below it what to do.
 fn text(findings: &[Finding], style: Style) -> String {
     let mut table = Table::new(&[("CHECK", Align::Left), ("STATE", Align::Left), ("FOUND", Align::Left)]);
     for finding in findings {

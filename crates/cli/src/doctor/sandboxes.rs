@@ -1,4 +1,4 @@
-//! Which kinds of sandbox can run here: each driver is asked, and says why where it cannot.
+//! Which kinds of sandbox can run here: each driver checks its own requirements.
 
 use std::path::Path;
 
@@ -7,14 +7,14 @@ use hearth_config::{OperatorConfig, SandboxDriver};
 use super::finding::Finding;
 use crate::sandboxes::make;
 
-/// All there are, by the names that this page has for them.
+/// All drivers, by their names in the report.
 const DRIVERS: &[(SandboxDriver, &str)] = &[
     (SandboxDriver::Process, "sandbox: process"),
     (SandboxDriver::Gvisor, "sandbox: gvisor"),
     (SandboxDriver::Microvm, "sandbox: microvm"),
 ];
 
-pub(super) fn look(data: &Path, operator: &OperatorConfig) -> Vec<Finding> {
+pub(super) fn examine(data: &Path, operator: &OperatorConfig) -> Vec<Finding> {
     let configured = operator.sandboxes.as_ref().and_then(|settings| settings.drivers.clone());
     let wanted = configured.unwrap_or_else(|| vec![SandboxDriver::Process]);
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {

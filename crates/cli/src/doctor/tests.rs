@@ -18,7 +18,7 @@ fn what_keeps_a_server_from_starting_is_bad_and_says_how_to_mend_it() {
     let (config, data) = (temp.path().join("hearth.yaml"), temp.path().join("data"));
     std::fs::write(&config, "listen: 127.0.0.1:0\nadmin: off\nlisen_tls: 1\n").unwrap();
     std::fs::write(&data, "").unwrap();
-    let findings = look(&options(&config, &data));
+    let findings = examine(&options(&config, &data));
     let configuration = find(&findings, "configuration");
     assert_eq!(configuration.state, State::Bad);
     assert!(
@@ -35,7 +35,7 @@ fn a_data_folder_that_others_can_read_is_weak() {
     let temp = tempfile::tempdir().unwrap();
     let (config, data) = (temp.path().join("hearth.yaml"), temp.path().join("data"));
     std::fs::write(&config, "listen: 127.0.0.1:0\nadmin: off\n").unwrap();
-    let state = || find(&look(&options(&config, &data)), "data folder").state;
+    let state = || find(&examine(&options(&config, &data)), "data folder").state;
     assert_eq!(state(), State::Good, "there is none yet");
     std::fs::create_dir(&data).unwrap();
     std::fs::write(data.join("secret.key"), "").unwrap();

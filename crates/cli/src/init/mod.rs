@@ -1,5 +1,5 @@
-//! `hearth init`: a small app that works, to begin with. The templates are the examples that are served by `make run`, so
-//! there is one copy of each.
+//! `hearth init`: writes a small working app. The templates are the examples that `make run` serves, so there is one copy of
+//! each.
 
 mod template;
 
@@ -38,7 +38,7 @@ pub fn init(options: &InitOptions) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes the app, and says which files that were.
+/// Writes the app and lists the files.
 fn make(folder: &Path, template: Template) -> Result<Vec<&'static str>, InitError> {
     let name = app_name(&std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()));
     check_name(&name).map_err(|source| InitError::Name { folder: folder.to_owned(), source })?;
@@ -61,12 +61,12 @@ fn make(folder: &Path, template: Template) -> Result<Vec<&'static str>, InitErro
     Ok(written)
 }
 
-/// `.git` and its like are in the way of nothing.
+/// `.git` and other hidden files are ignored.
 fn is_hidden(entry: &fs::DirEntry) -> bool {
     entry.file_name().as_encoded_bytes().starts_with(b".")
 }
 
-/// The last part of the path, with the scope that may stand before it.
+/// The last part of the path, with the scope before it if there is one.
 fn app_name(folder: &Path) -> String {
     let part = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = part(folder).unwrap_or_default();
@@ -85,7 +85,7 @@ fn told(folder: &Path, template: Template, files: &[&str]) -> String {
         ));
     }
     out.push_str(&format!("  hearth dev {folder}  # serves it, and again whenever it changes\n"));
-    // Those with packages say their version themselves.
+    // Templates with packages have their version in package.json.
     let version = if template.has_packages() { "" } else { " --version 1.0.0" };
     out.push_str(&format!("  hearth deploy {folder}{version}  # uploads it to a server\n"));
     out

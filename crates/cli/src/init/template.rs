@@ -1,4 +1,4 @@
-//! The templates: files of `examples/`, kept in the program.
+//! The templates: files of `examples/`, embedded in the program.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -30,11 +30,11 @@ pub enum Template {
 pub(super) struct TemplateFile {
     pub(super) name: &'static str,
     bytes: &'static [u8],
-    /// What the package is called in the example.
+    /// The package's name in the example.
     package: &'static str,
 }
 
-/// Files of one example.
+/// The files of one example.
 macro_rules! files {
     ($example:literal: $($name:literal),+) => {
         vec![$(TemplateFile {
@@ -79,7 +79,7 @@ impl fmt::Display for Template {
 // === impl TemplateFile ===
 
 impl TemplateFile {
-    /// Its bytes, for an app of that name.
+    /// The file's content, with the app's name.
     pub(super) fn named(&self, name: &str) -> Cow<'static, [u8]> {
         match std::str::from_utf8(self.bytes) {
             Ok(text) if self.name.starts_with("package") => {

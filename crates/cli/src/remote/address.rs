@@ -44,6 +44,11 @@ impl AdminAddress {
         self.port
     }
 
+    /// Host and port.
+    pub fn authority(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+
     /// Without a path.
     pub fn url(&self) -> String {
         let scheme = match self.scheme {

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use hearth_control::action::Action;
 
 use super::Session;
-use super::answers::{Activated, App, Catalogue, Deleted, Problem, State, Version};
 use super::error::RemoteError;
 use super::options::{ActivateOptions, AppsOptions, DeleteOptions};
+use super::responses::{Activated, App, Catalogue, Deleted, Problem, State, Version};
 use crate::terminal::{Align, Style, Table, Tint, confirm, escape, escape_lines};
 
 pub(super) fn show(session: &Session, options: AppsOptions) -> Result<(), RemoteError> {
@@ -73,7 +73,7 @@ fn all(catalogue: &Catalogue, style: Style) -> String {
     let mut table = Table::new(&columns);
     for app in &catalogue.apps {
         let versions = app.versions.iter().map(|version| version.version.as_str()).collect::<Vec<_>>().join(", ");
-        // The worst of all versions: that is what somebody should look at.
+        // The worst state of all versions is shown.
         let state = app.versions.iter().map(|version| version.state).max().unwrap_or(State::Failed);
         let mut sources: Vec<&str> = app.versions.iter().map(|version| version.source.as_str()).collect();
         sources.sort_unstable();
@@ -92,32 +92,32 @@ fn all(catalogue: &Catalogue, style: Style) -> String {
     out
 }
 
-/// What cannot be served, and what is worth knowing, below the table.
+/// Errors and warnings, below the table.
 fn findings(out: &mut String, apps: &[App], problems: &[Problem], style: Style) {
-    let mut say = |tint: Tint, word: &str, who: &str, message: &str| {
+    let mut print = |tint: Tint, word: &str, subject: &str, message: &str| {
         let word = style.paint(tint, word);
-        let who = if who.is_empty() { String::new() } else { format!("{}: ", escape(who)) };
+        let subject = if subject.is_empty() { String::new() } else { format!("{}: ", escape(subject)) };
         // Writing to a string cannot fail.
-        let _ = write!(out, "\n{word}: {who}{}\n", escape_lines(message));
+        let _ = write!(out, "\n{word}: {subject}{}\n", escape_lines(message));
     };
     for app in apps {
         for version in &app.versions {
-            let who = format!("{}@{}", app.name, version.version);
+            let subject = format!("{}@{}", app.name, version.version);
             if let Some(error) = &version.error {
-                say(Tint::Red, "error", &who, error);
+                print(Tint::Red, "error", &subject, error);
             }
             for warning in &version.warnings {
-                say(Tint::Yellow, "warning", &who, warning);
+                print(Tint::Yellow, "warning", &subject, warning);
             }
         }
     }
     for problem in problems {
-        let who = match (&problem.app, &problem.version) {
+        let subject = match (&problem.app, &problem.version) {
             (Some(app), Some(version)) => format!("{app}@{version}"),
             (Some(app), None) => app.clone(),
             (None, _) => String::new(),
         };
-        say(Tint::Red, "error", &who, &problem.message);
+        print(Tint::Red, "error", &subject, &problem.message);
     }
 }
 

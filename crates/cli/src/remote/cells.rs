@@ -4,8 +4,8 @@ use hearth_control::action::Action;
 use hearth_core::time::rfc3339;
 
 use super::Session;
-use super::answers::{Cordon, Cordons};
 use super::error::RemoteError;
+use super::responses::{Cordon, Cordons};
 use crate::terminal::{Align, Style, Table, Tint, escape};
 
 pub(super) fn replace(session: &Session) -> Result<(), RemoteError> {
@@ -25,7 +25,7 @@ pub(super) fn add(session: &Session, owner: String) -> Result<(), RemoteError> {
 
 pub(super) fn release(session: &Session, owner: String) -> Result<(), RemoteError> {
     let value = session.server.value(&Action::Release { owner: owner.clone() })?;
-    session.output.answer(&value, |_| format!("{} is served by the same cells as everybody", escape(&owner)))
+    session.output.answer(&value, |_| format!("{} is served by the shared cells again", escape(&owner)))
 }
 
 fn text(cordons: &[Cordon], style: Style) -> String {

@@ -1,4 +1,4 @@
-//! `hearth deploy`: a folder, packed and uploaded, and made the active version.
+//! `hearth deploy`: packs and uploads a folder, and activates the version.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
@@ -13,40 +13,40 @@ use hearth_store::{Dependencies, UploadError, UploadLimits, Uploads, pack};
 use serde_json::{Value, json};
 
 use super::Session;
-use super::answers::{Activated, App, State, Uploaded, Version};
 use super::error::RemoteError;
 use super::options::DeployOptions;
 use super::progress::Progress;
+use super::responses::{Activated, App, State, Uploaded, Version};
 use crate::check::is_app as holds_an_app;
 use crate::manifest;
-use crate::terminal::{Stream, Style, Tint, count, escape, escape_lines, size, time};
+use crate::terminal::{OutputStream, Style, Tint, count, escape, escape_lines, size, time};
 
 const ARCHIVES: [&str; 3] = [".tgz", ".tar.gz", ".zip"];
-/// How often the server is asked whether it is done with the dependencies.
-const PERIOD: Duration = Duration::from_millis(500);
+/// How often the server is polled while it installs dependencies.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// What is uploaded, and as what.
-struct Parcel {
+/// The archive to upload, with its name and version.
+struct Package {
     name: String,
     version: String,
     archive: File,
     length: u64,
 }
 
-/// What became of it.
+/// The result of a deploy.
 enum Outcome {
     Active,
-    /// It is active, and cannot be loaded: why.
+    /// Active, but it fails to load with this message.
     Failing(String),
-    /// As it was wanted.
+    /// Uploaded and not activated, as requested.
     Uploaded,
-    /// Not yet: its dependencies are being installed.
+    /// Not served yet: its dependencies are being installed.
     Installing,
 }
 
 pub(super) fn deploy(session: &Session, options: &DeployOptions) -> Result<(), RemoteError> {
     let mut progress = Progress::new();
-    let Parcel { name, version, archive, length } = parcel(options, &mut progress)?;
+    let Package { name, version, archive, length } = package(options, &mut progress)?;
     let action = Action::Upload { name, version, owner: options.owner.clone() };
     let (mut value, uploaded) = session.server.upload::<Uploaded>(&action, archive, length, &mut progress)?;
     let state = match uploaded.state {
@@ -54,7 +54,7 @@ pub(super) fn deploy(session: &Session, options: &DeployOptions) -> Result<(), R
         state => state,
     };
     progress.clear();
-    warn(session, &uploaded)?;
+    print_warnings(session, &uploaded)?;
     let outcome = match state {
         State::Failed => return Err(why(session, &uploaded)?),
         State::Installing => Outcome::Installing,
@@ -62,7 +62,7 @@ pub(super) fn deploy(session: &Session, options: &DeployOptions) -> Result<(), R
         State::Served => activate(session, &uploaded)?,
     };
     complete(&mut value, &outcome, state, &uploaded);
-    session.output.answer(&value, |style| told(&uploaded, &outcome, style))?;
+    session.output.answer(&value, |style| summary(&uploaded, &outcome, style))?;
     match outcome {
         Outcome::Failing(message) => {
             Err(RemoteError::Failing { app: uploaded.name, version: uploaded.version, message })
@@ -77,7 +77,7 @@ fn activate(session: &Session, uploaded: &Uploaded) -> Result<Outcome, RemoteErr
     Ok(activated.failing.map_or(Outcome::Active, Outcome::Failing))
 }
 
-/// The upload's answer, with what happened since.
+/// Adds what happened since to the upload's response.
 fn complete(value: &mut Value, outcome: &Outcome, state: State, uploaded: &Uploaded) {
     let Some(fields) = value.as_object_mut() else { return };
     if let Outcome::Active | Outcome::Failing(_) = outcome {
@@ -94,15 +94,15 @@ fn complete(value: &mut Value, outcome: &Outcome, state: State, uploaded: &Uploa
     fields.insert("address".into(), json!(address));
 }
 
-fn told(uploaded: &Uploaded, outcome: &Outcome, style: Style) -> String {
+fn summary(uploaded: &Uploaded, outcome: &Outcome, style: Style) -> String {
     let (name, version) = (escape(&uploaded.name), escape(&uploaded.version));
-    let who = style.paint(Tint::Bold, &format!("{name}@{version}"));
+    let version_name = style.paint(Tint::Bold, &format!("{name}@{version}"));
     let what = format!("revision {}, {}, {}", uploaded.revision, count(uploaded.files, "file"), size(uploaded.size));
     let addresses = uploaded.addresses();
     let address = |address: Option<&str>| address.map_or("no host leads to it".to_owned(), escape);
     match outcome {
         Outcome::Active | Outcome::Failing(_) => {
-            format!("{who} ({what}) is active: {}", address(addresses.active.as_deref()))
+            format!("{version_name} ({what}) is active: {}", address(addresses.active.as_deref()))
         }
         Outcome::Uploaded => {
             let active = uploaded.active.as_deref().filter(|active| *active != uploaded.version);
@@ -110,16 +110,16 @@ fn told(uploaded: &Uploaded, outcome: &Outcome, style: Style) -> String {
             let active =
                 active.map_or(String::new(), |active| format!("; {} is still {}", escape(bare), escape(active)));
             let served = addresses.version.as_deref().map_or(String::new(), |path| format!(": {}", escape(path)));
-            format!("{who} ({what}) is served{served}{active}")
+            format!("{version_name} ({what}) is served{served}{active}")
         }
         Outcome::Installing => format!(
-            "{who} ({what}) is uploaded; its dependencies are being installed\n\
+            "{version_name} ({what}) is uploaded; its dependencies are being installed\n\
              then: hearth activate {name} {version}"
         ),
     }
 }
 
-fn parcel(options: &DeployOptions, progress: &mut Progress) -> Result<Parcel, RemoteError> {
+fn package(options: &DeployOptions, progress: &mut Progress) -> Result<Package, RemoteError> {
     let path = &options.path;
     let failed = |action, source| RemoteError::File { action, path: path.clone(), source };
     let facts = std::fs::metadata(path).map_err(|error| failed("open", error))?;
@@ -137,7 +137,7 @@ fn parcel(options: &DeployOptions, progress: &mut Progress) -> Result<Parcel, Re
     let archive = File::open(path).map_err(|error| failed("open", error))?;
     let (name, version) = match (&options.name, &options.version) {
         (Some(name), Some(version)) => (name.clone(), version.clone()),
-        // What was not said stands in the archive, where it stands anywhere.
+        // Name and version that no flag gives are read from the archive's manifest.
         _ => {
             let temp = tempfile::tempdir().map_err(|error| failed("unpack", error))?;
             let unpacked = Uploads::aside(temp.path())?.unpack(&archive, &UploadLimits::default())?;
@@ -149,16 +149,16 @@ fn parcel(options: &DeployOptions, progress: &mut Progress) -> Result<Parcel, Re
     check(&name)?;
     let mut archive = archive;
     archive.seek(SeekFrom::Start(0)).map_err(|error| failed("read", error))?;
-    Ok(Parcel { name, version, archive, length: facts.len() })
+    Ok(Package { name, version, archive, length: facts.len() })
 }
 
-/// What an app is called, as far as anything says it.
+/// An app's name and version, as far as they are known.
 struct Identity {
     name: Option<String>,
     version: Option<String>,
 }
 
-/// What was said goes before the manifest, that before `package.json`.
+/// Flags rank above the manifest, and that above `package.json`.
 fn identity(folder: &Path, options: &DeployOptions) -> Result<(Manifest, Identity), RemoteError> {
     let manifest = manifest::read(folder)?;
     let package = package_identity(folder);
@@ -172,7 +172,7 @@ fn check(name: &str) -> Result<(), RemoteError> {
     check_name(name).map_err(|source| RemoteError::Name { name: name.to_owned(), source })
 }
 
-fn folder(options: &DeployOptions, progress: &mut Progress) -> Result<Parcel, RemoteError> {
+fn folder(options: &DeployOptions, progress: &mut Progress) -> Result<Package, RemoteError> {
     let folder = std::fs::canonicalize(&options.path).map_err(|source| RemoteError::File {
         action: "open",
         path: options.path.clone(),
@@ -193,7 +193,7 @@ fn folder(options: &DeployOptions, progress: &mut Progress) -> Result<Parcel, Re
     };
     progress.show(|| format!("Packing {}", escape(&name)));
     let failed = |source| RemoteError::File { action: "make", path: std::env::temp_dir(), source };
-    // Without a name: gone with this process, however it ends.
+    // A file without a name: it is removed with this process.
     let mut archive = tempfile::tempfile().map_err(failed)?;
     pack(&folder, dependencies, std::io::BufWriter::new(&mut archive))?;
     let (length, limit) = (archive.metadata().map_err(failed)?.len(), UploadLimits::default().archive);
@@ -201,10 +201,10 @@ fn folder(options: &DeployOptions, progress: &mut Progress) -> Result<Parcel, Re
         return Err(UploadError::ArchiveTooLarge { limit }.into());
     }
     archive.seek(SeekFrom::Start(0)).map_err(failed)?;
-    Ok(Parcel { name, version, archive, length })
+    Ok(Package { name, version, archive, length })
 }
 
-/// Until the version is served, or cannot be.
+/// Waits until the version is served, or has failed.
 fn wait(session: &Session, uploaded: &Uploaded, progress: &mut Progress) -> Result<State, RemoteError> {
     let began = Instant::now();
     loop {
@@ -214,11 +214,11 @@ fn wait(session: &Session, uploaded: &Uploaded, progress: &mut Progress) -> Resu
             None => return Ok(State::Failed),
         }
         progress.show(|| format!("Installing dependencies: {}", time(began.elapsed())));
-        std::thread::sleep(PERIOD);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
-/// The version, where it is there.
+/// The version, if the server lists it.
 fn find(session: &Session, uploaded: &Uploaded) -> Result<Option<Version>, RemoteError> {
     let (_, app) = session.server.ask::<App>(&Action::App { name: uploaded.name.clone() })?;
     Ok(app.versions.into_iter().find(|version| version.version == uploaded.version))
@@ -230,17 +230,16 @@ fn why(session: &Session, uploaded: &Uploaded) -> Result<RemoteError, RemoteErro
     Ok(RemoteError::Unserved { app: uploaded.name.clone(), version: uploaded.version.clone(), message })
 }
 
-/// What its manifest wants and does not get; and that a folder that the server serves goes before an upload of the same
-/// version.
-fn warn(session: &Session, uploaded: &Uploaded) -> Result<(), RemoteError> {
+/// Prints the version's warnings, and one if a served folder shadows the upload of the same version.
+fn print_warnings(session: &Session, uploaded: &Uploaded) -> Result<(), RemoteError> {
     let Some(version) = find(session, uploaded)? else { return Ok(()) };
-    let who = escape(&format!("{}@{}", uploaded.name, uploaded.version));
-    let word = Style::of(Stream::Error).paint(Tint::Yellow, "warning");
+    let version_name = escape(&format!("{}@{}", uploaded.name, uploaded.version));
+    let word = Style::for_stream(OutputStream::Error).paint(Tint::Yellow, "warning");
     for warning in &version.warnings {
-        eprintln!("{word}: {who}: {}", escape_lines(warning));
+        eprintln!("{word}: {version_name}: {}", escape_lines(warning));
     }
     if version.source == "folder" {
-        eprintln!("{word}: a folder that the server serves is {who} too, and goes before this upload");
+        eprintln!("{word}: a folder that the server serves is {version_name} too, and goes before this upload");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What can go wrong, and the one place where it becomes an exit code that scripts can use.
+//! The errors of remote commands, and the one place that maps them to exit codes for scripts.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,12 +10,12 @@ use super::address::AdminAddress;
 use crate::manifest::ManifestError;
 use crate::terminal::PromptError;
 
-/// How a command failed.
+/// The exit code of a failed command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
     Failed = 1,
-    /// Also what clap ends with.
+    /// Also clap's.
     Usage = 2,
     Unreachable = 3,
     /// The server refuses the token.

@@ -15,6 +15,7 @@ use hearth_egress::{
 };
 use tokio::runtime::{Builder, Runtime};
 
+use super::address::AdminAddress;
 use super::error::RemoteError;
 
 /// How often the progress of an upload is reported.
@@ -53,8 +54,8 @@ pub(super) struct Request<'a> {
 // === impl HttpClient ===
 
 impl HttpClient {
-    /// Trusts Mozilla's certificate authorities, and those in `ca_file` (PEM).
-    pub(super) fn new(ca_file: Option<&Path>) -> Result<Self, RemoteError> {
+    /// For one server. Trusts Mozilla's certificate authorities, and those in `ca_file` (PEM).
+    pub(super) fn new(address: &AdminAddress, ca_file: Option<&Path>) -> Result<Self, RemoteError> {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| RemoteError::Client(error.to_string()))?;
         // Redirects are not followed, so no URL is resolved.
@@ -66,7 +67,10 @@ impl HttpClient {
             Some(path) => ca_error(path, &error),
             None => RemoteError::Client(error.to_string()),
         })?;
-        Ok(Self { runtime: Arc::new(runtime), client: egress.client(EgressPolicy::all()) })
+        // The address by name too: some ports are blocked for apps unless an entry names them.
+        let policy = EgressPolicy::parse(&format!("0.0.0.0/0,::/0,{}", address.authority()));
+        let client = egress.client(policy.unwrap_or_else(|_| EgressPolicy::all()));
+        Ok(Self { runtime: Arc::new(runtime), client })
     }
 
     /// Sends the request and waits for the head of the response. Reports the bytes that were sent while it waits.

@@ -1,4 +1,4 @@
-//! `hearth logs` and `hearth events`: what was, and what comes.
+//! `hearth logs` and `hearth events`: stored records, and new ones as they come.
 
 use std::io::IsTerminal;
 
@@ -8,13 +8,13 @@ use hearth_log::{Colours, LogRecord};
 use serde_json::Value;
 
 use super::Session;
-use super::answers::{Happened, Lines};
 use super::error::RemoteError;
 use super::options::{EventsOptions, LogsOptions};
 use super::output::Format;
+use super::responses::{Happened, Lines};
 use crate::terminal::{Style, Tint, escape};
 
-/// What a stream says when we were too slow for it.
+/// The event that reports records which this client was too slow for.
 const MISSED: &str = "missed";
 
 pub(super) fn logs(session: &Session, options: LogsOptions) -> Result<(), RemoteError> {
@@ -52,7 +52,7 @@ pub(super) fn events(session: &Session, options: &EventsOptions) -> Result<(), R
     }
 }
 
-/// Each event of a stream, until it ends: as it is where JSON is wanted, one on a line.
+/// Shows each event of a stream until it ends: unchanged as JSON lines, or as text.
 fn each(
     session: &Session,
     action: &Action,

@@ -1,37 +1,37 @@
-//! Commands that ask a running server, over its admin API. What can be asked is `hearth_control::action::Action`, which is
-//! also what the server reads: nothing here knows a path of its own.
+//! Commands that talk to a running server over its admin API. The requests are `hearth_control::action::Action`, which the
+//! server parses too: this module builds no path of its own.
 //!
 //! | file | |
 //! |---|---|
-//! | `options.rs` | what can be said on the command line |
-//! | `address.rs`, `server.rs` | where the server is, and how it is asked |
-//! | `place.rs` | what hearth.yaml says about where the server is |
+//! | `options.rs` | command line options |
+//! | `address.rs`, `server.rs` | the server's address; requests to it |
+//! | `defaults.rs` | the server's address and data folder from hearth.yaml |
 //! | `http_client.rs`, `events.rs` | HTTP and HTTPS requests; server-sent events |
-//! | `error.rs` | what can go wrong, and the exit code of each |
-//! | `output.rs`, `progress.rs` | what is written: for people, or JSON |
-//! | `answers.rs` | the API's answers |
-//! | `apps.rs`, `cells.rs`, `deploy.rs`, `keys.rs`, `logs.rs`, `sandboxes.rs`, `sandbox_copy.rs`, `sandbox_shell.rs`, `state.rs`, `task.rs` | the commands |
+//! | `error.rs` | errors and their exit codes |
+//! | `output.rs`, `progress.rs` | output as text or JSON; the progress line |
+//! | `responses.rs` | the API's responses |
+//! | `apps.rs`, `cells.rs`, `deploy.rs`, `logs.rs`, `sandboxes.rs`, `sandbox_copy.rs`, `sandbox_shell.rs`, `secrets_tokens.rs`, `status.rs`, `task.rs` | the commands |
 
 mod address;
-mod answers;
 mod apps;
 mod cells;
+mod defaults;
 mod deploy;
 mod error;
 mod events;
 mod http_client;
-mod keys;
 mod logs;
 mod options;
 mod output;
-mod place;
 mod progress;
+mod responses;
 mod sandbox_copy;
 mod sandbox_shell;
 mod sandbox_tree;
 mod sandboxes;
+mod secrets_tokens;
 mod server;
-mod state;
+mod status;
 mod task;
 
 use std::process::ExitCode;
@@ -46,17 +46,17 @@ use server::Server;
 
 use crate::terminal::escape_lines;
 
-/// A server, and where its answers go.
+/// A server, and the output of its responses.
 struct Session {
     server: Server,
     output: Output,
 }
 
-/// Asks, and says what came of it.
+/// Runs the command and prints its result.
 pub fn run(command: RemoteCommand) -> ExitCode {
     match carry_out(command) {
         Ok(()) => ExitCode::SUCCESS,
-        // Who read our output has had enough of it: `hearth logs | head`.
+        // The reader of the output has closed the pipe: `hearth logs | head`.
         Err(RemoteError::Unread) => ExitCode::SUCCESS,
         Err(error) => {
             let told = error.to_string();
@@ -75,33 +75,33 @@ fn carry_out(command: RemoteCommand) -> Result<(), RemoteError> {
         RemoteCommand::Activate(To { what, server }) => apps::activate(&server.session()?, what),
         RemoteCommand::Rollback(To { what, server }) => apps::roll_back(&server.session()?, what.name),
         RemoteCommand::Delete(To { what, server }) => apps::delete(&server.session()?, what),
-        RemoteCommand::Workers(server) => state::workers(&server.session()?),
-        RemoteCommand::Pool(server) => state::pool(&server.session()?),
-        RemoteCommand::Metrics(To { what, server }) => state::metrics(&server.session()?, &what),
-        RemoteCommand::Crashes(server) => state::crashes(&server.session()?),
+        RemoteCommand::Workers(server) => status::workers(&server.session()?),
+        RemoteCommand::Pool(server) => status::pool(&server.session()?),
+        RemoteCommand::Metrics(To { what, server }) => status::metrics(&server.session()?, &what),
+        RemoteCommand::Crashes(server) => status::crashes(&server.session()?),
         RemoteCommand::Logs(To { what, server }) => logs::logs(&server.session()?, what),
         RemoteCommand::Events(To { what, server }) => logs::events(&server.session()?, &what),
         RemoteCommand::Secrets(To { what, server }) => match what.command {
-            SecretsCommand::List { app } => keys::secrets(&server.session()?, app),
-            SecretsCommand::Set { app, key, value } => keys::set_secret(&server.session()?, app, key, value),
-            SecretsCommand::Delete { app, key } => keys::delete_secret(&server.session()?, app, key),
+            SecretsCommand::List { app } => secrets_tokens::secrets(&server.session()?, app),
+            SecretsCommand::Set { app, key, value } => secrets_tokens::set_secret(&server.session()?, app, key, value),
+            SecretsCommand::Delete { app, key } => secrets_tokens::delete_secret(&server.session()?, app, key),
         },
         RemoteCommand::Tokens(To { what, server }) => match what.command {
-            TokensCommand::List { app } => keys::tokens(&server.session()?, app),
-            TokensCommand::Add { app, label } => keys::add_token(&server.session()?, app, label),
-            TokensCommand::Delete { app, id } => keys::delete_token(&server.session()?, app, id),
+            TokensCommand::List { app } => secrets_tokens::tokens(&server.session()?, app),
+            TokensCommand::Add { app, label } => secrets_tokens::add_token(&server.session()?, app, label),
+            TokensCommand::Delete { app, id } => secrets_tokens::delete_token(&server.session()?, app, id),
         },
         RemoteCommand::Task(To { what, server }) => task::task(&server.session()?, what),
-        RemoteCommand::Upgrade(server) => state::upgrade(&server.session()?),
+        RemoteCommand::Upgrade(server) => status::upgrade(&server.session()?),
         RemoteCommand::Replace(server) => cells::replace(&server.session()?),
         RemoteCommand::Cordon(To { what, server }) => match what.command {
             CordonCommand::List => cells::list(&server.session()?),
             CordonCommand::Add { owner } => cells::add(&server.session()?, owner),
             CordonCommand::Release { owner } => cells::release(&server.session()?, owner),
         },
-        RemoteCommand::Reload(server) => state::reload(&server.session()?),
+        RemoteCommand::Reload(server) => status::reload(&server.session()?),
         RemoteCommand::Sandbox(To { what, server }) => sandboxes::sandbox(&server.session()?, what.command),
-        RemoteCommand::Drain(To { what, server }) => state::drain(&server.session()?, &what),
+        RemoteCommand::Drain(To { what, server }) => status::drain(&server.session()?, &what),
     }
 }
 
@@ -111,9 +111,9 @@ impl RemoteOptions {
         let config = self.config.as_deref();
         let found = match (self.admin, self.data) {
             (Some(admin), Some(data)) => (admin, data),
-            (admin, data) => place::said_by(config, admin, data)?,
+            (admin, data) => defaults::resolve(config, admin, data)?,
         };
-        let client = HttpClient::new(self.cafile.as_deref())?;
+        let client = HttpClient::new(&found.0, self.cafile.as_deref())?;
         Ok(Session { server: Server::new(found.0, self.admin_token, found.1, client), output })
     }
 }

@@ -69,7 +69,7 @@ pub enum CordonCommand {
     List,
     /// Give an owner a cell of its own, until it is released.
     Add { owner: String },
-    /// Have an owner served by the same cells as everybody else.
+    /// Have an owner served by the shared cells again.
     Release { owner: String },
 }
 
@@ -224,7 +224,7 @@ pub enum TokensCommand {
         #[arg(long, default_value = "")]
         label: String,
     },
-    /// Delete a token: nobody gets in with it any more.
+    /// Delete a token: it is not accepted any more.
     Delete { app: String, id: String },
 }
 

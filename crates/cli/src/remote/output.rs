@@ -1,11 +1,11 @@
-//! What a command says: text for people, or the server's own JSON for programs.
+//! The output of a command: text, or the server's own JSON.
 
 use std::io::{ErrorKind, IsTerminal, Write, stdout};
 
 use serde_json::Value;
 
 use super::error::RemoteError;
-use crate::terminal::{Stream, Style};
+use crate::terminal::{OutputStream, Style};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
@@ -21,20 +21,20 @@ pub(super) struct Output {
 
 impl Output {
     pub(super) fn new(format: Format) -> Self {
-        Self { format, style: Style::of(Stream::Output) }
+        Self { format, style: Style::for_stream(OutputStream::Output) }
     }
 
-    /// The answer: as it is where JSON is wanted, else what `text` makes of it.
+    /// The response: unchanged as JSON, else as `text` formats it.
     pub(super) fn answer(&self, value: &Value, text: impl FnOnce(Style) -> String) -> Result<(), RemoteError> {
         match self.format {
             Format::Text => self.write(&text(self.style)),
-            // Indented where somebody reads it, one line where a program does.
+            // Indented on a terminal, one line for programs.
             Format::Json if stdout().is_terminal() => self.write(&format!("{value:#}")),
             Format::Json => self.write(&value.to_string()),
         }
     }
 
-    /// Text that has been made safe for terminals, and its line end if it has none.
+    /// Writes text that has been escaped already, and a line end if it has none.
     pub(super) fn write(&self, text: &str) -> Result<(), RemoteError> {
         let mut out = stdout().lock();
         let end = if text.ends_with('\n') { "" } else { "\n" };

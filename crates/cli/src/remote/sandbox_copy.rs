@@ -1,4 +1,4 @@
-//! `hearth sandbox cp`: one file, into a sandbox or out of it; folders are in `sandbox_tree.rs`.
+//! `hearth sandbox cp`: copies one file into a sandbox or out of it; folders are in `sandbox_tree.rs`.
 
 use std::io::{Read as _, Write as _, stdin, stdout};
 use std::path::Path;
@@ -12,10 +12,10 @@ use super::error::RemoteError;
 use super::progress::Progress;
 use super::sandbox_tree;
 
-/// One end of a copy.
+/// The source or the target of a copy.
 #[derive(Debug, PartialEq, Eq)]
 enum End<'a> {
-    /// Of this machine; `-` is standard input or output.
+    /// A local path; `-` is standard input or output.
     Here(&'a str),
     Sandbox {
         id: &'a str,
@@ -71,7 +71,7 @@ fn upload(session: &Session, file: &str, id: &str, path: &str) -> Result<(), Rem
             })?;
         }
     }
-    // As cp does: what ends like a folder is one.
+    // As cp does: a target that ends with a slash is a folder.
     let path = match (path.ends_with('/'), Path::new(file).file_name().and_then(|name| name.to_str())) {
         (true, Some(name)) => format!("{path}{name}"),
         _ => path.to_owned(),

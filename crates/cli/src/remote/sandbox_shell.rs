@@ -1,5 +1,5 @@
-//! `hearth sandbox shell`: lines for a shell in a sandbox, which keeps its folder and variables from line to line. The admin API
-//! carries commands, not a terminal: what needs one (an editor, `top`) does not work here, which is said at the beginning.
+//! `hearth sandbox shell`: sends lines to a shell in a sandbox, which keeps its folder and variables. The admin API carries
+//! commands, not a terminal: programs that need one (an editor, `top`) do not work, as the greeting says.
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _, stderr, stdin, stdout};
 
@@ -8,14 +8,14 @@ use hearth_control::sandboxes::SandboxAction;
 use serde_json::json;
 
 use super::Session;
-use super::answers::RunResult;
 use super::error::RemoteError;
+use super::responses::RunResult;
 
-/// How long a line may run.
+/// The timeout of a line.
 const TIMEOUT_MS: u64 = 60 * 60 * 1000;
 
 pub(super) fn shell(session: &Session, id: &str) -> Result<(), RemoteError> {
-    // Whether it is there, before anything is entered.
+    // Fails early if the sandbox does not exist.
     session.server.value(&Action::Sandbox(SandboxAction::Show { id: id.to_owned() }))?;
     let is_terminal = stdin().is_terminal();
     if is_terminal {
@@ -32,7 +32,7 @@ pub(super) fn shell(session: &Session, id: &str) -> Result<(), RemoteError> {
     loop {
         if is_terminal {
             let short = id.split('-').next().unwrap_or(id);
-            // A prompt that cannot be seen changes nothing.
+            // The shell goes on if the prompt cannot be written.
             let _ = write!(stderr(), "{short}$ ").and_then(|()| stderr().flush());
         }
         let Some(line) = lines.next().transpose().map_err(RemoteError::Input)? else { break };
@@ -44,14 +44,14 @@ pub(super) fn shell(session: &Session, id: &str) -> Result<(), RemoteError> {
         stderr().write_all(result.stderr.as_bytes()).map_err(RemoteError::Output)?;
         last = result.ending();
         if result.session_lost {
-            // `exit`, or what killed it.
+            // `exit`, or a signal that killed the shell.
             return last;
         }
         if let (true, Err(RemoteError::Command { why: Some(why), .. })) = (is_terminal, &last) {
             eprintln!("{why}");
         }
     }
-    // Its interpreter would wait for ever. It may be gone already.
+    // The interpreter would wait for more lines. It may have ended already.
     let _ = run("exit");
     last
 }

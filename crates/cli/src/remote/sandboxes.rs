@@ -1,4 +1,4 @@
-//! `hearth sandbox`: a server's sandboxes.
+//! `hearth sandbox`: operations on a server's sandboxes.
 
 use std::fmt::Write as _;
 use std::io::{Write as _, stderr, stdout};
@@ -8,10 +8,10 @@ use hearth_control::action::Action;
 use hearth_control::sandboxes::SandboxAction;
 use serde_json::{Map, Value, json};
 
-use super::answers::{RunResult, Sandbox, SandboxList, SandboxStats};
 use super::error::RemoteError;
 use super::options::{SandboxCommand, SandboxCreateOptions, SandboxExecOptions};
 use super::output::Format;
+use super::responses::{RunResult, Sandbox, SandboxList, SandboxStats};
 use super::task::input;
 use super::{Session, sandbox_copy, sandbox_shell};
 use crate::terminal::{Align, Style, Table, Tint, escape, size, time};
@@ -52,7 +52,7 @@ fn create(session: &Session, options: SandboxCreateOptions) -> Result<(), Remote
     session.output.answer(&value, |_| escape(&made.sandbox_id))
 }
 
-/// One argument is a line for the shell; several are a program and its arguments, as the shell here has taken them apart.
+/// One argument is a line for the shell; several are a program and its arguments, which are quoted again.
 fn line(command: &[String]) -> String {
     match command {
         [line] => line.clone(),
@@ -64,7 +64,7 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Its output is ours, and so is its exit code.
+/// Writes the command's output, and ends with its exit code.
 fn exec(session: &Session, options: SandboxExecOptions) -> Result<(), RemoteError> {
     let SandboxExecOptions { id, language, timeout, stdin, command } = options;
     let mut arguments = json!({});
@@ -86,7 +86,7 @@ fn exec(session: &Session, options: SandboxExecOptions) -> Result<(), RemoteErro
     if session.output.format == Format::Json {
         session.output.answer(&value, |_| String::new())?;
     } else {
-        // As it is: whoever runs a command wants its bytes.
+        // Not escaped: the user wants the command's bytes.
         stdout().write_all(result.stdout.as_bytes()).map_err(RemoteError::Output)?;
         stderr().write_all(result.stderr.as_bytes()).map_err(RemoteError::Output)?;
     }

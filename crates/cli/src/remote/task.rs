@@ -1,4 +1,4 @@
-//! `hearth task`: an event for an app, and what it answers.
+//! `hearth task`: sends a task event to an app and prints the result.
 
 use std::io::{Read, stdin};
 
@@ -6,13 +6,13 @@ use hearth_control::action::Action;
 use hearth_core::ByteSize;
 
 use super::Session;
-use super::answers::TaskResult;
 use super::error::RemoteError;
 use super::options::TaskOptions;
 use super::output::Format;
+use super::responses::TaskResult;
 use crate::terminal::escape_lines;
 
-/// What the admin API takes at most.
+/// The admin API's limit.
 const LONGEST_INPUT: ByteSize = ByteSize::mb(1);
 
 pub(super) fn task(session: &Session, options: TaskOptions) -> Result<(), RemoteError> {

@@ -1,6 +1,6 @@
 //! An error with its causes, as one line.
 
-/// Causes follow after a colon. An error whose text ends with that of its cause has said it: it is not said twice.
+/// Causes follow after a colon. A cause that the error's own text ends with is not repeated.
 pub fn chain(error: &anyhow::Error) -> String {
     let mut out = String::new();
     for cause in error.chain() {

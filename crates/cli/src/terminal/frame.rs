@@ -7,7 +7,7 @@
 
 use super::style::{Style, Tint};
 
-/// Lines are longer than this only in generated code, where the part around the mark is enough.
+/// Only generated code has longer lines: the part around the mark is shown.
 const LONGEST: usize = 100;
 
 /// Line and column count from 1; the column in characters. `None` where the text has no such line.

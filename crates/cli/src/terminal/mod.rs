@@ -1,13 +1,13 @@
-//! What people see: colours, tables, lines of source, and text from elsewhere that must not steer the terminal.
+//! Terminal output: colours, tables, source lines, and escaping of untrusted text.
 //!
 //! | file | |
 //! |---|---|
 //! | `chain.rs` | an error with its causes |
-//! | `style.rs` | colours, where they are wanted |
+//! | `style.rs` | colours, where they are enabled |
 //! | `table.rs` | columns that align |
-//! | `text.rs` | text from elsewhere; sizes and times for people |
+//! | `text.rs` | escaping of untrusted text; sizes and times |
 //! | `frame.rs` | a line of source with a mark below what is meant |
-//! | `prompt.rs` | questions, and answers that nobody may see |
+//! | `prompt.rs` | questions, and input that is not echoed |
 
 mod chain;
 mod frame;
@@ -19,6 +19,6 @@ mod text;
 pub use chain::chain;
 pub use frame::frame;
 pub use prompt::{PromptError, confirm, hidden};
-pub use style::{Stream, Style, Tint};
+pub use style::{OutputStream, Style, Tint};
 pub use table::{Align, Table};
 pub use text::{count, escape, escape_lines, size, time};

@@ -1,4 +1,4 @@
-//! Questions to whoever sits at the terminal. Answered there or not at all: input that comes from a program is no consent.
+//! Questions to the user at a terminal. Without a terminal there is no answer: input from a program is no consent.
 
 use std::io::{self, BufRead, IsTerminal, Write, stderr, stdin};
 use std::os::fd::AsFd;
@@ -13,7 +13,7 @@ pub enum PromptError {
     Io(#[from] io::Error),
 }
 
-/// Asks a yes-or-no question; `None` where nobody is there to answer.
+/// Asks a yes-or-no question; `None` without a terminal.
 pub fn confirm(question: &str) -> Result<Option<bool>, PromptError> {
     if !stdin().is_terminal() || !stderr().is_terminal() {
         return Ok(None);
@@ -25,7 +25,7 @@ pub fn confirm(question: &str) -> Result<Option<bool>, PromptError> {
     Ok(Some(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")))
 }
 
-/// Asks for something that must not be shown.
+/// Asks for a value that is not echoed.
 pub fn hidden(question: &str) -> Result<String, PromptError> {
     eprint!("{question} ");
     stderr().flush()?;
@@ -36,8 +36,8 @@ pub fn hidden(question: &str) -> Result<String, PromptError> {
     typed
 }
 
-/// Nothing that is typed is shown, and keys come one by one: so Ctrl-C comes as a key too, and the terminal is as it was
-/// before when the program ends by it.
+/// Switches off echo and line mode, and restores the terminal on drop. Ctrl-C then arrives as a key, so that the terminal is
+/// restored before the program ends by it.
 struct Silence {
     before: Termios,
 }
@@ -55,12 +55,12 @@ impl Silence {
 
 impl Drop for Silence {
     fn drop(&mut self) {
-        // A terminal that is gone needs no repair.
+        // If the terminal is gone there is nothing to restore.
         let _ = tcsetattr(stdin().as_fd(), OptionalActions::Now, &self.before);
     }
 }
 
-/// What was typed until the end of the line, with the keys that people use to correct themselves.
+/// The typed line, with the editing keys applied.
 fn line(input: impl BufRead) -> Result<String, PromptError> {
     let mut typed = Vec::new();
     for byte in input.bytes() {

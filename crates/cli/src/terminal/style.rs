@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, stderr, stdout};
 
-/// How text is painted, if at all.
+/// Whether text is coloured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     Coloured,
@@ -10,7 +10,7 @@ pub enum Style {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
+pub enum OutputStream {
     Output,
     Error,
 }
@@ -28,10 +28,10 @@ pub enum Tint {
 // === impl Style ===
 
 impl Style {
-    pub fn of(stream: Stream) -> Self {
+    pub fn for_stream(stream: OutputStream) -> Self {
         let is_terminal = match stream {
-            Stream::Output => stdout().is_terminal(),
-            Stream::Error => stderr().is_terminal(),
+            OutputStream::Output => stdout().is_terminal(),
+            OutputStream::Error => stderr().is_terminal(),
         };
         let says = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let refused = says("NO_COLOR").is_some() || says("TERM").is_some_and(|terminal| terminal == "dumb");
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_left_out_where_nobody_wants_them() {
+    fn colours_are_left_out_where_they_are_off() {
         assert_eq!(Style::Plain.paint(Tint::Red, "a"), "a");
         assert_eq!(Style::Coloured.paint(Tint::Red, "a"), "\x1b[31ma\x1b[0m");
     }

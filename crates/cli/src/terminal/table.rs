@@ -1,4 +1,4 @@
-//! Columns that align. Widths are counted in characters, so that colours and long names do not shift what follows; the last
+//! Aligned columns. Widths are counted in characters, so that colours and long names do not shift the next column; the last
 //! column is never padded, so that no line ends in spaces.
 
 use super::style::{Style, Tint};
@@ -29,7 +29,7 @@ impl Table {
         Self { columns: columns.to_vec(), rows: Vec::new() }
     }
 
-    /// A cell for each column, each with the colour it should have. An empty one is shown as `-`.
+    /// A cell for each column, each with its colour. An empty one is shown as `-`.
     pub fn row<const N: usize>(&mut self, cells: [(String, Option<Tint>); N]) {
         let cell = |(text, tint): (String, Option<Tint>)| match text.is_empty() {
             true => Cell { text: "-".to_owned(), tint: Some(Tint::Dim) },

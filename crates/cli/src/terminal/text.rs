@@ -1,9 +1,9 @@
-//! Text from elsewhere (a server, an app, a file), and numbers as people say them.
+//! Escaping of untrusted text (of a server, an app, a file), and numbers in short form.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// On one line, and without anything that a terminal would obey.
+/// Escapes line ends and control characters.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -21,12 +21,12 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// The same for text of several lines, which stays in them.
+/// The same, but keeps line ends.
 pub fn escape_lines(text: &str) -> String {
     text.lines().map(escape).collect::<Vec<_>>().join("\n")
 }
 
-/// Controls, line ends that are not LF, and marks that turn the direction of writing.
+/// Control characters, line ends other than LF, and marks that change the writing direction.
 fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -42,7 +42,7 @@ pub fn size(bytes: u64) -> String {
     let mut value = bytes as f64;
     let mut unit = "B";
     for larger in ["kB", "MB", "GB", "TB"] {
-        // What would be shown as 1024 is one of the next.
+        // A value that would be shown as 1024 is one of the next unit.
         if value < 1023.5 {
             break;
         }

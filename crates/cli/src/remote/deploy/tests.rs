@@ -16,7 +16,7 @@ fn options(path: &Path) -> DeployOptions {
 }
 
 fn packed(options: &DeployOptions) -> Result<(String, String), RemoteError> {
-    let parcel = parcel(options, &mut Progress::new())?;
+    let parcel = package(options, &mut Progress::new())?;
     assert!(parcel.length > 0);
     assert_eq!(parcel.archive.metadata().unwrap().len(), parcel.length);
     Ok((parcel.name, parcel.version))
@@ -84,7 +84,7 @@ fn what_is_no_app_or_has_no_name_of_one_is_refused_at_once() {
 }
 
 #[test]
-fn what_became_of_it_is_told() {
+fn the_summary_names_the_outcome() {
     let uploaded = |active: &str| Uploaded {
         name: "shop".into(),
         version: "1.1.0".into(),
@@ -95,14 +95,14 @@ fn what_became_of_it_is_told() {
         addresses: None,
         state: State::Served,
     };
-    let told = |active, outcome| told(&uploaded(active), &outcome, Style::Plain);
-    assert_eq!(told("1.0.0", Outcome::Active), "shop@1.1.0 (revision 2, 1 file, 2.0 kB) is active: /shop/");
-    assert!(told("1.0.0", Outcome::Uploaded).ends_with("is served: /shop@1.1.0/; /shop/ is still 1.0.0"));
-    assert!(told("1.1.0", Outcome::Uploaded).ends_with("is served: /shop@1.1.0/"));
-    assert!(told("1.0.0", Outcome::Installing).contains("hearth activate shop 1.1.0"));
+    let summary = |active, outcome| summary(&uploaded(active), &outcome, Style::Plain);
+    assert_eq!(summary("1.0.0", Outcome::Active), "shop@1.1.0 (revision 2, 1 file, 2.0 kB) is active: /shop/");
+    assert!(summary("1.0.0", Outcome::Uploaded).ends_with("is served: /shop@1.1.0/; /shop/ is still 1.0.0"));
+    assert!(summary("1.1.0", Outcome::Uploaded).ends_with("is served: /shop@1.1.0/"));
+    assert!(summary("1.0.0", Outcome::Installing).contains("hearth activate shop 1.1.0"));
     let by_host = |address: Option<&str>, outcome| {
         let addresses = Some(Addresses { active: address.map(Into::into), version: None });
-        super::told(&Uploaded { addresses, ..uploaded("1.0.0") }, &outcome, Style::Plain)
+        super::summary(&Uploaded { addresses, ..uploaded("1.0.0") }, &outcome, Style::Plain)
     };
     assert!(by_host(Some("shop.localhost/"), Outcome::Active).ends_with(" is active: shop.localhost/"));
     assert!(

@@ -1,5 +1,5 @@
-//! What is served. One app gets a folder of its own to be found in: a link to the app, beside a configuration that puts it at
-//! the root of `localhost` and of the address. A folder of apps is served as it is. All of it is gone when the stage is dropped.
+//! What is served. For one app a temporary folder is made: a link to the app, and a configuration that puts it at the root of
+//! `localhost` and of the address. A folder of apps is served as it is. The temporary folder is removed on drop.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
@@ -11,24 +11,24 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::DevOptions;
-use crate::check::{Place, Report, is_app, name_of};
+use crate::check::{CheckTarget, Report, is_app, name_of};
 use crate::manifest;
 
 #[derive(Debug)]
-pub struct Stage {
-    /// Where apps are found.
+pub struct Workspace {
+    /// The folder of apps.
     pub root: PathBuf,
-    /// What to check after a change.
+    /// The folders to check after a change.
     pub watched: PathBuf,
     pub show: Show,
-    /// `hearth.yaml`, where this is not the operator's own.
+    /// The generated `hearth.yaml`; `None` where the operator's own is used.
     pub config: Option<PathBuf>,
     pub data: PathBuf,
-    /// Removed at the end.
+    /// Removed on drop.
     _made: TempDir,
 }
 
-/// What is on stage.
+/// What the workspace serves.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Show {
     One { name: AppName, folder: PathBuf },
@@ -36,11 +36,11 @@ pub enum Show {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum StageError {
+pub enum WorkspaceError {
     #[error("cannot open {}: {source}", path.display())]
     Open { path: PathBuf, source: io::Error },
     #[error("{0}")]
-    Place(String),
+    Target(String),
     #[error(
         "{} does not look like an app: add a manifest.yaml with `entrypoint: {}`, or use `hearth run`",
         folder.display(), entry.display()
@@ -50,22 +50,24 @@ pub enum StageError {
     Make { path: PathBuf, source: io::Error },
 }
 
-// === impl Stage ===
+// === impl Workspace ===
 
-impl Stage {
-    pub fn set(options: &DevOptions) -> Result<Self, StageError> {
-        let path =
-            options.path.canonicalize().map_err(|source| StageError::Open { path: options.path.clone(), source })?;
+impl Workspace {
+    pub fn new(options: &DevOptions) -> Result<Self, WorkspaceError> {
+        let path = options
+            .path
+            .canonicalize()
+            .map_err(|source| WorkspaceError::Open { path: options.path.clone(), source })?;
         let made = TempDir::with_prefix("hearth-dev-")
-            .map_err(|source| StageError::Make { path: std::env::temp_dir(), source })?;
+            .map_err(|source| WorkspaceError::Make { path: std::env::temp_dir(), source })?;
         if path.is_file() {
             let folder = app_folder(&path);
             let entry = path.strip_prefix(&folder).ok().map(Path::to_owned);
             return Self::one(made, options, folder, entry);
         }
-        match Place::of(&path).map_err(|finding| StageError::Place(finding.message))? {
-            Place::App { folder, .. } => Self::one(made, options, folder, None),
-            Place::Folder(root) => {
+        match CheckTarget::from_path(&path).map_err(|finding| WorkspaceError::Target(finding.message))? {
+            CheckTarget::App { folder, .. } => Self::one(made, options, folder, None),
+            CheckTarget::Folder(root) => {
                 let data = data(&made, options);
                 Ok(Self { watched: root.clone(), root, show: Show::Several, config: None, data, _made: made })
             }
@@ -76,23 +78,28 @@ impl Stage {
     pub fn apps(&self) -> Vec<(AppName, PathBuf)> {
         match &self.show {
             Show::One { name, folder } => vec![(name.clone(), folder.clone())],
-            Show::Several => Report::of(std::slice::from_ref(&self.root), None).folders_by_name(),
+            Show::Several => Report::new(std::slice::from_ref(&self.root), None).folders_by_name(),
         }
     }
 
-    fn one(made: TempDir, options: &DevOptions, folder: PathBuf, entry: Option<PathBuf>) -> Result<Self, StageError> {
+    fn one(
+        made: TempDir,
+        options: &DevOptions,
+        folder: PathBuf,
+        entry: Option<PathBuf>,
+    ) -> Result<Self, WorkspaceError> {
         if !is_app(&folder) {
-            return Err(StageError::NoApp { folder, entry: entry.unwrap_or_default() });
+            return Err(WorkspaceError::NoApp { folder, entry: entry.unwrap_or_default() });
         }
-        // The manifest may say; while it cannot be read, what the folder says has to do.
+        // The manifest may name the app; while it cannot be read, the folder's name is used.
         let name = manifest::read(&folder).ok().and_then(|manifest| manifest.name).unwrap_or_else(|| name_of(&folder));
         let (root, config) = (made.path().join("apps"), made.path().join("hearth.yaml"));
         let failed = |path: &Path| {
             let path = path.to_owned();
-            move |source| StageError::Make { path, source }
+            move |source| WorkspaceError::Make { path, source }
         };
         std::fs::create_dir(&root).map_err(failed(&root))?;
-        // The manifest's name counts, scope and all; the link needs any.
+        // The link may have any name: the manifest's name counts, with its scope.
         let link = root.join(name.as_str().rsplit('/').next().unwrap_or("app"));
         std::os::unix::fs::symlink(&folder, &link).map_err(failed(&link))?;
         let text = configuration(&name, entry.as_deref(), options.listen.ip());
@@ -107,7 +114,7 @@ fn data(made: &TempDir, options: &DevOptions) -> PathBuf {
     options.data.clone().unwrap_or_else(|| made.path().join("data"))
 }
 
-/// The app at the root of `localhost` and of the address that is listened on. As JSON, which is YAML too.
+/// A configuration that puts the app at the root of `localhost` and of the listening address. JSON, which is YAML too.
 fn configuration(name: &AppName, entry: Option<&Path>, listen: IpAddr) -> String {
     let mut hosts = vec!["localhost".to_owned(), Ipv4Addr::LOCALHOST.to_string()];
     if let IpAddr::V4(address) = listen {
@@ -134,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn one_app_is_alone_on_stage() {
+    fn one_app_has_a_workspace_of_its_own() {
         let temp = tempfile::tempdir().unwrap();
         for name in ["mine", "other"] {
             std::fs::create_dir(temp.path().join(name)).unwrap();
@@ -143,18 +150,19 @@ mod tests {
         }
         let folder = temp.path().join("mine").canonicalize().unwrap();
         for path in [folder.clone(), folder.join("main.ts")] {
-            let stage = Stage::set(&options(&path)).unwrap();
-            assert_eq!(stage.show, Show::One { name: AppName::new("called"), folder: folder.clone() });
-            let links: Vec<_> = std::fs::read_dir(&stage.root).unwrap().map(|entry| entry.unwrap().path()).collect();
+            let workspace = Workspace::new(&options(&path)).unwrap();
+            assert_eq!(workspace.show, Show::One { name: AppName::new("called"), folder: folder.clone() });
+            let links: Vec<_> =
+                std::fs::read_dir(&workspace.root).unwrap().map(|entry| entry.unwrap().path()).collect();
             assert_eq!(links.len(), 1);
             assert_eq!(links[0].canonicalize().unwrap(), folder);
-            let made = stage.root.clone();
-            drop(stage);
+            let made = workspace.root.clone();
+            drop(workspace);
             assert!(!made.exists() && folder.join("main.ts").exists());
         }
-        let stage = Stage::set(&options(temp.path())).unwrap();
-        assert_eq!((stage.show, stage.config), (Show::Several, None));
-        assert!(matches!(Stage::set(&options(Path::new("/nowhere"))), Err(StageError::Open { .. })));
+        let workspace = Workspace::new(&options(temp.path())).unwrap();
+        assert_eq!((workspace.show, workspace.config), (Show::Several, None));
+        assert!(matches!(Workspace::new(&options(Path::new("/nowhere"))), Err(WorkspaceError::Open { .. })));
     }
 
     #[test]

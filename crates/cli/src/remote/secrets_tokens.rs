@@ -1,16 +1,16 @@
-//! `hearth secrets` and `hearth tokens`. A secret's value goes one way: it is neither shown while it is typed nor ever read
-//! back. A token is shown once, when it is made.
+//! `hearth secrets` and `hearth tokens`. A secret's value is never echoed and never read back. A token is shown once, when it is
+//! made.
 
 use std::io::{IsTerminal, stdin};
 
 use hearth_control::action::Action;
 
 use super::Session;
-use super::answers::{NewToken, Secrets, Tokens};
 use super::error::RemoteError;
 use super::output::Format;
+use super::responses::{NewToken, Secrets, Tokens};
 use super::task::input;
-use crate::terminal::{Align, Stream, Style, Table, Tint, escape, hidden};
+use crate::terminal::{Align, OutputStream, Style, Table, Tint, escape, hidden};
 
 pub(super) fn secrets(session: &Session, name: String) -> Result<(), RemoteError> {
     let (value, found) = session.server.ask::<Secrets>(&Action::Secrets { name })?;
@@ -61,11 +61,11 @@ pub(super) fn add_token(session: &Session, name: String, label: String) -> Resul
     let app = escape(&name);
     let (value, made) = session.server.ask::<NewToken>(&Action::AddToken { name, label })?;
     if session.output.format == Format::Text {
-        // Beside the output, so that `TOKEN=$(hearth tokens add app)` gets the token alone.
+        // On standard error, so that `TOKEN=$(hearth tokens add app)` captures the token alone.
         eprintln!("token {}, which is shown this once:", escape(&made.id));
     }
     if !made.asked {
-        let style = Style::of(Stream::Error);
+        let style = Style::for_stream(OutputStream::Error);
         let warning = style.paint(Tint::Yellow, "warning");
         eprintln!("{warning}: {app} asks for no tokens, and is open to all: add `auth: token` to its manifest.yaml");
     }
@@ -78,7 +78,7 @@ pub(super) fn delete_token(session: &Session, name: String, id: String) -> Resul
     session.output.answer(&answer, |_| said)
 }
 
-/// `echo value | hearth secrets set …` means the value without the end of its line.
+/// `echo value | hearth secrets set …` sets the value without the line end.
 fn without_line_end(mut text: String) -> String {
     if text.ends_with('\n') {
         text.pop();

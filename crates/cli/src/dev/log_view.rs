@@ -1,5 +1,5 @@
-//! What is shown of the server's log. What apps print comes as it is, errors with the line they are about, requests in short;
-//! what an operator would want to know and an author would not is left out.
+//! Shows the server's log to the author of an app: the app's output unchanged, errors with their source line, requests in short.
+//! Records about the operation of the server are left out.
 
 use std::path::{Path, PathBuf};
 
@@ -7,29 +7,29 @@ use hearth_core::AppName;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::stage::{Show, Stage};
+use super::workspace::{Show, Workspace};
 use crate::check::Report;
-use crate::terminal::{Stream, Style, Tint, escape, escape_lines, frame};
+use crate::terminal::{OutputStream, Style, Tint, escape, escape_lines, frame};
 
-pub struct Screen {
+pub struct LogView {
     style: Style,
     watched: PathBuf,
     config: Option<PathBuf>,
-    /// The app's name and folder, where there is one.
+    /// The app's name and folder, if one app is served.
     one: Option<(AppName, PathBuf)>,
     freshness: Freshness,
-    /// What was found wrong when the apps were last checked.
+    /// The findings of the last check.
     findings: String,
-    /// Why an app could not be loaded, as last shown: each request fails with it again.
+    /// Why an app could not be loaded, as last shown: each request reports it again.
     load_failure: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Freshness {
-    /// The server has not said yet that it listens.
+    /// The server does not listen yet.
     Beginning,
     Fresh,
-    /// Something changed: to be checked when it is quiet.
+    /// Apps have changed and are checked at the next silence.
     Stale,
 }
 
@@ -44,18 +44,18 @@ struct Line {
     fields: Map<String, Value>,
 }
 
-// === impl Screen ===
+// === impl LogView ===
 
-impl Screen {
-    pub fn new(stage: &Stage) -> Self {
-        let one = match &stage.show {
+impl LogView {
+    pub fn new(workspace: &Workspace) -> Self {
+        let one = match &workspace.show {
             Show::One { name, folder } => Some((name.clone(), folder.clone())),
             Show::Several => None,
         };
         Self {
-            style: Style::of(Stream::Error),
-            watched: stage.watched.clone(),
-            config: stage.config.clone(),
+            style: Style::for_stream(OutputStream::Error),
+            watched: workspace.watched.clone(),
+            config: workspace.config.clone(),
             one,
             freshness: Freshness::Beginning,
             findings: String::new(),
@@ -63,14 +63,14 @@ impl Screen {
         }
     }
 
-    /// Whether there is something to look at when it is quiet.
+    /// Whether apps are to be checked at the next silence.
     pub fn is_stale(&self) -> bool {
         self.freshness == Freshness::Stale
     }
 
     pub fn log(&mut self, text: &str) {
         let Ok(line) = serde_json::from_str::<Line>(text) else {
-            // The last words of a process that could not say them properly.
+            // A line that is no log record: output of a process that failed.
             eprintln!("{}", escape(text));
             return;
         };
@@ -80,7 +80,7 @@ impl Screen {
                     self.begin(address);
                 }
             }
-            // Checked again, with the lines that are meant.
+            // The check shows the error with its source line.
             ("hearth::catalogue", "catalogue served") => self.change(),
             ("hearth::catalogue", _) if line.level == "error" => self.change(),
             _ => {
@@ -96,7 +96,7 @@ impl Screen {
         eprintln!("{}", self.style.paint(Tint::Dim, &escape(&short(line))));
     }
 
-    /// Checks the apps, and says what is wrong with them.
+    /// Checks the apps and shows the findings.
     pub fn look(&mut self) {
         let findings = self.report().findings(self.style);
         self.freshness = Freshness::Fresh;
@@ -110,7 +110,7 @@ impl Screen {
     }
 
     fn report(&self) -> Report {
-        Report::of(std::slice::from_ref(&self.watched), self.config.as_deref())
+        Report::new(std::slice::from_ref(&self.watched), self.config.as_deref())
     }
 
     fn change(&mut self) {
@@ -131,12 +131,12 @@ impl Screen {
         self.freshness = Freshness::Fresh;
     }
 
-    /// What a line comes to, where it is for authors.
+    /// How a record is shown; `None` if it is left out.
     fn shown(&mut self, line: &Line) -> Option<String> {
         let app = line.app.as_deref().filter(|_| self.one.is_none());
         let before = app.map_or(String::new(), |app| self.style.paint(Tint::Blue, &format!("{}: ", escape(app))));
         if let Some(failure) = load_failure(line) {
-            // A mistake in a source was found by looking at it.
+            // The check has shown this error already.
             if !self.findings.is_empty() || self.load_failure.as_deref() == Some(failure) {
                 return None;
             }
@@ -152,14 +152,14 @@ impl Screen {
             (_, "warn") => Some(Tint::Yellow),
             ("hearth::console", _) => None,
             ("hearth_control::install", _) => Some(Tint::Dim),
-            // Lives of workers and cells: an operator's business.
+            // Starts and ends of workers and cells.
             _ => return None,
         };
         let text = escape_lines(&line.message);
         Some(before + &tint.map_or(text.clone(), |tint| self.style.paint(tint, &text)))
     }
 
-    /// The message, the line it is about, and how the app came there.
+    /// The message, the source line it is about, and the stack within the app.
     fn error(&self, text: &str) -> String {
         let text = escape_lines(text);
         let (message, stack) =
@@ -183,7 +183,7 @@ impl Screen {
     }
 }
 
-/// Why an app could not be loaded, from a worker's line or a request's.
+/// Why an app could not be loaded, from a record of a worker or of a request.
 fn load_failure(line: &Line) -> Option<&str> {
     let text = |name: &str| line.fields.get(name).and_then(Value::as_str);
     match (line.target.as_str(), line.level.as_str()) {
@@ -192,7 +192,7 @@ fn load_failure(line: &Line) -> Option<&str> {
     }
 }
 
-/// File, line and column of a line of a stack, where it is in the app's own code: `deep (file:///lib.ts:2:12)`
+/// File, line and column of a stack frame in the app's own code: `deep (file:///lib.ts:2:12)`
 fn place(line: &str) -> Option<(&str, usize, usize)> {
     let rest = line.split_once("file:///")?.1.trim_end_matches(')');
     let (rest, column) = rest.rsplit_once(':')?;
@@ -201,7 +201,7 @@ fn place(line: &str) -> Option<(&str, usize, usize)> {
     is_own.then_some((file, line.parse().ok()?, column.parse().ok()?))
 }
 
-/// What to open: one app is at the root of localhost, several are at their names.
+/// The URLs to open: one app is at the root of localhost, several are at their names.
 fn urls(address: &str, one: Option<&AppName>, names: &[AppName]) -> Vec<String> {
     let port = address.rsplit(':').next().unwrap_or_default();
     match one {
@@ -210,7 +210,7 @@ fn urls(address: &str, one: Option<&AppName>, names: &[AppName]) -> Vec<String> 
     }
 }
 
-/// A line of the access log in short; as it is where it is none.
+/// A line of the access log in short; other lines unchanged.
 fn short(line: &str) -> String {
     let parts = || {
         let (_, rest) = line.split_once('"')?;
@@ -230,8 +230,8 @@ fn short(line: &str) -> String {
 mod tests {
     use super::*;
 
-    fn screen(folder: &Path) -> Screen {
-        Screen {
+    fn view(folder: &Path) -> LogView {
+        LogView {
             style: Style::Plain,
             watched: folder.to_owned(),
             config: None,
@@ -242,15 +242,15 @@ mod tests {
         }
     }
 
-    fn shown(screen: &mut Screen, line: Value) -> Option<String> {
-        screen.shown(&serde_json::from_value(line).unwrap())
+    fn shown(view: &mut LogView, line: Value) -> Option<String> {
+        view.shown(&serde_json::from_value(line).unwrap())
     }
 
     #[test]
     fn errors_are_shown_with_their_line() {
         let temp = tempfile::tempdir().unwrap();
         std::fs::write(temp.path().join("lib.ts"), "one\n  return x.b;\n").unwrap();
-        let mut screen = screen(temp.path());
+        let mut view = view(temp.path());
         let failure = "the app failed: TypeError: no b\n    at f (file:///node_modules/x/i.js:1:1)\n    at deep (file:///lib.ts:2:12)";
         let line = serde_json::json!({
             "level": "info", "target": "hearth_gateway::error_response", "message": "request failed", "fields": { "failure": failure },
@@ -261,12 +261,12 @@ TypeError: no b
     |            ^
     at f (file:///node_modules/x/i.js:1:1)
     at deep (file:///lib.ts:2:12)";
-        assert_eq!(shown(&mut screen, line).unwrap(), expected);
+        assert_eq!(shown(&mut view, line).unwrap(), expected);
     }
 
     #[test]
     fn a_load_failure_is_shown_once() {
-        let mut screen = screen(Path::new("/nowhere"));
+        let mut view = view(Path::new("/nowhere"));
         let worker = serde_json::json!({
             "level": "error", "target": "hearth::worker", "message": "App failed to load", "fields": { "error": "Error: no" },
         });
@@ -274,24 +274,24 @@ TypeError: no b
             "level": "info", "target": "hearth_gateway::error_response", "message": "request failed",
             "fields": { "failure": "the app failed to load: Error: no" },
         });
-        assert_eq!(shown(&mut screen, worker.clone()).unwrap(), "Error: no");
+        assert_eq!(shown(&mut view, worker.clone()).unwrap(), "Error: no");
         for line in [&worker, &request, &request] {
-            assert_eq!(shown(&mut screen, line.clone()), None);
+            assert_eq!(shown(&mut view, line.clone()), None);
         }
-        screen.load_failure = None;
-        assert_eq!(shown(&mut screen, request).unwrap(), "Error: no");
+        view.load_failure = None;
+        assert_eq!(shown(&mut view, request).unwrap(), "Error: no");
     }
 
     #[test]
     fn what_apps_print_is_printed_and_the_rest_left_out() {
-        let mut screen = screen(Path::new("/nowhere"));
+        let mut view = view(Path::new("/nowhere"));
         let line = |level: &str, target: &str, message: &str| serde_json::json!({ "level": level, "target": target, "message": message, "app": "app" });
         let console = line("info", "hearth::console", "a\nb\u{1b}[2J");
-        assert_eq!(shown(&mut screen, console.clone()).unwrap(), "a\nb\\u{1b}[2J");
-        assert_eq!(shown(&mut screen, line("warn", "anything", "beware")).unwrap(), "beware");
-        assert_eq!(shown(&mut screen, line("info", "hearth::worker", "worker destroyed")), None);
-        screen.one = None;
-        assert_eq!(shown(&mut screen, console).unwrap(), "app: a\nb\\u{1b}[2J");
+        assert_eq!(shown(&mut view, console.clone()).unwrap(), "a\nb\\u{1b}[2J");
+        assert_eq!(shown(&mut view, line("warn", "anything", "beware")).unwrap(), "beware");
+        assert_eq!(shown(&mut view, line("info", "hearth::worker", "worker destroyed")), None);
+        view.one = None;
+        assert_eq!(shown(&mut view, console).unwrap(), "app: a\nb\\u{1b}[2J");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Which apps a path means: the app that is there, or all apps in it.
+//! Resolves a path to the app that it contains, or to all apps in it.
 
 use std::path::{Path, PathBuf};
 
@@ -9,13 +9,13 @@ use hearth_core::AppName;
 use super::finding::Finding;
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum CheckTarget {
     App { folder: PathBuf, name: AppName },
     Folder(PathBuf),
 }
 
-impl Place {
-    pub fn of(path: &Path) -> Result<Self, Finding> {
+impl CheckTarget {
+    pub fn from_path(path: &Path) -> Result<Self, Finding> {
         let folder =
             std::fs::canonicalize(path).map_err(|error| Finding::error(path, format!("cannot be opened: {error}")))?;
         if !folder.is_dir() {
@@ -25,13 +25,13 @@ impl Place {
     }
 }
 
-/// Whether the folder itself is an app, as discovery sees it.
+/// Whether the folder itself is an app, by the rules of discovery.
 pub fn is_app(folder: &Path) -> bool {
     let marks = MANIFESTS.iter().chain(&ENTRIES).chain(&["package.json"]);
     marks.into_iter().any(|name| folder.join(name).is_file())
 }
 
-/// That of the folder, without the version that may follow it; of `name/1.2.3/` that of the folder above.
+/// The folder's name without a version after it; for `name/1.2.3/` that of the folder above.
 pub fn name_of(folder: &Path) -> AppName {
     let part = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let own = part(folder);

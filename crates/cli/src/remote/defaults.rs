@@ -1,5 +1,4 @@
-//! Where the server is and keeps its state, where flags and variables leave that open: as `hearth.yaml` has it, which the
-//! server reads too.
+//! The server's address and data folder where no flag or variable gives them: from `hearth.yaml`, which the server reads too.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -11,8 +10,8 @@ use super::error::RemoteError;
 use crate::configuration;
 use crate::serve::{ADMIN, DATA};
 
-/// What was said goes before the file, that before the defaults.
-pub(super) fn said_by(
+/// Flags rank above the file, and that above the defaults.
+pub(super) fn resolve(
     config: Option<&Path>,
     admin: Option<AdminAddress>,
     data: Option<PathBuf>,
@@ -53,7 +52,7 @@ mod tests {
         let said = |text: &str, admin: Option<&str>, data: Option<&str>| {
             std::fs::write(&file, text).unwrap();
             let admin = admin.map(|admin| admin.parse().unwrap());
-            said_by(Some(&file), admin, data.map(PathBuf::from)).map(|(admin, data)| (admin.to_string(), data))
+            resolve(Some(&file), admin, data.map(PathBuf::from)).map(|(admin, data)| (admin.to_string(), data))
         };
         let found = |admin: &str, data: &str| (admin.to_owned(), PathBuf::from(data));
         let text = "admin: 0.0.0.0:9191\ndata: /srv/data\n";

@@ -1,4 +1,4 @@
-//! What the operator decides: the configuration, the data folder, the ports.
+//! The operator's part: the configuration, the data folder, the ports.
 
 use std::fs;
 use std::io;
@@ -13,10 +13,10 @@ use super::finding::Finding;
 use crate::configuration::FILE;
 use crate::serve::{ADMIN, LISTEN};
 
-/// Files of the data folder that hold keys, or records that are worth as much.
+/// Files of the data folder with keys, or with records that are as sensitive.
 const PRIVATE: &[&str] = &["hearth.db", "secret.key", "admin.token"];
 
-/// The configuration, as far as it can be had, and whether it is good.
+/// The configuration, if it can be read, and the finding about it.
 pub(super) fn configuration(file: Option<&Path>) -> (OperatorConfig, Finding) {
     const CHECK: &str = "configuration";
     let path = file.unwrap_or(Path::new(FILE));
@@ -37,7 +37,7 @@ pub(super) fn configuration(file: Option<&Path>) -> (OperatorConfig, Finding) {
     (OperatorConfig::default(), finding)
 }
 
-pub(super) fn look(data: &Path, operator: &OperatorConfig) -> Vec<Finding> {
+pub fn examine(data: &Path, operator: &OperatorConfig) -> Vec<Finding> {
     let mut findings = vec![data_folder(data)];
     findings.extend(room(data));
     findings.extend(addresses(operator).into_iter().map(|(check, address)| port(check, address)));
@@ -75,12 +75,12 @@ fn data_folder(data: &Path) -> Finding {
     Finding::good(CHECK, name.to_string())
 }
 
-/// Below this much room uploads, logs and secrets begin to fail.
+/// With less free space uploads, logs and secrets begin to fail.
 const LITTLE_ROOM: ByteSize = ByteSize::mb(64);
-/// The largest upload, unpacked, beside its archive.
+/// Room for the largest upload, unpacked, beside its archive.
 const AMPLE_ROOM: ByteSize = ByteSize::mb(1024);
 
-/// Where the system does not say how much room there is, nothing is said.
+/// `None` if the system does not report the free space.
 fn room(data: &Path) -> Option<Finding> {
     const CHECK: &str = "disk";
     let absolute = std::path::absolute(data).ok()?;
@@ -96,10 +96,10 @@ fn room(data: &Path) -> Option<Finding> {
     })
 }
 
-/// Which of what is private others can read.
+/// The private files that other users can read.
 fn exposed(data: &Path) -> Vec<PathBuf> {
     let is_open = |path: &Path| fs::metadata(path).is_ok_and(|facts| facts.permissions().mode() & 0o077 != 0);
-    // Nobody gets past a folder that is closed.
+    // A folder that other users cannot enter protects all files in it.
     if !is_open(data) {
         return Vec::new();
     }
@@ -119,7 +119,7 @@ fn addresses(operator: &OperatorConfig) -> Vec<(&'static str, SocketAddr)> {
     all.chain(admin.map(|address| ("admin", address))).collect()
 }
 
-/// Listens for a moment.
+/// Binds the address and closes it again.
 fn port(check: &'static str, address: SocketAddr) -> Finding {
     match TcpListener::bind(address) {
         Ok(_) => Finding::good(check, format!("{address} is free")),

@@ -1,4 +1,4 @@
-//! Answers of the admin API, as far as they are shown to people. Fields that a newer server adds are passed over.
+//! Responses of the admin API, as far as they are shown. Unknown fields of a newer server are ignored.
 
 use std::collections::BTreeMap;
 
@@ -99,7 +99,7 @@ pub(super) struct Activated {
 pub(super) struct Deleted {
     pub(super) name: String,
     pub(super) deleted: Vec<String>,
-    /// Those that went with the last version.
+    /// How many were deleted with the last version.
     pub(super) secrets: usize,
     pub(super) tokens: usize,
 }
@@ -192,7 +192,7 @@ pub(super) struct Crash {
     pub(super) status: String,
     #[serde(default)]
     pub(super) last_words: Vec<String>,
-    /// Who did it, where that is known.
+    /// The app that crashed the cell, if it is known.
     pub(super) app: Option<String>,
     pub(super) version: Option<String>,
     pub(super) owner: Option<String>,
@@ -258,12 +258,12 @@ pub(super) struct Token {
 pub(super) struct NewToken {
     pub(super) id: String,
     pub(super) token: String,
-    /// Whether the app asks for tokens at all.
+    /// Whether the app requires tokens at all.
     #[serde(default = "yes")]
     pub(super) asked: bool,
 }
 
-/// A server that does not say has always taken the token.
+/// The default for servers that do not send `asked`: they always require the token.
 fn yes() -> bool {
     true
 }
@@ -276,7 +276,7 @@ pub(super) struct TaskResult {
     pub(super) error: Option<String>,
 }
 
-/// Of `hearth sandbox ls`.
+/// The response of `hearth sandbox ls`.
 #[derive(Debug, Deserialize)]
 pub(super) struct SandboxList {
     pub(super) sandboxes: Vec<Sandbox>,
@@ -311,10 +311,10 @@ pub(super) struct SandboxFile {
     pub(super) mode: String,
 }
 
-/// What `timeout` ends with.
+/// The exit code of `timeout`.
 const TIMED_OUT: u8 = 124;
 
-/// Of a command in a sandbox.
+/// The result of a command in a sandbox.
 #[derive(Debug, Deserialize)]
 pub(super) struct RunResult {
     pub(super) exit_code: i32,
@@ -327,7 +327,7 @@ pub(super) struct RunResult {
 }
 
 impl RunResult {
-    /// As the command's own shell would end: with its exit code, which says all there is to say.
+    /// The end of the command as a shell reports it: by its exit code, without a message.
     pub(super) fn ending(&self) -> Result<(), RemoteError> {
         let code = u8::try_from(self.exit_code).unwrap_or(1);
         match &self.signal {

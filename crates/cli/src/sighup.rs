@@ -1,13 +1,13 @@
-//! What a SIGHUP means. Somebody who sends it to a server wants its configuration read again; a terminal that is closed
-//! sends it to all that was started in it, which everybody expects to end then. The two look the same, but for the
-//! terminal: after the second there is none any more. Who starts a server with `nohup` wants it to outlive the terminal.
+//! Tells the two meanings of SIGHUP apart. An operator sends it to make the server read its configuration again; the kernel
+//! sends it to the processes of a terminal that is closed, which should end. In the second case the terminal no longer exists.
+//! A server that was started with `nohup` outlives the terminal.
 
 use std::fs::File;
 
 /// The terminal that the program was started in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Terminal {
-    /// None, or one whose end is none of our business.
+    /// There is none, or its end is ignored.
     None,
     Ours,
 }
@@ -20,12 +20,12 @@ pub enum Hangup {
 }
 
 impl Terminal {
-    /// Must be asked before anybody listens for SIGHUP.
+    /// Must be called before a handler for SIGHUP is installed.
     pub fn now() -> Self {
         if is_there() && !is_ignored() { Self::Ours } else { Self::None }
     }
 
-    /// What a SIGHUP that has just come means.
+    /// The meaning of a SIGHUP that has just arrived.
     pub fn hangup(self) -> Hangup {
         match self {
             Self::Ours if !is_there() => Hangup::End,

@@ -1,4 +1,4 @@
-//! `hearth workers`, `pool`, `metrics`, `crashes`, `reload`, `drain`: the server itself.
+//! `hearth workers`, `pool`, `metrics`, `crashes`, `reload`, `drain`: the state of the server.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -7,9 +7,9 @@ use hearth_control::action::Action;
 use hearth_core::time::rfc3339;
 
 use super::Session;
-use super::answers::{Crash, Crashes, Metrics, Pool, Reloaded, Worker};
 use super::error::RemoteError;
 use super::options::{DrainOptions, MetricsOptions};
+use super::responses::{Crash, Crashes, Metrics, Pool, Reloaded, Worker};
 use crate::terminal::{Align, Style, Table, Tint, confirm, escape, escape_lines, size, time};
 
 pub(super) fn workers(session: &Session) -> Result<(), RemoteError> {
@@ -206,7 +206,7 @@ fn culprit(crash: &Crash) -> Option<String> {
     Some(format!("{app}@{version} of {owner}{phase}{request}"))
 }
 
-/// Names and values, one below the other.
+/// Names and values, one pair per line.
 fn list(rows: &[(&str, String)], style: Style) -> String {
     let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     rows.iter()
@@ -216,5 +216,5 @@ fn list(rows: &[(&str, String)], style: Style) -> String {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-#[path = "state/tests.rs"]
+#[path = "status/tests.rs"]
 mod tests;
