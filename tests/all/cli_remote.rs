@@ -166,15 +166,15 @@ fn the_configuration_says_where_the_server_is() {
 #[test]
 fn exit_codes_say_what_went_wrong() {
     let (folder, server) = nothing("cli-exits");
-    // Nobody listens there.
+    // Port 1 has no listener.
     let gone = run(&["apps", "--admin", "127.0.0.1:1", "--admin-token", TOKEN]);
     assert_ends(&gone, 3, &["no server answers at 127.0.0.1:1", "hearth serve", "--admin"]);
     let admin = server.admin();
     assert_ends(&run(&["apps", "--admin", &admin, "--admin-token", "wrong"]), 4, &["token", "HEARTH_ADMIN_TOKEN"]);
     let nowhere = run(&["apps", "--admin", &admin, "--data", "/nowhere"]);
     assert_ends(&nowhere, 4, &["no admin token in /nowhere", "--data"]);
-    assert_ends(&ask(&server, &["apps", "nobody"]), 5, &["no_app", "nobody"]);
-    assert_ends(&ask(&server, &["secrets", "list", "nobody"]), 5, &["no_app"]);
+    assert_ends(&ask(&server, &["apps", "missing"]), 5, &["no_app", "missing"]);
+    assert_ends(&ask(&server, &["secrets", "list", "missing"]), 5, &["no_app"]);
     assert_ends(&ask(&server, &["activate", "shop", "not a version"]), 6, &["not a version"]);
     assert_ends(&ask(&server, &["drain"]), 2, &["--yes"]);
     assert_ends(&ask(&server, &["deploy", folder.of("served").to_str().unwrap()]), 2, &["holds no app", "index.ts"]);

@@ -92,7 +92,7 @@ fn the_python_client_works_over_stdio() {
 #[test]
 fn the_python_client_works_over_http() {
     let server = Http::start("mcp-py-http", &[]);
-    // Without sessions first: what is made so belongs to whoever has the token.
+    // Stateless requests first: their sandboxes belong to the token.
     for version in ["2026-07-28", "2025-11-25"] {
         succeeds(python_client(&[version, "http", &server.url(), TOKEN]), || server.program.log());
     }

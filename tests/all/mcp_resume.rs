@@ -53,7 +53,7 @@ fn message(id: u64, method: &str, params: Value) -> String {
 }
 
 #[test]
-fn a_command_goes_on_and_is_heard_by_who_comes_back() {
+fn a_command_continues_and_a_reconnected_client_gets_its_output() {
     let data = scratch("mcp-resume-data");
     let flags = ["mcp", "--http", "127.0.0.1:0", "--token", TOKEN, "--data", data.to_str().unwrap()];
     let program = Program::start("mcp-resume", &flags);

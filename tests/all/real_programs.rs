@@ -69,7 +69,7 @@ fn clear(folder: &Path) {
 
 fn build(folder: &Path) {
     let mut command = Command::new("npm");
-    // Tools tell nobody that they were used.
+    // Telemetry of build tools is off.
     command.args(["run", "build"]).env("ASTRO_TELEMETRY_DISABLED", "1").current_dir(folder);
     if let Err(said) = succeed(command) {
         panic!("npm run build failed in {}:\n{said}", folder.display());
@@ -215,7 +215,7 @@ fn a_sveltekit_app_rendered_by_the_server() {
         let reply = server.get(path);
         assert!(reply.status == status && reply.text().contains(text), "GET {path}: {reply:?}");
     }
-    server.wait_log("nobody may read this");
+    server.wait_log("must stay private");
 
     // What was rendered when it was built, and files.
     assert_page(&server.get("/sveltekit/about/"), &["<h1>About</h1>"]);

@@ -63,7 +63,7 @@ fn an_upgrade_under_load_loses_no_request() {
     let metrics = server.ask("GET", "/metrics", "");
     let counted = metrics.text().lines().filter(|line| line.starts_with("hearth_requests_total{"));
     let counted: f64 = counted.map(|line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()).sum();
-    assert!(counted >= 60.0, "what the programs before counted is counted: {counted}");
+    assert!(counted >= 60.0, "the counts of the previous programs are included: {counted}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Sandboxes and their clients' sessions, while another program takes the place of the one that runs: they go on.
+//! Sandboxes and MCP sessions continue over an upgrade.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -26,7 +26,7 @@ fn serve_as(program: Command, name: &str, settings: &str) -> Server {
     Server::start_as(program, &flags, &[])
 }
 
-/// Until the next program serves.
+/// Upgrades, and waits until the next program serves.
 #[track_caller]
 fn upgrade(server: &Server) {
     let count = || server.log().matches("Listening on http://").count();
@@ -128,7 +128,7 @@ fn sandboxes_and_sessions_survive_an_upgrade() {
     for round in 0..2 {
         upgrade(&server);
         if round == 0 {
-            // Its client opens it again; what was said until then came whole.
+            // The client reopens the stream; all messages until the upgrade have arrived.
             assert!(String::from_utf8_lossy(&listening.rest()).ends_with("0\r\n\r\n"));
         }
         let after = server.ask_json("GET", &at(""), "");
@@ -156,7 +156,7 @@ fn sandboxes_and_sessions_survive_an_upgrade() {
     let read = json!({ "sandbox_id": theirs, "path": "/work/linked" });
     assert_eq!(tool(&address, &session, 20, "read_file", read)["content"], "hello");
 
-    // What ends, ends: one by hand, one with its session, the rest with the server.
+    // Sandboxes end: one by request, one with its session, the rest with the server.
     server.ask_json("DELETE", &at(""), "");
     assert_eq!(begin(&address, "DELETE", "/mcp", Some(&session), "").reply().status, 204);
     assert_eq!(server.ask_json("GET", "/admin/sandboxes", ""), json!({ "sandboxes": [] }));
@@ -193,7 +193,7 @@ fn sandboxes_survive_an_upgrade_that_fails() {
 }
 
 #[test]
-fn a_call_under_way_is_waited_for() {
+fn a_call_in_flight_is_waited_for() {
     let server = serve("upgrade-calls", "drain_timeout: 60s\nsandboxes:\n  pool:\n    enabled: false\n");
     let id = server.ask_json("POST", "/admin/sandboxes", "")["sandbox_id"].as_str().unwrap().to_owned();
     let at = |rest: &str| format!("/admin/sandboxes/{id}{rest}");
@@ -208,7 +208,7 @@ fn a_call_under_way_is_waited_for() {
 }
 
 #[test]
-fn without_control_no_sandbox_is_left_even_of_the_program_before() {
+fn without_control_no_sandbox_is_left_even_of_the_previous_program() {
     let mut server = serve("upgrade-killed", "sandboxes:\n  pool:\n    min_size: 1\n");
     let id = server.ask_json("POST", "/admin/sandboxes", "")["sandbox_id"].as_str().unwrap().to_owned();
     server.ask_json("POST", &format!("/admin/sandboxes/{id}/jobs"), r#"{"command": "sleep 3600"}"#);

@@ -89,7 +89,7 @@ async function visit(view, title, proof) {
 }
 
 async function drive() {
-  await step("the login is shown to who has no session", async () => {
+  await step("the login is shown without a session", async () => {
     await page.goto(base);
     await page.getByLabel("Admin token").waitFor();
     await shot("login");
@@ -173,7 +173,7 @@ async function drive() {
     await visit(...VIEWS[2]);
     await secrets.getByRole("button", { name: "Set a secret…" }).click();
     await dialog.getByLabel("Name").fill(SECRET);
-    await dialog.getByLabel("Value").fill("a value that nobody sees again");
+    await dialog.getByLabel("Value").fill("a value that is not shown again");
     await dialog.getByRole("button", { name: "Set" }).click();
     await dialog.waitFor({ state: "detached" });
     await secrets.getByText(SECRET, { exact: true }).waitFor();

@@ -210,7 +210,7 @@ async def destruction(v):
 
 async def strangers(v):
     if KIND == "http" and VERSION == "2026-07-28":
-        # There are no sessions: whoever has the token has what is made with it.
+        # There are no sessions: sandboxes belong to the token.
         async with connected() as other:
             assert [one["sandbox_id"] for one in (await other.ok("list_sandboxes"))["sandboxes"]] == [v.sandbox_id]
         assert (await v.run("echo still"))["stdout"] == "still\n"

@@ -37,7 +37,7 @@ export async function look(act) {
 
 async function visit(browser, url, act) {
   const complaints = [];
-  // Certificates of tests are signed by nobody.
+  // Certificates of tests are self-signed.
   const context = await browser.newContext({ ignoreHTTPSErrors: true });
   context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();

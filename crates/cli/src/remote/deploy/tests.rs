@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use super::super::answers::Addresses;
+use super::super::responses::Addresses;
 use super::*;
 
 fn options(path: &Path) -> DeployOptions {

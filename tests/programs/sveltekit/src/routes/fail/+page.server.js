@@ -4,5 +4,5 @@ export function load({ url }) {
   const kind = url.searchParams.get("kind");
   if (kind === "redirect") redirect(307, "./about/");
   if (kind === "known") error(418, "a teapot");
-  throw new Error("nobody may read this");
+  throw new Error("must stay private");
 }
