@@ -13,9 +13,9 @@ use hearth_control::sandboxes::SandboxAction;
 use serde_json::Value;
 
 use super::Session;
-use super::answers::{SandboxFile, SandboxFolder};
 use super::error::RemoteError;
 use super::progress::Progress;
+use super::responses::{SandboxFile, SandboxFolder};
 use crate::terminal::escape;
 
 /// Folders within folders.
@@ -72,7 +72,8 @@ impl<'a> Copy<'a> {
         let mode = Some(format!("{:o}", mode & 0o777));
         let write = SandboxAction::WriteFile { id: self.id.to_owned(), path, mode };
         let length = content.len() as u64;
-        self.session.server.upload::<Value>(&Action::Sandbox(write), content.as_slice(), length, &mut self.progress)?;
+        let content = std::io::Cursor::new(content);
+        self.session.server.upload::<Value>(&Action::Sandbox(write), content, length, &mut self.progress)?;
         Ok(())
     }
 
