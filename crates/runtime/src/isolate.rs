@@ -22,20 +22,20 @@
 //!
 //! 1. V8 is one of the versions that were read for this: `platform.rs` refuses any other.
 //! 2. Between two borrows no scope, handle scope or try-catch is open and no JavaScript runs; an
-//! isolate that was terminated or saw a panic is not entered for JavaScript again.
-//! `ThreadLocalTop`, which a Locker clears, is at rest then.
+//!    isolate that was terminated or saw a panic is not entered for JavaScript again.
+//!    `ThreadLocalTop`, which a Locker clears, is at rest then.
 //! 3. A migration is `Exit`, `Enter` and the public `SetStackLimit`, all three: they set the
-//! thread's id, the start of the stack for collections, V8's thread-locals, the limit for recursion
-//! and the bounds of the central stack. The isolate is made current before `Exit`, as `Exit`
-//! expects.
+//!    thread's id, the start of the stack for collections, V8's thread-locals, the limit for recursion
+//!    and the bounds of the central stack. The isolate is made current before `Exit`, as `Exit`
+//!    expects.
 //! 4. Nothing allocates in the isolate's cppgc heap, which is bound to the thread that created it:
-//! neither Hearth nor these versions of V8.
+//!    neither Hearth nor these versions of V8.
 //! 5. There is no profiler, no inspector and no trap handler for WebAssembly: each remembers
-//! threads.
+//!    threads.
 //! 6. All threads that enter isolates descend from the one that started V8 (memory protection keys
-//! are inherited).
+//!    are inherited).
 //! 7. One thread at a time borrows it (`&mut self`), under a lock that orders memory
-//! (`Mutex<WorkerInner>`, `SharedIsolate`).
+//!    (`Mutex<WorkerInner>`, `SharedIsolate`).
 //! 8. It was never under a Locker: V8 would ask that one whether a thread has it.
 //!
 //! Invariant of `NoLocker`: V8's list of entered isolates has one entry for it, of the thread where

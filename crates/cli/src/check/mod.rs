@@ -26,7 +26,7 @@ use serde_json::json;
 use self::app::Checked;
 use self::finding::{Finding, Severity};
 pub use self::targets::{CheckTarget, is_app, name_of};
-use crate::terminal::{OutputStream, Style, Tint, count};
+use crate::terminal::{ConsoleStream, Style, Tint, count};
 
 #[derive(Debug, Args)]
 pub struct CheckOptions {
@@ -50,7 +50,7 @@ pub struct Report {
 
 pub fn check(options: &CheckOptions) -> ExitCode {
     let report = Report::new(&options.folders, options.config.as_deref());
-    let text = if options.json { report.json() } else { report.text(Style::for_stream(OutputStream::Output)) };
+    let text = if options.json { report.json() } else { report.text(Style::for_stream(ConsoleStream::Output)) };
     // A closed pipe (`| head`) is no failure: the exit code has the result.
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
     if report.count(Severity::Error) == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }

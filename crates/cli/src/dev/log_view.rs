@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::workspace::{Show, Workspace};
 use crate::check::Report;
-use crate::terminal::{OutputStream, Style, Tint, escape, escape_lines, frame};
+use crate::terminal::{ConsoleStream, Style, Tint, escape, escape_lines, frame};
 
 pub struct LogView {
     style: Style,
@@ -53,7 +53,7 @@ impl LogView {
             Show::Several => None,
         };
         Self {
-            style: Style::for_stream(OutputStream::Error),
+            style: Style::for_stream(ConsoleStream::Error),
             watched: workspace.watched.clone(),
             config: workspace.config.clone(),
             one,

@@ -24,7 +24,7 @@ use serde_json::json;
 use self::finding::{Finding, State};
 pub use self::kernel::check_jail;
 use crate::serve::DATA;
-use crate::terminal::{Align, OutputStream, Style, Table, Tint};
+use crate::terminal::{Align, ConsoleStream, Style, Table, Tint};
 
 #[derive(Debug, Args)]
 pub struct DoctorOptions {
@@ -42,7 +42,7 @@ pub struct DoctorOptions {
 /// Fails where something keeps Hearth from serving as it is configured.
 pub fn doctor(options: &DoctorOptions) -> ExitCode {
     let findings = examine(options);
-    let text = if options.json { json(&findings) } else { text(&findings, Style::for_stream(OutputStream::Output)) };
+    let text = if options.json { json(&findings) } else { text(&findings, Style::for_stream(ConsoleStream::Output)) };
     // A closed pipe (`| head`) is no failure: the exit code has the result.
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
     let is_well = findings.iter().all(|finding| finding.state != State::Bad);

@@ -19,7 +19,7 @@ use super::progress::Progress;
 use super::responses::{Activated, App, State, Uploaded, Version};
 use crate::check::is_app as holds_an_app;
 use crate::manifest;
-use crate::terminal::{OutputStream, Style, Tint, count, escape, escape_lines, size, time};
+use crate::terminal::{ConsoleStream, Style, Tint, count, escape, escape_lines, size, time};
 
 const ARCHIVES: [&str; 3] = [".tgz", ".tar.gz", ".zip"];
 /// How often the server is polled while it installs dependencies.
@@ -234,7 +234,7 @@ fn why(session: &Session, uploaded: &Uploaded) -> Result<RemoteError, RemoteErro
 fn print_warnings(session: &Session, uploaded: &Uploaded) -> Result<(), RemoteError> {
     let Some(version) = find(session, uploaded)? else { return Ok(()) };
     let version_name = escape(&format!("{}@{}", uploaded.name, uploaded.version));
-    let word = Style::for_stream(OutputStream::Error).paint(Tint::Yellow, "warning");
+    let word = Style::for_stream(ConsoleStream::Error).paint(Tint::Yellow, "warning");
     for warning in &version.warnings {
         eprintln!("{word}: {version_name}: {}", escape_lines(warning));
     }

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, IsTerminal, Write, stdout};
 use serde_json::Value;
 
 use super::error::RemoteError;
-use crate::terminal::{OutputStream, Style};
+use crate::terminal::{ConsoleStream, Style};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
@@ -21,7 +21,7 @@ pub(super) struct Output {
 
 impl Output {
     pub(super) fn new(format: Format) -> Self {
-        Self { format, style: Style::for_stream(OutputStream::Output) }
+        Self { format, style: Style::for_stream(ConsoleStream::Output) }
     }
 
     /// The response: unchanged as JSON, else as `text` formats it.

@@ -10,7 +10,7 @@ use super::error::RemoteError;
 use super::output::Format;
 use super::responses::{NewToken, Secrets, Tokens};
 use super::task::input;
-use crate::terminal::{Align, OutputStream, Style, Table, Tint, escape, hidden};
+use crate::terminal::{Align, ConsoleStream, Style, Table, Tint, escape, hidden};
 
 pub(super) fn secrets(session: &Session, name: String) -> Result<(), RemoteError> {
     let (value, found) = session.server.ask::<Secrets>(&Action::Secrets { name })?;
@@ -65,7 +65,7 @@ pub(super) fn add_token(session: &Session, name: String, label: String) -> Resul
         eprintln!("token {}, which is shown this once:", escape(&made.id));
     }
     if !made.asked {
-        let style = Style::for_stream(OutputStream::Error);
+        let style = Style::for_stream(ConsoleStream::Error);
         let warning = style.paint(Tint::Yellow, "warning");
         eprintln!("{warning}: {app} asks for no tokens, and is open to all: add `auth: token` to its manifest.yaml");
     }

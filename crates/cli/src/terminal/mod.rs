@@ -19,6 +19,6 @@ mod text;
 pub use chain::chain;
 pub use frame::frame;
 pub use prompt::{PromptError, confirm, hidden};
-pub use style::{OutputStream, Style, Tint};
+pub use style::{ConsoleStream, Style, Tint};
 pub use table::{Align, Table};
 pub use text::{count, escape, escape_lines, size, time};

@@ -10,7 +10,7 @@ pub enum Style {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OutputStream {
+pub enum ConsoleStream {
     Output,
     Error,
 }
@@ -28,10 +28,10 @@ pub enum Tint {
 // === impl Style ===
 
 impl Style {
-    pub fn for_stream(stream: OutputStream) -> Self {
+    pub fn for_stream(stream: ConsoleStream) -> Self {
         let is_terminal = match stream {
-            OutputStream::Output => stdout().is_terminal(),
-            OutputStream::Error => stderr().is_terminal(),
+            ConsoleStream::Output => stdout().is_terminal(),
+            ConsoleStream::Error => stderr().is_terminal(),
         };
         let says = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let refused = says("NO_COLOR").is_some() || says("TERM").is_some_and(|terminal| terminal == "dumb");

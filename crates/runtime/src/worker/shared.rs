@@ -115,6 +115,7 @@ impl WorkerShared {
 
     /// Handles a request within the call if this thread may run the worker, no other has it, and the inbox
     /// is empty; otherwise gives it back.
+    #[expect(clippy::result_large_err, reason = "the request goes back as it came: a box would cost an allocation")]
     pub(super) fn try_handle_inline(
         self: &Arc<Self>,
         request: Request,

@@ -116,7 +116,7 @@ impl Agent {
 
     fn send_tunnel(&mut self, conn: TunnelConnId, word: Option<FromGuest>) {
         if let Some(word) = word {
-            self.connection.send(&AgentReply::Tunnel { conn: conn, message: word });
+            self.connection.send(&AgentReply::Tunnel { conn, message: word });
         }
     }
 

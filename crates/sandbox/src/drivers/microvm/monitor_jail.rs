@@ -189,7 +189,7 @@ impl Spawner {
     }
 
     fn enclose(&mut self, jail: MonitorJail, fds: &[BorrowedFd<'_>]) -> Result<Vec<OwnedFd>, MonitorJailError> {
-        let ask = SpawnRequest::CreateMonitor { ticket: self.last, jail: jail };
+        let ask = SpawnRequest::CreateMonitor { ticket: self.last, jail };
         seqpacket::send(self.line.channel.as_fd(), &ask, fds).map_err(MonitorJailError::Ask)?;
         match self.line.receive()? {
             (SpawnReply::Created { ticket, .. }, fds) if ticket == self.last => Ok(fds),
