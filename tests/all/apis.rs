@@ -35,7 +35,7 @@ cases! {
     ports: messages_come_in_order a_listener_alone_waits_for_start messages_are_cloned_and_buffers_transferred
         a_closed_port_is_silent the_interfaces;
     clone: collections typed_arrays circles errors what_cannot_be_cloned transfers;
-    crypto: digests random;
+    crypto: digests random signatures encryption derivation wrapping keys_that_are_refused;
     encoding: base64 utf8 split_characters fatal_and_marks other_encodings;
     events: targets cancelling exceptions;
     headers: append_joins cookies_stay_apart iteration_is_sorted deleting bad_ones;

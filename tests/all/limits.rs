@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::net::TcpListener;
 
 use crate::client::Client;
-use crate::server::{AMPLE, Server, app, scratch, serve, serve_alone, serve_folder, serve_with};
+use crate::server::{AMPLE, Server, app, scratch, serve, serve_alone, serve_file, serve_folder, serve_with};
 
 /// Long enough that a request which only answers is never stopped by them, however slow the machine.
 const CPU: &str = "300ms";
@@ -58,8 +58,28 @@ mod cpu {
         endless_loop endless_loop_after_await endless_loop_in_timer loop_in_finally loop_in_nested_finally
         loop_that_catches microtask_storm promise_chain async_recursion catastrophic_regex catastrophic_regex_replace
         generator small_arrays getter_loop proxy_loop to_string_loop sort_loop json_loop headers_loop eval_loop
-        clone_loop wasm_loop thenable_loop many_turns
+        clone_loop wasm_loop thenable_loop many_turns long_derivations
     }
+}
+
+#[test]
+fn a_derivation_that_would_take_hours_is_refused() {
+    let code = r#"
+        export default {
+          async fetch() {
+            const { subtle } = crypto;
+            const key = await subtle.importKey("raw", new Uint8Array(8), "PBKDF2", false, ["deriveBits"]);
+            const how = { name: "PBKDF2", hash: "SHA-512", salt: new Uint8Array(8), iterations: 2 ** 32 - 1 };
+            return subtle.deriveBits(how, key, 512).then(() => new Response("derived"), (error) => new Response(`${error}`));
+          },
+        };"#;
+    let file = scratch("derivation").join("index.js");
+    std::fs::write(&file, code).unwrap();
+    let server = serve_file(&file, &[]);
+    let reply = server.get("/");
+    let answer = reply.text();
+    assert!(answer.starts_with("OperationError: the operation would take about "), "{answer}");
+    assert!(answer.ends_with("the app's limit is 1 s: raise it with `cpu`"), "{answer}");
 }
 
 mod heap {

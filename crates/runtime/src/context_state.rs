@@ -80,6 +80,7 @@ pub(crate) enum OpValue {
     },
     FetchHead(Box<crate::ops::Head>),
     Socket(Box<crate::ops::Opened>),
+    Crypto(Box<crate::ops::Computed>),
 }
 
 /// Whether JavaScript still has state of a cancelled request.
@@ -321,6 +322,7 @@ impl ContextState {
             }
             OpValue::FetchHead(head) => head.into_value(scope, self, request)?.into(),
             OpValue::Socket(opened) => opened.into_value(scope, self, request)?.into(),
+            OpValue::Crypto(computed) => computed.into_value(scope, self, request)?,
         })
     }
 

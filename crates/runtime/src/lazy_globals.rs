@@ -24,7 +24,8 @@ const INTERFACES: &[Exports] = &[
     ("dom/message_port", &["MessageChannel", "MessagePort"]),
     ("encoding/text", &["TextEncoder", "TextDecoder"]),
     ("performance", &["Performance"]),
-    ("crypto/digest", &["SubtleCrypto"]),
+    ("crypto/subtle", &["SubtleCrypto"]),
+    ("crypto/key", &["CryptoKey"]),
     ("crypto/random", &["Crypto"]),
     ("console", &["console"]),
     (

@@ -25,6 +25,16 @@ pub(crate) fn count(isolate: &v8::Isolate) -> u64 {
 
 /// Adds an object that holds `size` bytes.
 pub(crate) fn add(scope: &mut v8::PinScope<'_, '_>, object: v8::Local<v8::Object>, size: u64) {
+    add_with(scope, object, size, |_| {});
+}
+
+/// Adds an object that holds `size` bytes; `on_collected` is called when V8 has collected the object.
+pub(crate) fn add_with(
+    scope: &mut v8::PinScope<'_, '_>,
+    object: v8::Local<v8::Object>,
+    size: u64,
+    on_collected: impl FnOnce(&mut v8::Isolate) + 'static,
+) {
     let natives = natives(scope);
     natives.next += 1;
     natives.bytes += size;
@@ -34,6 +44,7 @@ pub(crate) fn add(scope: &mut v8::PinScope<'_, '_>, object: v8::Local<v8::Object
             natives.bytes -= size;
             natives.objects.remove(&number);
         }
+        on_collected(isolate);
     });
     let weak = v8::Weak::with_finalizer(scope, object, collected);
     self::natives(scope).objects.insert(number, weak);

@@ -30,7 +30,7 @@ use crate::app::App;
 use crate::worker::WorkerId;
 
 pub(crate) use self::budget::{Allowance, Budget, Deadline};
-pub(crate) use self::turn::{Turn, WatchTarget};
+pub(crate) use self::turn::{Turn, WatchTarget, cpu_time, thread_clock};
 
 /// The interval of scans.
 const TICK: Duration = Duration::from_millis(5);

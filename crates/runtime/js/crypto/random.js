@@ -8,8 +8,10 @@ const { SafeSet, TypedArrayPrototypeGetByteLength, TypedArrayPrototypeGetSymbolT
 const webidl = require("webidl");
 const { DOMException, QuotaExceededError } = require("dom/exception");
 const { asBytes } = require("infra/bytes");
-const { subtle } = require("crypto/digest");
 const { op_crypto_random, op_crypto_uuid } = require("ops");
+
+/** Most apps use no more than this file. */
+const subtle = lazy("crypto/subtle");
 
 const TOKEN = { __proto__: null };
 const QUOTA = 65536;
@@ -29,7 +31,7 @@ class Crypto {
 
   get subtle() {
     if (!(#brand in this)) throw webidl.brandError("Failed to read 'subtle' of 'Crypto'");
-    return subtle;
+    return subtle.use().subtle;
   }
 
   getRandomValues(array) {

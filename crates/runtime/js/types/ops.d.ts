@@ -37,7 +37,20 @@ declare function op_url_form_serialize(pairs: FlatHeaders): string;
 // ---- src/ops/crypto.rs
 declare function op_crypto_random(into: Bytes): void; // at most 65536 bytes: the caller checks
 declare function op_crypto_uuid(): string;
-declare function op_crypto_digest(algorithm: "SHA-1" | "SHA-256" | "SHA-384" | "SHA-512", data: Bytes): ArrayBuffer;
+declare function op_crypto_digest(algorithm: string, data: Bytes): ArrayBuffer;
+/** Keys are named by handles. A handle that no object owns is lost with the turn: op_crypto_key_own gives it to one. */
+declare function op_crypto_key_own(key: object, handle: number): void;
+declare function op_crypto_key_secret(bytes: Bytes): number;
+/** kind: "RSA", a curve of NIST, or "Ed25519", "Ed448", "X25519", "X448". Throws DOMException DataError. */
+declare function op_crypto_key_import(kind: string, format: "raw" | "pkcs8" | "spki", data: Bytes): number;
+declare function op_crypto_key_import_jwk(kind: string, members: string[]): number; // kind as above, or "oct"; [name, value, ...]
+declare function op_crypto_key_export(handle: number, format: "raw" | "pkcs8" | "spki"): ArrayBuffer;
+declare function op_crypto_key_export_jwk(handle: number): string[]; // [name, value, ...]
+declare function op_crypto_key_public(handle: number): number; // the public half of a private key
+declare function op_crypto_key_rsa(handle: number): [number, Bytes]; // bits of the modulus, public exponent
+/** Computes; see src/ops/crypto/operation.rs for names and values. A promise where it takes long, else what it comes to:
+ *  an ArrayBuffer, a boolean, or [public handle, private handle]. */
+declare function op_crypto_run(request: number, name: string, values: any[]): any;
 
 // ---- src/ops/timers.rs  (`fireTimer(id)` of main.js is called when one is due, in the request's async context)
 declare function op_timer_start(request: number, id: number, milliseconds: number, repeat: boolean): void;

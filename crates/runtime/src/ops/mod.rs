@@ -30,6 +30,7 @@ mod url;
 mod websocket;
 
 pub(crate) use convert::{bytes_value, string_bytes, text_value};
+pub(crate) use crypto::Computed;
 pub(crate) use encoding::{Decoder, decode_text};
 pub(crate) use fetch::{FetchState, Head};
 pub(crate) use websocket::{Opened, event_arguments};
@@ -76,7 +77,11 @@ natives! {
     }
     Anywhere natives::{op_native_made}
     Anywhere url::{op_url_parse, op_url_set, op_url_form_parse, op_url_form_serialize}
-    InTurn crypto::{op_crypto_random, op_crypto_uuid, op_crypto_digest}
+    InTurn crypto::{
+        op_crypto_random, op_crypto_uuid, op_crypto_digest, op_crypto_key_own, op_crypto_key_secret, op_crypto_key_import,
+        op_crypto_key_import_jwk, op_crypto_key_export, op_crypto_key_export_jwk, op_crypto_key_public, op_crypto_key_rsa,
+        op_crypto_run,
+    }
     InTurn timers::{op_timer_start, op_timer_cancel, op_now, op_time_origin}
     InTurn console::{op_console}
     InTurn clone::{op_structured_clone}

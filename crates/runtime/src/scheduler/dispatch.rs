@@ -76,6 +76,14 @@ impl DispatchState {
         }
     }
 
+    /// The pools for work that must not hold up a thread that serves requests; none where turns run inline.
+    pub(crate) fn pools(&self) -> Option<&TurnPools> {
+        match &self.policy {
+            Policy::Inline => None,
+            Policy::ByLatency(pools) | Policy::Pinned(_, _, pools) => Some(pools),
+        }
+    }
+
     /// Drops a worker that has ended, and then `after`. A heap that has grown to its limit takes tens of
     /// milliseconds, in which no turn runs: the watchdog would not hand off a thread that other tasks
     /// need.

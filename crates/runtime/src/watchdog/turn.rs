@@ -227,12 +227,15 @@ impl ThreadSlot {
     }
 }
 
+/// The app and the request of a turn that does not end.
+type StuckRequest = (Arc<App>, RequestId);
+
 // === impl WatchedThread ===
 
 impl WatchedThread {
     /// Checks the running turn. Returns what the scan has to know of it, and app and request if the turn
     /// was found stuck just now.
-    pub(super) fn scan(&self, grace: Duration) -> Option<(ScanResult, Option<(Arc<App>, RequestId)>)> {
+    pub(super) fn scan(&self, grace: Duration) -> Option<(ScanResult, Option<StuckRequest>)> {
         self.turn.inspect(|armed| {
             let result = armed.hand_off(self.backup.as_ref());
             let is_stuck = armed.check_limits(self.clock, grace);
@@ -304,14 +307,14 @@ impl CpuSample {
 }
 
 /// The clock of this thread's CPU time, readable by other threads.
-fn thread_clock() -> libc::clockid_t {
+pub(crate) fn thread_clock() -> libc::clockid_t {
     let mut clock = libc::CLOCK_THREAD_CPUTIME_ID;
     // SAFETY: demands a live thread and room for the id: this thread, and a local.
     unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &mut clock) };
     clock
 }
 
-fn cpu_time(clock: libc::clockid_t) -> Option<Duration> {
+pub(crate) fn cpu_time(clock: libc::clockid_t) -> Option<Duration> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: demands room for the result; an id of a thread that has ended is an error, not a fault.
     let failed = unsafe { libc::clock_gettime(clock, &mut time) } != 0;

@@ -39,6 +39,19 @@ impl WorkerRef {
         task.abort_handle()
     }
 
+    /// Runs a long computation on a thread that serves no requests. `None` when it panicked, or the worker or its threads
+    /// are gone.
+    pub(crate) async fn run_off_thread<R: Send + 'static>(
+        self,
+        work: impl FnOnce() -> R + Send + 'static,
+    ) -> Option<R> {
+        let pools = self.shared.upgrade()?.dispatch.pools().cloned();
+        match pools {
+            Some(pools) => pools.spawn_blocking(work).await,
+            None => self.runtime.spawn_blocking(work).await.ok(),
+        }
+    }
+
     /// Posts `event` at a later time, unless the handle aborts it.
     pub(super) fn post_at(&self, at: Instant, event: Event) -> AbortHandle {
         let shared = self.shared.clone();

@@ -113,6 +113,13 @@ const ways = {
   thenable_loop() {
     return { then() { for (;;); } };
   },
+  async long_derivations() {
+    // Computed on another thread, and charged all the same.
+    const { subtle } = crypto;
+    const key = await subtle.importKey("raw", new Uint8Array(8), "PBKDF2", false, ["deriveBits"]);
+    const how = { name: "PBKDF2", hash: "SHA-256", salt: new Uint8Array(8), iterations: 100_000 };
+    for (;;) await subtle.deriveBits(how, key, 256);
+  },
   many_turns() {
     // No turn is long, but there are many before the response.
     let end;

@@ -1,12 +1,35 @@
-//! Randomness and digests.
+//! Randomness, digests, and Web Cryptography over `hearth-crypto`.
+//!
+//! | file | content |
+//! |---|---|
+//! | `keys.rs` | the isolate's keys, by handle; import and export |
+//! | `operation.rs` | what JavaScript asks for, as an operation of `hearth-crypto` |
+//! | `run.rs` | computing here or on another thread |
 
-use sha2::Digest;
+use hearth_crypto::{CryptoError, Hash};
 
 use super::convert::{buffer_value, string_of, text_value, with_bytes};
 use super::{Arguments, Return};
 use crate::op_error::OpError;
 
+mod keys;
+mod operation;
+mod run;
+
+pub(super) use keys::{
+    op_crypto_key_export, op_crypto_key_export_jwk, op_crypto_key_import, op_crypto_key_import_jwk, op_crypto_key_own,
+    op_crypto_key_public, op_crypto_key_rsa, op_crypto_key_secret,
+};
+pub(crate) use run::Computed;
+pub(super) use run::op_crypto_run;
+
 type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
+
+impl From<CryptoError> for OpError {
+    fn from(error: CryptoError) -> Self {
+        Self::Dom { name: error.name(), message: error.to_string() }
+    }
+}
 
 fn random(into: &mut [u8]) -> Result<(), OpError> {
     getrandom::fill(into)
@@ -38,21 +61,14 @@ pub(super) fn op_crypto_uuid<'s>(
     Ok(())
 }
 
+/// (algorithm, data): computed at once, without a copy.
 pub(super) fn op_crypto_digest<'s>(
     scope: Scope<'_, 's, '_>,
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
-    let algorithm = string_of(scope, args.get(0))?;
-    let digest = with_bytes(args.get(1), |data| match algorithm.as_str() {
-        "SHA-1" => Some(sha1::Sha1::digest(data).to_vec()),
-        "SHA-256" => Some(sha2::Sha256::digest(data).to_vec()),
-        "SHA-384" => Some(sha2::Sha384::digest(data).to_vec()),
-        "SHA-512" => Some(sha2::Sha512::digest(data).to_vec()),
-        _ => None,
-    })?;
-    let digest = digest
-        .ok_or_else(|| OpError::Dom { name: "NotSupportedError", message: format!("{algorithm} is not supported") })?;
+    let hash = Hash::from_name(&string_of(scope, args.get(0))?)?;
+    let digest = with_bytes(args.get(1), |data| hash.digest(data))??;
     let buffer = buffer_value(scope, &digest);
     rv.set(buffer.into());
     Ok(())

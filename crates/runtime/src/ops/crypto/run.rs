@@ -1,0 +1,111 @@
+//! Runs an operation: at once where it is short, else on a thread that serves no requests. Its CPU time is the request's.
+
+use std::time::Duration;
+
+use hearth_core::RequestId;
+use hearth_crypto::{CryptoError, Operation, Output};
+
+use super::Scope;
+use super::keys::Keys;
+use super::operation::operation;
+use crate::context_state::{ContextState, OpValue};
+use crate::op_error::OpError;
+use crate::ops::convert::{buffer_value, id_of, string_of};
+use crate::ops::{Arguments, Return};
+use crate::watchdog::{cpu_time, thread_clock};
+
+/// What takes longer is not for a turn.
+const MAX_IN_TURN: Duration = Duration::from_micros(500);
+/// An operation that cannot be interrupted is refused when it would take so many times the request's CPU limit: its cost is
+/// estimated, and rather too high.
+const MAX_LIMITS: u32 = 4;
+
+/// A result that came from another thread.
+#[derive(Debug)]
+pub(crate) struct Computed {
+    output: Result<Output, CryptoError>,
+    cpu: Duration,
+}
+
+impl Computed {
+    pub(crate) fn into_value<'s>(
+        self,
+        scope: &mut v8::PinScope<'s, '_>,
+        state: &ContextState,
+        request: RequestId,
+    ) -> Result<v8::Local<'s, v8::Value>, OpError> {
+        if let Some(entry) = state.requests.borrow_mut().get(request) {
+            entry.charge(self.cpu);
+        }
+        output_value(scope, self.output?)
+    }
+}
+
+/// (request, name, values) -> what it comes to, or a promise of it
+pub(in crate::ops) fn op_crypto_run<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
+    let request = RequestId::from_raw(id_of(args.get(0))?);
+    let name = string_of(scope, args.get(1))?;
+    let operation = operation(scope, &name, args.get(2))?;
+    let cost = operation.estimated_cost();
+    if cost <= MAX_IN_TURN {
+        let value = output_value(scope, operation.run()?)?;
+        rv.set(value);
+        return Ok(());
+    }
+    let state = ContextState::current(scope);
+    let limit = state.app.limits.cpu;
+    if !limit.is_zero() && cost > limit * MAX_LIMITS {
+        let message = format!(
+            "the operation would take about {} s of CPU time; the app's limit is {} s: raise it with `cpu`",
+            cost.as_secs(),
+            limit.as_secs_f32()
+        );
+        return Err(OpError::Dom { name: "OperationError", message });
+    }
+    let promise = start(scope, &state, request, operation)?;
+    rv.set(promise.into());
+    Ok(())
+}
+
+fn start<'s>(
+    scope: Scope<'_, 's, '_>,
+    state: &ContextState,
+    request: RequestId,
+    operation: Operation,
+) -> Result<v8::Local<'s, v8::Promise>, OpError> {
+    let jobs = Keys::of(scope).long_jobs();
+    let worker = state.worker.clone();
+    let (_, promise) = state.start_op(scope, request, async move {
+        // The semaphore is never closed. The permit goes with the computation, which may outlive this task.
+        let permit = jobs.acquire_owned().await.map_err(|_| OpError::type_error("internal: no permit"))?;
+        let computed = worker.run_off_thread(move || {
+            let _permit = permit;
+            let clock = thread_clock();
+            let before = cpu_time(clock);
+            let output = operation.run();
+            let cpu =
+                cpu_time(clock).zip(before).map_or(Duration::ZERO, |(after, before)| after.saturating_sub(before));
+            Computed { output, cpu }
+        });
+        let computed = computed.await.ok_or_else(|| OpError::type_error("the worker is ending"))?;
+        Ok(OpValue::Crypto(Box::new(computed)))
+    })?;
+    Ok(promise)
+}
+
+fn output_value<'s>(scope: &mut v8::PinScope<'s, '_>, output: Output) -> Result<v8::Local<'s, v8::Value>, OpError> {
+    Ok(match output {
+        Output::Bytes(bytes) => buffer_value(scope, &bytes).into(),
+        Output::Verdict(verdict) => v8::Boolean::new(scope, verdict).into(),
+        Output::Pair(pair) => {
+            let keys = Keys::of(scope);
+            let handles = [keys.insert(pair.public), keys.insert(pair.private)];
+            let handles = handles.map(|handle| v8::Number::new(scope, handle as f64).into());
+            v8::Array::new_with_elements(scope, &handles).into()
+        }
+    })
+}
