@@ -87,8 +87,17 @@ pub fn store(name: &str, language: Language, source: &[u8]) -> io::Result<(PathB
 pub fn script(name: &str, text: &str) -> io::Result<String> {
     let path = format!("{SOURCES}/{name}");
     std::fs::create_dir_all(SOURCES)?;
-    std::fs::write(&path, text)?;
+    replace(Path::new(&path), text)?;
     Ok(path)
+}
+
+/// Gives a file another text as one step: an interpreter that was started before may read the file now, and would run an empty
+/// script to its end without a word.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let new = path.with_extension("new");
+    std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, path)).inspect_err(|_| {
+        let _ = std::fs::remove_file(&new);
+    })
 }
 
 /// A request to a waiting interpreter. `None` on a zero byte, which would end a text early.
@@ -99,4 +108,31 @@ pub fn request(path: &Path, cwd: &str, env: &[(String, String)]) -> Option<Vec<u
         return None;
     }
     Some(texts.iter().flat_map(|text| text.bytes().chain([0])).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::replace;
+
+    #[test]
+    fn a_script_is_never_seen_in_part() {
+        let path = std::env::temp_dir().join(format!("hearth-script-{}.cjs", std::process::id()));
+        let text = "x".repeat(100_000);
+        replace(&path, &text).unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    assert_eq!(std::fs::read(&path).unwrap().len(), text.len());
+                }
+            });
+            for _ in 0..500 {
+                replace(&path, &text).unwrap();
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+        std::fs::remove_file(&path).unwrap();
+    }
 }
