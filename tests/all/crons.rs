@@ -50,7 +50,7 @@ fn a_run_that_goes_on_is_not_started_twice() {
     );
     let server = folder.serve(&[]);
     server.wait_log("a run begins");
-    server.wait_log("left out");
+    server.wait_log("cron skipped");
     assert_eq!(count(&server, "a run begins"), 1, "{}", server.log());
     server.expect("/app/", "released");
     eventually(&server, "it runs again", || count(&server, "a run begins") >= 2);

@@ -122,7 +122,7 @@ no_handler! {
 #[track_caller]
 fn assert_not_loaded(case: &str, reason: &[&str]) -> Server {
     let server = serve(case);
-    let line = server.wait_log("The app failed to start");
+    let line = server.wait_log("App failed to start");
     for _ in 0..2 {
         let reply = server.get("/");
         reply.assert_error(502, "load_failed", &[]);

@@ -195,7 +195,7 @@ fn a_loop_in_module_evaluation_is_stopped() {
         let parts = ["used ", "of 2.0s", RAISE_CPU];
         server.get("/").assert_error(502, "limit_module_cpu", &parts);
     }
-    let line = server.wait_log("The app failed to start");
+    let line = server.wait_log("App failed to start");
     assert!(line.contains("CPU time of module evaluation limit exceeded"), "{line}");
     assert!(server.is_running());
 }

@@ -18,7 +18,7 @@ fn packages_by_name_and_by_their_exports() {
 fn what_a_package_does_not_export_stays_hidden() {
     let server = serve("modules/exports_hidden");
     server.get("/").assert_error(502, "load_failed", &[]);
-    let line = server.wait_log("The app failed to start");
+    let line = server.wait_log("App failed to start");
     assert!(line.contains("closed/secret.js"), "{line}");
 }
 
@@ -88,7 +88,7 @@ fn unknown_attributes_are_refused() {
 fn broken_json_is_reported() {
     let server = serve("modules/json_broken");
     server.get("/").assert_error(502, "load_failed", &[]);
-    let line = server.wait_log("The app failed to start");
+    let line = server.wait_log("App failed to start");
     assert!(line.contains("JSON"), "{line}");
 }
 
@@ -96,7 +96,7 @@ fn broken_json_is_reported() {
 fn a_missing_export_is_reported_with_its_place() {
     let server = serve("modules/missing_export");
     server.get("/").assert_error(502, "load_failed", &[]);
-    let line = server.wait_log("The app failed to start");
+    let line = server.wait_log("App failed to start");
     assert!(line.contains("absent") && line.contains("./some.js"), "{line}");
     server.wait_log("/app.js:1:");
 }
@@ -139,7 +139,7 @@ fn nothing_outside_the_folder_is_read() {
 fn a_static_import_from_outside_is_reported() {
     let server = serve("modules/traversal_static");
     server.get("/").assert_error(502, "load_failed", &[]);
-    let line = server.wait_log("The app failed to start");
+    let line = server.wait_log("App failed to start");
     assert!(line.contains("../relative/app.js") && line.contains("outside the app's folder"), "{line}");
 }
 

@@ -174,7 +174,7 @@ impl Server {
     /// The process that runs JavaScript: the newest cell, or the program itself where that is one process.
     pub fn cell(&self) -> u32 {
         let log = self.log();
-        let id = log.lines().filter_map(|line| line.split_once("cell started cell=")).next_back();
+        let id = log.lines().filter_map(|line| line.split_once(": cell started cell=")).next_back();
         id.map_or(self.child.id(), |(_, id)| id.split_whitespace().next().unwrap().parse().unwrap())
     }
 
