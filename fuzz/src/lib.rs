@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod agent_protocol;
+pub mod archive;
 pub mod breadcrumbs;
 pub mod cron;
 pub mod dotenv;
@@ -17,6 +18,7 @@ pub mod manifest;
 pub mod module_source;
 pub mod module_specifier;
 pub mod routes;
+pub mod static_files;
 pub mod units;
 pub mod version_range;
 pub mod websocket;

@@ -24,6 +24,7 @@ macro_rules! targets {
 
 targets!(
     agent_protocol,
+    archive,
     breadcrumbs,
     cron,
     dotenv,
@@ -36,6 +37,7 @@ targets!(
     module_source,
     module_specifier,
     routes,
+    static_files,
     units,
     version_range,
     websocket
