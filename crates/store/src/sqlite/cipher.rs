@@ -34,14 +34,14 @@ impl Cipher {
         let nonce = hex::random()?;
         let payload = Payload { msg: plain, aad: &place.bytes() };
         let value =
-            self.0.encrypt(XNonce::from_slice(&nonce), payload).expect("values are far below the cipher's limit");
+            self.0.encrypt(&XNonce::from(nonce), payload).expect("values are far below the cipher's limit");
         Ok(Ciphertext { nonce, value })
     }
 
     /// `None` if it was encrypted with another key or for another binding, or was modified.
     pub(super) fn open(&self, place: &SecretBinding<'_>, sealed: &Ciphertext) -> Option<Vec<u8>> {
         let payload = Payload { msg: &sealed.value, aad: &place.bytes() };
-        self.0.decrypt(XNonce::from_slice(&sealed.nonce), payload).ok()
+        self.0.decrypt(&XNonce::from(sealed.nonce), payload).ok()
     }
 }
 
