@@ -16,7 +16,7 @@ async fn secure(handler: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> (Se
     let names = vec!["secure.test".to_owned(), "127.0.0.1".to_owned()];
     let made = rcgen::generate_simple_self_signed(names).unwrap();
     let certificate = made.cert.der().clone();
-    let key = PrivateKeyDer::Pkcs8(made.key_pair.serialize_der().into());
+    let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
