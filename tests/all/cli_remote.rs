@@ -319,8 +319,8 @@ fn logs_and_events_are_followed_until_the_server_ends() {
 
 /// Terminates TLS in front of `to`, with a certificate that signs itself. Returns its port and the certificate in PEM.
 fn tls_proxy(to: String) -> (u16, String) {
-    let CertifiedKey { cert, key_pair } = generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let key = PrivateKeyDer::try_from(key_pair.serialize_der()).unwrap();
+    let CertifiedKey { cert, signing_key } = generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let key = PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap();
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
