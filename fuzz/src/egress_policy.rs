@@ -80,10 +80,10 @@ fn ask(policy: &EgressPolicy, probe: &Probe) -> Result<(), Denied> {
 
 /// What an error proposes is a policy.
 fn refused(error: &PolicyError) {
-    if let PolicyError::Entry { reason, .. } = error {
-        if let Some((_, proposed)) = reason.split_once("is written ") {
-            assert!(EgressPolicy::parse(proposed).is_ok(), "{error}");
-        }
+    if let PolicyError::Entry { reason, .. } = error
+        && let Some((_, proposed)) = reason.split_once("is written ")
+    {
+        assert!(EgressPolicy::parse(proposed).is_ok(), "{error}");
     }
 }
 

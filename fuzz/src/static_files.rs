@@ -60,7 +60,10 @@ impl World {
         }
         let plain = &answers[2];
         if let Some((200, _, body)) = plain {
-            assert!(answers[..2].iter().flatten().all(|(status, _, other)| *status != 200 || other == body), "{target}");
+            assert!(
+                answers[..2].iter().flatten().all(|(status, _, other)| *status != 200 || other == body),
+                "{target}"
+            );
         }
         self.follow(path, plain);
     }
@@ -99,7 +102,9 @@ fn write(folder: &Path, outside: &Path) {
     ];
     for (name, content) in files {
         let path = folder.join(name);
-        fs::create_dir_all(folder).and_then(|()| fs::create_dir_all(path.parent().unwrap_or(folder))).expect("a folder");
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::create_dir_all(path.parent().unwrap_or(folder)))
+            .expect("a folder");
         fs::write(path, content).expect("a file can be written");
     }
     for (link, target) in [("up", "../outside"), ("key", "../outside/key"), ("docs/top", ".."), ("loop", "loop")] {

@@ -126,7 +126,7 @@ fn isolates_of_shared_contexts_are_bounded_per_owner() {
     // Apps that want different heaps cannot have the same isolate.
     for n in 1..5 {
         folder.write(&format!("app{n}/index.js"), COUNT);
-        folder.write(&format!("app{n}/manifest.yaml"), &format!("owner: many\nmemory: {}mb\n", 32 * n));
+        folder.write(&format!("app{n}/manifest.yaml"), format!("owner: many\nmemory: {}mb\n", 32 * n));
     }
     folder.write("other/index.js", COUNT);
     let server = folder.serve(&["--max-per-owner", "2", "--isolates", "100", "--execution", "shared"]);

@@ -141,10 +141,10 @@ impl Manifest {
             source: Source::default(),
         };
         check_scope(&mut fields, part);
-        if let (Some(Lifetime::Limited(ttl)), Some(timeout)) = (manifest.lifetime, manifest.timeout) {
-            if is_below(ttl, timeout) {
-                fields.fault("ttl", ConfigProblem::TtlBelowTimeout { ttl, timeout });
-            }
+        if let (Some(Lifetime::Limited(ttl)), Some(timeout)) = (manifest.lifetime, manifest.timeout)
+            && is_below(ttl, timeout)
+        {
+            fields.fault("ttl", ConfigProblem::TtlBelowTimeout { ttl, timeout });
         }
         manifest.source.positions = fields.finish()?;
         Ok(manifest)

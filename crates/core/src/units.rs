@@ -94,7 +94,11 @@ impl fmt::Display for ByteSize {
         for (shift, unit) in [(30, "gb"), (20, "mb"), (10, "kb")] {
             if n >= 1 << shift {
                 let whole = n as f64 / (1u64 << shift) as f64;
-                return if n % (1 << shift) == 0 { write!(f, "{whole}{unit}") } else { write!(f, "{whole:.1}{unit}") };
+                return if n.is_multiple_of(1 << shift) {
+                    write!(f, "{whole}{unit}")
+                } else {
+                    write!(f, "{whole:.1}{unit}")
+                };
             }
         }
         write!(f, "{n}b")

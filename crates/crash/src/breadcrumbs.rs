@@ -228,7 +228,7 @@ impl Breadcrumbs {
     }
 
     fn word(&self, offset: usize) -> &AtomicU64 {
-        debug_assert!(offset % 8 == 0 && offset + 8 <= RECORD_BYTES * (self.records + 1));
+        debug_assert!(offset.is_multiple_of(8) && offset + 8 <= RECORD_BYTES * (self.records + 1));
         // SAFETY: the offset lies in the mapping (asserted above), which is page-aligned and lives as long as `self`;
         // the word is only ever accessed as an atomic.
         unsafe { AtomicU64::from_ptr(self.base.as_ptr().add(offset).cast()) }

@@ -191,14 +191,14 @@ impl Aead {
 
 /// AES-KW of RFC 3394.
 pub(crate) fn wrap(key: &[u8], data: &[u8]) -> Result<Vec<u8>, CryptoError> {
-    if data.len() % 8 != 0 || data.len() < 16 {
+    if !data.len().is_multiple_of(8) || data.len() < 16 {
         return Err(CryptoError::operation("AES-KW wraps at least 16 bytes, and a multiple of 8"));
     }
     key_wrap(key, data, CipherCtxRef::encrypt_init)
 }
 
 pub(crate) fn unwrap(key: &[u8], data: &[u8]) -> Result<Vec<u8>, CryptoError> {
-    if data.len() % 8 != 0 || data.len() < 24 {
+    if !data.len().is_multiple_of(8) || data.len() < 24 {
         return Err(CryptoError::operation("what AES-KW has wrapped has at least 24 bytes, and a multiple of 8"));
     }
     key_wrap(key, data, CipherCtxRef::decrypt_init)

@@ -240,10 +240,10 @@ impl Incoming {
                 }
             }
         }
-        if self.is_done() {
-            if let Some(pipe) = self.pipe.take() {
-                pipe.close();
-            }
+        if self.is_done()
+            && let Some(pipe) = self.pipe.take()
+        {
+            pipe.close();
         }
     }
 

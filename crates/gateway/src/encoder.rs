@@ -26,7 +26,7 @@ const BROTLI_BUFFER: usize = 4 * 1024;
 const MEMORY: &str = "writing to memory does not fail";
 
 pub enum Encoder {
-    Gzip(GzEncoder<Vec<u8>>),
+    Gzip(Box<GzEncoder<Vec<u8>>>),
     Brotli(Box<CompressorWriter<Vec<u8>>>),
 }
 
@@ -48,7 +48,7 @@ pub struct Compressed {
 impl Encoder {
     pub fn new(coding: Coding) -> Self {
         match coding {
-            Coding::Gzip => Self::Gzip(GzEncoder::new(Vec::new(), Compression::new(GZIP_LEVEL))),
+            Coding::Gzip => Self::Gzip(Box::new(GzEncoder::new(Vec::new(), Compression::new(GZIP_LEVEL)))),
             Coding::Brotli => {
                 let writer = CompressorWriter::new(Vec::new(), BROTLI_BUFFER, BROTLI_QUALITY, BROTLI_WINDOW);
                 Self::Brotli(Box::new(writer))
@@ -84,7 +84,7 @@ impl Encoder {
 
     fn writer(&mut self) -> &mut dyn Write {
         match self {
-            Self::Gzip(encoder) => encoder,
+            Self::Gzip(encoder) => &mut **encoder,
             Self::Brotli(writer) => writer,
         }
     }

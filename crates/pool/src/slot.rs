@@ -144,10 +144,10 @@ impl<T> Slot<T> {
             ItemHealth::Retiring => self.condemn(DestroyReason::Retired),
             health @ (ItemHealth::Ready | ItemHealth::Worn) => {
                 self.worn |= health == ItemHealth::Worn;
-                if let (Some(ttl), Some(now)) = (lifetime.ttl, now) {
-                    if now.duration_since(self.created) >= ttl {
-                        self.condemn(DestroyReason::Expired);
-                    }
+                if let (Some(ttl), Some(now)) = (lifetime.ttl, now)
+                    && now.duration_since(self.created) >= ttl
+                {
+                    self.condemn(DestroyReason::Expired);
                 }
             }
         }

@@ -111,6 +111,7 @@ pub fn request(path: &Path, cwd: &str, env: &[(String, String)]) -> Option<Vec<u
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 

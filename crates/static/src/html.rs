@@ -35,11 +35,11 @@ pub fn outline(page: &[u8]) -> Outline {
         if head.is_none() {
             head = place_in_head(&token, start, tokens.at);
         }
-        if let Token::Start { name, href: Href::Given } = token {
-            if name.eq_ignore_ascii_case(b"base") {
-                base = OwnBase::Set;
-                break;
-            }
+        if let Token::Start { name, href: Href::Given } = token
+            && name.eq_ignore_ascii_case(b"base")
+        {
+            base = OwnBase::Set;
+            break;
         }
     }
     // A base that ended the search was in the head or opened it, so `head` is set.

@@ -159,10 +159,11 @@ impl Site {
                 return Ok(Lookup::Redirect(PathEnd::Name));
             }
         }
-        if self.fallback == Fallback::Spa && path.is_route() {
-            if let Some(found) = self.index_of_top(&mut self.folder.walk())? {
-                return Ok(Lookup::File { found, name: self.index.clone() });
-            }
+        if self.fallback == Fallback::Spa
+            && path.is_route()
+            && let Some(found) = self.index_of_top(&mut self.folder.walk())?
+        {
+            return Ok(Lookup::File { found, name: self.index.clone() });
         }
         Ok(Lookup::Nothing)
     }
@@ -189,18 +190,19 @@ impl Site {
     ) -> Result<Response, OpenError> {
         let media = MimeType::from_name(name);
         let cache_control = cache_control(folders, name, media, self.audience);
-        if let Some(injection) = &self.injection {
-            if media.is_html() && found.identity.size <= MAX_INJECTED_PAGE {
-                let Content { bytes, etag } = self.injected_page(found, injection.clone(), href).await?;
-                let length = bytes.len() as u64;
-                // No date: the injected text changes without the file.
-                let (coding, choice, modified) = (None, Choice::One, None);
-                let page = Representation { media, coding, choice, cache_control, etag, modified, length };
-                return Ok(match page.plan(request.method, request.headers) {
-                    Plan::Done(response) => response,
-                    Plan::Fill { response, start, length } => fill(response, slice(&bytes, start, length)),
-                });
-            }
+        if let Some(injection) = &self.injection
+            && media.is_html()
+            && found.identity.size <= MAX_INJECTED_PAGE
+        {
+            let Content { bytes, etag } = self.injected_page(found, injection.clone(), href).await?;
+            let length = bytes.len() as u64;
+            // No date: the injected text changes without the file.
+            let (coding, choice, modified) = (None, Choice::One, None);
+            let page = Representation { media, coding, choice, cache_control, etag, modified, length };
+            return Ok(match page.plan(request.method, request.headers) {
+                Plan::Done(response) => response,
+                Plan::Fill { response, start, length } => fill(response, slice(&bytes, start, length)),
+            });
         }
         let extent = if request.headers.contains("range") { Extent::Part } else { Extent::Whole };
         let (coding, choice, found) = match choose(&found, media, request.headers, extent) {

@@ -254,19 +254,20 @@ async fn apply_catalogues(
             }
             CatalogueCommand::Accept => may_accept = true,
         }
-        if has_catalogue && may_accept {
-            if let Some(PendingListener { server, listeners, stopped, initial_heap }) = listener.take() {
-                let stopped = async { stopped.await.unwrap_or(IdleConnections::Close) };
-                serving = Some(tokio::spawn(server.serve_until(listeners, stopped)));
-                loader.pools.log_configuration(initial_heap);
-                writer.send(CellMessage::Accepting);
-            }
+        if has_catalogue
+            && may_accept
+            && let Some(PendingListener { server, listeners, stopped, initial_heap }) = listener.take()
+        {
+            let stopped = async { stopped.await.unwrap_or(IdleConnections::Close) };
+            serving = Some(tokio::spawn(server.serve_until(listeners, stopped)));
+            loader.pools.log_configuration(initial_heap);
+            writer.send(CellMessage::Accepting);
         }
     }
-    if let Some(serving) = serving {
-        if let Err(error) = serving.await {
-            tracing::error!(%error, "server task failed");
-        }
+    if let Some(serving) = serving
+        && let Err(error) = serving.await
+    {
+        tracing::error!(%error, "server task failed");
     }
 }
 

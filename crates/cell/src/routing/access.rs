@@ -40,10 +40,10 @@ impl AccessControl {
 
     /// `path` is the app's own, without its base and query.
     pub(super) fn check(&self, request: &Request, path: &str) -> Result<(), Failure> {
-        if let (Some((rate, rates)), Some(client)) = (&self.rates, request.client) {
-            if let RateDecision::Limited { retry_after } = rates.admit(client_group(client), *rate, Instant::now()) {
-                return Err(Failure::RateLimited { retry_after });
-            }
+        if let (Some((rate, rates)), Some(client)) = (&self.rates, request.client)
+            && let RateDecision::Limited { retry_after } = rates.admit(client_group(client), *rate, Instant::now())
+        {
+            return Err(Failure::RateLimited { retry_after });
         }
         match &self.tokens {
             Some(tokens) if !tokens.is_authorized(request, path) => Err(Failure::Unauthorized),

@@ -77,12 +77,12 @@ impl ServedVersion {
     pub(super) fn serve(self: &Arc<Self>, request: Request, base: AppBase) -> MaybeServed {
         let began = Instant::now();
         let in_flight = self.is_local().then(|| self.counters.begin());
-        if let Some(access) = &self.access {
-            if let Err(failure) = access.check(&request, UrlParts::parse(&request.url).path) {
-                let result = Err(failure);
-                self.count(&result, began.elapsed());
-                return MaybeReady::Ready(result);
-            }
+        if let Some(access) = &self.access
+            && let Err(failure) = access.check(&request, UrlParts::parse(&request.url).path)
+        {
+            let result = Err(failure);
+            self.count(&result, began.elapsed());
+            return MaybeReady::Ready(result);
         }
         let inject = self.base_to_inject(&request);
         let remaining = match &*self.backend {
@@ -126,10 +126,10 @@ impl ServedVersion {
         match &*self.backend {
             Backend::StaticSite(site) => site.answer(file_request(&request)).await?.ok_or(Failure::NotFound),
             Backend::Worker { host, assets } => {
-                if let Some(assets) = assets {
-                    if let Some(response) = assets.answer(file_request(&request)).await? {
-                        return Ok(response);
-                    }
+                if let Some(assets) = assets
+                    && let Some(response) = assets.answer(file_request(&request)).await?
+                {
+                    return Ok(response);
                 }
                 with_base(host.dispatch(request).wait().await, base)
             }

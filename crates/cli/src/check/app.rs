@@ -109,10 +109,10 @@ impl App<'_> {
 
     /// Checks that the files exist which the settings name.
     fn files(&mut self, manifest: &Manifest, settings: &Settings) {
-        if let Some(folder) = &settings.static_folder {
-            if !self.folder.join(folder).is_dir() {
-                self.manifest_error(manifest, "static", format!("there is no folder {}", folder.display()));
-            }
+        if let Some(folder) = &settings.static_folder
+            && !self.folder.join(folder).is_dir()
+        {
+            self.manifest_error(manifest, "static", format!("there is no folder {}", folder.display()));
         }
         let installs = settings.auto_install;
         if installs && !LOCK_FILES.iter().any(|name| self.folder.join(name).is_file()) {

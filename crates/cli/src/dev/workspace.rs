@@ -117,10 +117,11 @@ fn data(made: &TempDir, options: &DevOptions) -> PathBuf {
 /// A configuration that puts the app at the root of `localhost` and of the listening address. JSON, which is YAML too.
 fn configuration(name: &AppName, entry: Option<&Path>, listen: IpAddr) -> String {
     let mut hosts = vec!["localhost".to_owned(), Ipv4Addr::LOCALHOST.to_string()];
-    if let IpAddr::V4(address) = listen {
-        if !address.is_unspecified() && !address.is_loopback() {
-            hosts.push(address.to_string());
-        }
+    if let IpAddr::V4(address) = listen
+        && !address.is_unspecified()
+        && !address.is_loopback()
+    {
+        hosts.push(address.to_string());
     }
     let mut app = json!({ "hosts": hosts });
     if let Some(entry) = entry {

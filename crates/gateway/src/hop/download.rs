@@ -75,10 +75,12 @@ impl Download {
     /// Returns the connection, unless it cannot be used again: the request's body was not read to its end, or failed.
     fn finish(&mut self) {
         self.rest = Remaining::Nothing;
-        if let (Some(stream), Some(return_to_pool)) = (self.stream.take(), self.return_to_pool.take()) {
-            if self.upload.is_done() && stream.read_buf.is_empty() && stream.write_queue.is_empty() {
-                return_to_pool.put(stream);
-            }
+        if let (Some(stream), Some(return_to_pool)) = (self.stream.take(), self.return_to_pool.take())
+            && self.upload.is_done()
+            && stream.read_buf.is_empty()
+            && stream.write_queue.is_empty()
+        {
+            return_to_pool.put(stream);
         }
         // The other side reads no more of the request.
         self.upload = Upload::Done;

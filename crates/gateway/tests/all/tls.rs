@@ -34,7 +34,8 @@ fn file(path: &str, text: String) -> PemFile {
 fn make(names: &[&str]) -> Made2 {
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let CertifiedKey { cert, signing_key } = generate_simple_self_signed(names).unwrap();
-    let pair = PemPair { certificate: file("chain.pem", cert.pem()), key: file("key.pem", signing_key.serialize_pem()) };
+    let pair =
+        PemPair { certificate: file("chain.pem", cert.pem()), key: file("key.pem", signing_key.serialize_pem()) };
     Made2 { pair, der: cert.der().clone() }
 }
 

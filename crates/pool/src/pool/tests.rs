@@ -153,7 +153,7 @@ impl Manager for TestManager {
     }
 
     fn group(&self, key: &Key) -> Option<Arc<str>> {
-        Some(if key % 2 == 0 { "even" } else { "odd" }.into())
+        Some(if key.is_multiple_of(2) { "even" } else { "odd" }.into())
     }
 
     fn estimated_weight(&self) -> u64 {

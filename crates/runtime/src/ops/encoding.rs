@@ -207,7 +207,7 @@ pub(super) fn op_base64_decode<'s>(
 
 fn forgiving_base64(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     bytes.retain(|byte| !matches!(byte, b'\t' | b'\n' | 0x0c | b'\r' | b' '));
-    if bytes.len() % 4 == 0 {
+    if bytes.len().is_multiple_of(4) {
         if bytes.ends_with(b"==") {
             bytes.truncate(bytes.len() - 2);
         } else if bytes.ends_with(b"=") {

@@ -184,7 +184,7 @@ impl AdaptiveSpin {
         }
         // Several threads may spin at once; a count that is off by some does no harm.
         let failed = self.failed.load(Ordering::Relaxed);
-        if failed >= MAX_FAILED_SPINS && failed % RETRY_EVERY != 0 {
+        if failed >= MAX_FAILED_SPINS && !failed.is_multiple_of(RETRY_EVERY) {
             self.failed.store(failed.wrapping_add(1), Ordering::Relaxed);
             return None;
         }

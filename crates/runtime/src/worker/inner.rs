@@ -326,10 +326,10 @@ impl LiveState {
             // The sockets are closed by `after_other_turns` below.
             Event::StartDraining => {}
             Event::StreamDone { request } => {
-                if let Some(entry) = self.state.requests.borrow_mut().get(request) {
-                    if entry.phase == Phase::Streaming {
-                        start_draining(&self.state, entry);
-                    }
+                if let Some(entry) = self.state.requests.borrow_mut().get(request)
+                    && entry.phase == Phase::Streaming
+                {
+                    start_draining(&self.state, entry);
                 }
                 self.after_turn(isolate, request)?;
             }

@@ -69,7 +69,7 @@ impl LiveState {
         if !self.housekeeping {
             state.app.latency.record(finished.cpu);
         }
-        self.tasks_due |= finished.cpu >= LONG_TURN || self.turns % TASK_TURNS == 0;
+        self.tasks_due |= finished.cpu >= LONG_TURN || self.turns.is_multiple_of(TASK_TURNS);
         // The limit that stopped the turn comes before what the memory check finds.
         let stopped = isolate.heap().exceeded().or(finished.exceeded);
         if finished.cpu >= LONG_TURN {

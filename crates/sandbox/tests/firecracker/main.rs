@@ -49,10 +49,10 @@ fn main() -> ExitCode {
     if arguments.iter().any(|argument| argument == "--api-sock" || argument == "--version") {
         return fake::play(&arguments);
     }
-    if let [_, hold, folder] = &arguments[..] {
-        if hold == HOLD {
-            return serve(Path::new(folder));
-        }
+    if let [_, hold, folder] = &arguments[..]
+        && hold == HOLD
+    {
+        return serve(Path::new(folder));
     }
     let wanted: Vec<&String> = arguments.iter().skip(1).filter(|word| !word.starts_with('-')).collect();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();

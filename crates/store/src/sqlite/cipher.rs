@@ -33,8 +33,7 @@ impl Cipher {
     pub(super) fn seal(&self, place: &SecretBinding<'_>, plain: &[u8]) -> Result<Ciphertext, StoreError> {
         let nonce = hex::random()?;
         let payload = Payload { msg: plain, aad: &place.bytes() };
-        let value =
-            self.0.encrypt(&XNonce::from(nonce), payload).expect("values are far below the cipher's limit");
+        let value = self.0.encrypt(&XNonce::from(nonce), payload).expect("values are far below the cipher's limit");
         Ok(Ciphertext { nonce, value })
     }
 

@@ -159,10 +159,10 @@ impl Supervisor {
     /// Sends deferred queries again, now that a cell may be open.
     pub(super) fn retry_deferred(&mut self) {
         for command in std::mem::take(&mut self.deferred) {
-            if let Command::Query { query, reply_to } = command {
-                if !reply_to.is_closed() {
-                    self.send_query(query, reply_to);
-                }
+            if let Command::Query { query, reply_to } = command
+                && !reply_to.is_closed()
+            {
+                self.send_query(query, reply_to);
             }
         }
     }

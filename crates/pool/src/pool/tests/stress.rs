@@ -37,7 +37,7 @@ fn no_lease_or_item_is_lost_between_threads() {
     runtime.block_on(async {
         let (pool, manager) = pool(PoolLimits { max_items: 5, max_per_group: Some(3), ..NO_LIMITS });
         // Most creations end at once, some take 50 us.
-        let moment = |number: usize| Plan::Create(Duration::from_micros(if number % 8 == 0 { 50 } else { 0 }));
+        let moment = |number: usize| Plan::Create(Duration::from_micros(if number.is_multiple_of(8) { 50 } else { 0 }));
         manager.plan((0..20_000).map(moment));
         let keyed_pools: Vec<_> =
             (0..4).map(|key| pool.keyed(key, KeyLimits { max_items: 2, concurrency: 2, lifetime: FOREVER })).collect();

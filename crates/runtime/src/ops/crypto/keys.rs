@@ -49,10 +49,10 @@ impl Keys {
         self.next += 1;
         self.keys.insert(self.next, Arc::new(key));
         self.unowned.push_back(self.next);
-        if self.unowned.len() > MAX_UNOWNED {
-            if let Some(oldest) = self.unowned.pop_front() {
-                self.keys.remove(&oldest);
-            }
+        if self.unowned.len() > MAX_UNOWNED
+            && let Some(oldest) = self.unowned.pop_front()
+        {
+            self.keys.remove(&oldest);
         }
         self.next
     }
