@@ -1,4 +1,4 @@
-//! The admin API: who is let in, what is answered, and how it is told that something is wrong.
+//! The admin API: access, answers and errors.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -112,14 +112,14 @@ fn what_is_wrong_is_said_in_json() {
     ask("POST", "/admin/apps/hello/rollback").assert_error(409, "nothing_to_roll_back", &["hello"]);
     ask("DELETE", "/admin/apps/hello?version=1.2.3").assert_error(409, "not_uploaded", &["hello@1.2.3"]);
     for (method, path) in [
-        ("GET", "/admin/apps/nobody"),
-        ("DELETE", "/admin/apps/nobody"),
-        ("POST", "/admin/apps/nobody/rollback"),
-        ("POST", "/admin/apps/nobody/task"),
-        ("PUT", "/admin/apps/nobody/secrets/KEY"),
-        ("POST", "/admin/apps/nobody/tokens"),
+        ("GET", "/admin/apps/missing"),
+        ("DELETE", "/admin/apps/missing"),
+        ("POST", "/admin/apps/missing/rollback"),
+        ("POST", "/admin/apps/missing/task"),
+        ("PUT", "/admin/apps/missing/secrets/KEY"),
+        ("POST", "/admin/apps/missing/tokens"),
     ] {
-        ask(method, path).assert_error(404, "no_app", &["nobody"]);
+        ask(method, path).assert_error(404, "no_app", &["missing"]);
     }
     ask("GET", "/admin/logs?lines=many").assert_error(400, "invalid_argument", &["`lines`", "many"]);
     ask("GET", "/admin/logs?follow=maybe").assert_error(400, "invalid_argument", &["`follow`", "maybe"]);
@@ -240,7 +240,7 @@ fn the_numbers_are_those_of_the_requests() {
 }
 
 #[test]
-fn ready_is_who_serves_and_does_not_drain() {
+fn a_server_that_serves_and_does_not_drain_is_ready() {
     let (_folder, mut server) = hello("admin-ready", &["--drain-timeout", "60s"]);
     let health = |path: &str| bare(&server, "GET", path, &[("host", "h")], "").status;
     assert_eq!((health("/health/live"), health("/health/ready")), (200, 200));

@@ -39,7 +39,7 @@ const STATUSES: [(&str, u16); 14] = [
     ("/app", 308),
     ("/app@one/", 400),
     ("/token/", 401),
-    ("/nobody/", 404),
+    ("/missing/", 404),
     ("/app@9/", 404),
     ("/page/missing.js", 404),
     ("/rate/", 429),

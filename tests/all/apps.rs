@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use crate::folder::{Folder, ask, at_host, eventually, problems, says, until_problem, until_status, until_text};
 use crate::server::Server;
 
-/// Tells who it is and what it sees of a request.
+/// Answers with its name and what it sees of a request.
 const MIRROR: &str = r#"
     export default {
       fetch(request) {
@@ -67,7 +67,7 @@ fn both((first, second): &(Folder, Folder), flags: &[&str]) -> Server {
     first.serve(&[&["--apps", second.path().to_str().unwrap()], flags].concat())
 }
 
-/// Who answers.
+/// The app that answers.
 #[track_caller]
 fn expect_version(server: &Server, path: &str, version: &str) {
     let reply = server.get(path);
@@ -126,8 +126,8 @@ fn every_layout_is_served_and_a_range_is_npms() {
     }
     let nobodys = [
         "/",
-        "/nobody/",
-        "/nobody@1/",
+        "/missing/",
+        "/missing@1/",
         "/@acme/",
         "/@acme",
         "/acme/plain/",
@@ -241,7 +241,7 @@ fn hosts_lead_to_apps() {
         ("shop.example.org", "/", "hello@2.0.0 / "),
         ("other.example.com", "/", "other@latest / "),
         ("anything.example.com", "/", "wild@latest / "),
-        // The hosts of a version that the bare name does not mean are nobody's, here the wildcard's.
+        // The hosts of a version that the bare name does not mean belong to no app, here to the wildcard.
         ("old.example.com", "/", "wild@latest / "),
         // Not an app's host: by path.
         ("localhost", "/hello@1/", "hello@1.0.0 / /hello@1"),
@@ -254,7 +254,7 @@ fn hosts_lead_to_apps() {
         assert_eq!((reply.status, reply.text()), (200, seen), "{host}{path}");
     }
     for host in
-        ["nobody.localhost", "localhost", "example.com", "127.0.0.1", "hello.localhost.evil.com", "tool.localhost"]
+        ["missing.localhost", "localhost", "example.com", "127.0.0.1", "hello.localhost.evil.com", "tool.localhost"]
     {
         at_host(&server, host, "/").assert_error(404, "no_app", &[]);
     }
@@ -271,7 +271,7 @@ fn hosts_lead_to_apps() {
         at_host(&server, "hello.example.com", "/").text() == "other@latest / "
     });
     assert_eq!(at_host(&server, "old.example.com", "/").text(), "hello@1.0.0 / ");
-    eventually(&server, "nobody wants the same", || problems(&server).is_empty());
+    eventually(&server, "no two apps want the same", || problems(&server).is_empty());
 }
 
 #[test]
@@ -305,8 +305,8 @@ fn a_version_is_activated_and_rolled_back() {
             ("/admin/apps/hello/activate?version=3.0.0", 404),
             ("/admin/apps/hello/activate?version=x", 400),
             ("/admin/apps/hello/activate", 400),
-            ("/admin/apps/nobody/activate?version=1.0.0", 404),
-            ("/admin/apps/nobody/rollback", 404),
+            ("/admin/apps/missing/activate?version=1.0.0", 404),
+            ("/admin/apps/missing/rollback", 404),
         ] {
             let reply = server.ask("POST", path, "");
             assert_eq!(reply.status, status, "{path}: {}", reply.text());
@@ -326,7 +326,7 @@ fn a_version_is_activated_and_rolled_back() {
 }
 
 #[test]
-fn who_is_led_to_another_version_disturbs_none() {
+fn routing_to_another_version_disturbs_no_request() {
     let folder = Folder::new("undisturbed");
     let code = "let count = 0;\nexport default { fetch: () => new Response(Hearth.app.version + ' ' + ++count) };";
     for version in ["1.0.0", "2.0.0"] {

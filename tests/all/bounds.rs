@@ -76,7 +76,7 @@ fn a_worker_of_one_event_is_a_miss_and_its_failure_is_counted() {
 }
 
 #[test]
-fn an_owner_beyond_its_isolates_loses_its_own_and_nobody_elses() {
+fn an_owner_beyond_its_isolates_loses_only_its_own() {
     let folder = Folder::new("per-owner");
     for n in 0..6 {
         folder.write(&format!("app{n}/index.js"), COUNT);

@@ -25,8 +25,8 @@ fn silent() -> (TcpListener, String) {
     (listener, url)
 }
 
-/// An address that nobody listens on: servers of other tests have another one, whatever their ports.
-const NOBODY: &str = "127.9.9.9";
+/// An address without a listener: servers of other tests have another one, whatever their ports.
+const NO_LISTENER: &str = "127.9.9.9";
 
 fn encode(url: &str) -> String {
     url.replace(':', "%3A").replace('/', "%2F")
@@ -109,7 +109,7 @@ fn what_cannot_be_fetched_is_a_type_error() {
 
 #[test]
 fn a_backend_that_is_not_there_is_an_error_at_once() {
-    let client = client_of("fetch/client", &format!("http://{NOBODY}:9"), NOBODY);
+    let client = client_of("fetch/client", &format!("http://{NO_LISTENER}:9"), NO_LISTENER);
     let reply = client.get("/get");
     assert!(reply.text().starts_with("TypeError: fetch failed: "), "{}", reply.text());
 }
@@ -137,7 +137,7 @@ fn by_default_loopback_is_refused() {
     let reply = client.get("/get");
     let text = reply.text();
     assert!(text.starts_with("TypeError: fetch failed: ") && text.contains("127.0.0.1"), "{text}");
-    assert!(text.contains("public") && text.contains("egress"), "says who refused, and what would change it: {text}");
+    assert!(text.contains("public") && text.contains("egress"), "names the policy that refused, and the remedy: {text}");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_redirect_to_a_forbidden_address_is_refused() {
     forbidden.set_nonblocking(true).unwrap();
     let reply = client.get(&format!("/redirect_to?to={}", encode(&url)));
     assert!(reply.text().starts_with("TypeError: fetch failed: "), "{}", reply.text());
-    assert!(forbidden.accept().is_err(), "nobody came");
+    assert!(forbidden.accept().is_err(), "no connection came");
     client.expect(&format!("/redirect_to?to={}", encode(&backend.url("/hello"))), "hello");
 }
 

@@ -9,7 +9,7 @@ use crate::server::{PATIENCE, Server, scratch, serve_folder};
 
 pub struct Folder {
     path: PathBuf,
-    /// Beside the apps, where nobody looks: files are made here and moved.
+    /// Beside the apps, where the watcher does not look: files are made here and moved.
     aside: PathBuf,
 }
 

@@ -11,7 +11,7 @@ use crate::folder::{Folder, ask, at_host, says};
 use crate::program::Program;
 use crate::server::{Server, run};
 
-/// Tells what it sees of who asked.
+/// Answers with what it sees of the client.
 const MIRROR: &str = r#"
     export default {
       fetch(request) {
@@ -91,7 +91,7 @@ fn each_host_has_its_certificate_and_http2_is_spoken() {
         let (fine, said) = with(other, "--http2");
         assert!(!fine && said.contains("certificate"), "the other host's certificate is not for {host}: {said}");
     }
-    // Without TLS, HTTP/2 is spoken with those who know.
+    // Without TLS, HTTP/2 is spoken with clients that begin with it.
     let (fine, said) = curl(&["--http2-prior-knowledge", "-w", "\n%{http_version}", &server.url("/hello/")]);
     assert!(fine && said.ends_with("\n2"), "{said}");
 }
@@ -133,7 +133,7 @@ fn a_certificate_that_is_none_is_named() {
 }
 
 #[test]
-fn who_accepts_it_compressed_gets_it_compressed() {
+fn a_client_that_accepts_compression_gets_it() {
     let long = "export default { fetch: () => new Response('long '.repeat(2000)) };";
     let folder = Folder::with("front-compression", &[("long/index.js", long)]);
     let server = folder.serve(&[]);
@@ -174,13 +174,13 @@ fn each_request_is_a_line_of_the_access_log() {
         let mut client = Client::connect(&program.address("Listening on http://"));
         client.start("GET", "/hello/?q=1", &[("x-request-id", "request-one"), ("user-agent", "a\"b")]);
         assert_eq!(client.reply().text(), "hello");
-        client.start("GET", "/nobody/", &[("x-request-id", "request-two")]);
+        client.start("GET", "/missing/", &[("x-request-id", "request-two")]);
         assert_eq!(client.reply().status, 404);
         let (first, second) = (program.wait_output("request-one"), program.wait_output("request-two"));
         if format == "text" {
             assert!(first.contains(" 127.0.0.1 \"GET http://test/hello/?q=1 HTTP/1.1\" 200 5 "), "{first}");
             assert!(first.ends_with(r#" answered request-one "-" "a\"b""#), "{first}");
-            assert!(second.contains("\"GET http://test/nobody/ HTTP/1.1\" 404 "), "{second}");
+            assert!(second.contains("\"GET http://test/missing/ HTTP/1.1\" 404 "), "{second}");
         } else {
             let first: Value = serde_json::from_str(&first).unwrap();
             for (key, value) in [
@@ -203,7 +203,7 @@ fn each_request_is_a_line_of_the_access_log() {
 }
 
 #[test]
-fn only_proxies_that_are_trusted_say_who_asked() {
+fn only_trusted_proxies_name_the_client() {
     let headers = [("x-forwarded-for", "192.0.2.7"), ("x-forwarded-proto", "https"), ("x-forwarded-host", "shop.test")];
     let seen =
         |server: &Server| -> Value { serde_json::from_slice(&ask(server, "GET", "/hello/", &headers).body).unwrap() };

@@ -1,4 +1,4 @@
-//! Who may come in, and how often; and which headers may go out.
+//! Access tokens, rate limits, and limits on response headers.
 
 use crate::client::Reply;
 use crate::folder::{Folder, ask, until_status};
@@ -17,7 +17,7 @@ fn with_token(server: &Server, method: &str, path: &str, token: &str) -> Reply {
 }
 
 #[test]
-fn an_app_lets_in_who_has_one_of_its_tokens() {
+fn an_app_admits_requests_with_one_of_its_tokens() {
     let folder = Folder::new("tokens");
     for app in ["mine", "other"] {
         folder.write(&format!("{app}/index.js"), OK);

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::folder::{Folder, says, until_text};
 use crate::server::{Server, run, scratch};
 
-/// A server with an app, its data, and somebody who listens beside it.
+/// A server with an app, its data, and a listener beside it.
 struct Scene {
     folder: Folder,
     data: PathBuf,
@@ -197,7 +197,7 @@ fn an_app_behind_a_link_is_served_and_so_is_one_that_comes_later() {
 
 #[test]
 fn names_are_looked_up_and_answers_fetched() {
-    // Somebody who is found by name only, and answers each time.
+    // A server that is found by name only, and answers each time.
     let beside = TcpListener::bind("localhost:0").unwrap();
     let port = beside.local_addr().unwrap().port();
     std::thread::spawn(move || {
@@ -213,7 +213,7 @@ fn names_are_looked_up_and_answers_fetched() {
 }
 
 #[test]
-fn a_data_folder_among_the_apps_harms_nobody() {
+fn a_data_folder_among_the_apps_does_no_harm() {
     let folder = Folder::with("jail-data", &[("hello/index.js", &says("hello"))]);
     let server = folder.serve(&["--data", folder.of(".hearth").to_str().unwrap()]);
     server.expect("/hello/", "hello");

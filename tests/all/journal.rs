@@ -1,4 +1,4 @@
-//! What is logged and what is told: lines of apps with who said them, as they come; events; and no way for an app to
+//! Logs and events: lines of apps with their app, version and request, as they come; events; and no way for an app to
 //! forge either.
 
 use serde_json::{Value, json};
@@ -48,11 +48,11 @@ fn a_line_says_which_app_version_and_request_it_is_of() {
     let all = lines(&server, "?lines=10000");
     assert!(all.iter().any(|line| line["app"] == "two") && all.iter().any(|line| line["app"].is_null()));
     // A name that no app has, and that no line is about, is a slip.
-    server.ask("GET", "/admin/logs?app=nobody", "").assert_error(404, "no_app", &["there is no app nobody"]);
+    server.ask("GET", "/admin/logs?app=missing", "").assert_error(404, "no_app", &["there is no app missing"]);
 }
 
 #[test]
-fn who_follows_gets_each_line_once() {
+fn a_follower_gets_each_line_once() {
     let folder = Folder::with("journal-follow", &[("one/index.js", PRINTER), ("two/index.js", PRINTER)]);
     let mut server = folder.serve(&[]);
     let mut visitor = server.connect();
@@ -157,7 +157,7 @@ fn events_tell_what_happened() {
     let lost = events.find(|event| event["event"] == "cell_lost");
     assert_eq!(lost["cell"], cell);
     assert!(lost["status"].as_str().unwrap().contains('9'), "{lost}");
-    // Who comes later sees how it came to this.
+    // A later client sees the events so far.
     let mut late = Events::follow(&server, "/admin/events");
     let told: Vec<Value> = std::iter::from_fn(|| late.next())
         .map(|(_, event)| event["event"].clone())

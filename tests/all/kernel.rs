@@ -1,5 +1,5 @@
-//! Kernels that lack a part of the jail: a filter makes the program see one. Who requires the jail is not served without it;
-//! who does not is told.
+//! Kernels that lack a part of the jail: a filter makes the program see one. With `jail: required` the server does not start;
+//! otherwise it starts and logs what is missing.
 
 use std::ffi::c_long;
 use std::os::unix::process::CommandExt;
@@ -36,7 +36,7 @@ fn serve(jail: &str, lacking: c_long) -> (Folder, Program) {
 }
 
 #[test]
-fn who_requires_the_jail_is_not_served_without_it() {
+fn a_server_that_requires_the_jail_does_not_start_without_it() {
     for (lacking, name) in [(LANDLOCK_CREATE_RULESET, "Landlock"), (SECCOMP, "seccomp")] {
         let (_folder, mut program) = serve("required", lacking);
         assert_eq!(program.wait().code(), Some(1), "{}", program.log());
@@ -48,7 +48,7 @@ fn who_requires_the_jail_is_not_served_without_it() {
 }
 
 #[test]
-fn who_does_not_is_told_and_served() {
+fn a_server_that_does_not_require_it_logs_and_starts() {
     for (lacking, name) in [(LANDLOCK_CREATE_RULESET, "Landlock"), (SECCOMP, "seccomp")] {
         let (_folder, program) = serve("auto", lacking);
         let line = program.wait_log("Cells are not wholly jailed");

@@ -197,7 +197,7 @@ fn parts_of_files_can_be_had() {
 }
 
 #[test]
-fn a_client_that_reads_slowly_or_leaves_harms_nobody() {
+fn a_client_that_reads_slowly_or_leaves_does_no_harm() {
     let server = serve_file(&with_files("kinds-slow"), &["--workers", "1"]);
     let mut slow = server.connect();
     slow.start("GET", "/large", &[]);
@@ -277,7 +277,7 @@ fn no_path_leads_out_of_the_folder() {
 }
 
 #[test]
-fn hearth_app_tells_who_it_is_and_cannot_be_forged() {
+fn hearth_app_names_the_app_and_cannot_be_forged() {
     let server = serve_with("kinds/about", &["--workers", "1"]);
     let about = json(&server.get("/app"));
     assert_eq!((&about["name"], &about["version"]), (&json!("about"), &json!("latest")));

@@ -148,7 +148,7 @@ fn a_promise_that_never_settles_runs_into_the_wall_limit() {
     server.get("/never").assert_error(504, "limit_wall", &["used ", "of 5.0s", RAISE_WALL]);
     server.wait_log("aborted with AbortError time until the response limit exceeded");
     server.expect("/ok", "fine");
-    assert!(!server.log().contains("worker destroyed"), "nothing ran: nobody else need suffer\n{}", server.log());
+    assert!(!server.log().contains("worker destroyed"), "nothing ran: no other request is affected\n{}", server.log());
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn wait_until_has_its_own_wall_limit() {
     let line = server.wait_log("time of waitUntil limit exceeded");
     assert!(line.contains("of 5.0s") && line.contains(RAISE_WALL), "{line}");
     assert_eq!(server.get("/ok").status, 200);
-    assert!(!server.log().contains("worker destroyed"), "nothing ran: nobody else need suffer\n{}", server.log());
+    assert!(!server.log().contains("worker destroyed"), "nothing ran: no other request is affected\n{}", server.log());
 }
 
 #[test]
@@ -333,7 +333,7 @@ fn requests_wait_for_a_place() {
 
 /// 100 may wait, and not for long: but until all have come.
 #[test]
-fn who_finds_no_place_is_told_to_come_again() {
+fn a_request_without_a_slot_is_told_to_retry() {
     let server = serve_with("limits/places", &["--workers", "1", "--concurrency", "1", "--queue-timeout", "10s"]);
     let mut holding = server.connect();
     holding.start("GET", "/hold", &[]);

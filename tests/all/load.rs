@@ -79,7 +79,7 @@ fn visit(weather: &Weather, address: &str, path: &str) {
         if weather.ending.load(Ordering::Acquire) || weather.is_calm.load(Ordering::Acquire) {
             return;
         }
-        // The flag is up before the signal is sent: who is refused by a server that ends sees it.
+        // The flag is up before the signal is sent: a client that is refused by a server that ends sees it.
         let mut stream = match TcpStream::connect(address) {
             Ok(stream) => stream,
             Err(_) if weather.ending.load(Ordering::Acquire) => return,

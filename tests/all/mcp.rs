@@ -1,5 +1,5 @@
 //! MCP with the real program and the official clients: the TypeScript SDK from npm, the Python SDK from PyPI, each over both
-//! transports (`tests/mcp/`). And what they cannot see: what is left when it ends, who is let in, what the operator sees.
+//! transports (`tests/mcp/`). And what they cannot see: what is left when it ends, access, what the operator sees.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;

@@ -25,7 +25,7 @@ pub fn wait_for(what: &str, server: &Server, mut done: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !done() {
         assert!(Instant::now() < deadline, "{what}: {}", server.report());
-        // Whoever asks without a pause keeps a small machine from what it is waiting for.
+        // A client that asks without a pause keeps a small machine from what it is waiting for.
         thread::sleep(Duration::from_millis(10));
     }
 }
@@ -75,7 +75,7 @@ fn every_mode_serves_and_keeps_what_it_should() {
             _ => assert_eq!(texts, ["1", "1", "1"], "{mode} keeps nothing"),
         }
         assert_eq!(at_once(&server, 15, "/good/").iter().filter(|reply| reply.text() == "good").count(), 15, "{mode}");
-        server.get("/nobody/").assert_error(404, "no_app", &[]);
+        server.get("/missing/").assert_error(404, "no_app", &[]);
         assert_adds_up(&server);
     }
 }
@@ -278,7 +278,7 @@ fn owners_that_grow_together_are_stopped_before_the_process_is() {
     for n in 0..=40 {
         write_app(&folder, &format!("app{n}"), &code);
     }
-    // It is the budget alone that stops anybody.
+    // It is the budget alone that stops an app.
     let limits = ["--memory", "64mb", "--cpu", AMPLE, "--wall", AMPLE];
     let mut server = serve_folder(&folder, &[&["--memory-budget", "256mb"][..], &limits].concat());
     let clients: Vec<_> = (0..40)
@@ -305,7 +305,7 @@ fn owners_that_grow_together_are_stopped_before_the_process_is() {
     for n in stopped {
         server.expect(&format!("/app{n}/?mb=1"), "8");
     }
-    // Who grows when the others do not has the room for it.
+    // An app that grows while the others do not has the room for it.
     assert_eq!(server.get("/app40/?mb=40").status, 200, "{}", server.log());
     assert!(server.is_running());
 }

@@ -1,4 +1,4 @@
-//! Apps that nobody knows yet: their first turns run apart from all others', where there are others, which nobody notices who is
+//! Apps without a latency history: their first turns run apart from all others', where there are others, which no client notices that is
 //! quick.
 
 use std::time::{Duration, Instant};
@@ -82,18 +82,18 @@ fn expect_at_work(server: &Server, count: usize) -> Vec<String> {
 #[test]
 fn the_first_turn_of_an_app_runs_apart_where_others_are_at_work() {
     let (_folder, server) = start("probation", &["--threads", "1"]);
-    // Where nobody else is at work it stays where its request is, and somebody comes to cover for that thread.
+    // Where no other worker runs it stays where its request is, and a standby worker takes over for that thread.
     let _first = send(&server, "/loop/loop");
     expect_at_work(&server, 1);
     let _second = send(&server, "/other/loop");
     let threads = expect_at_work(&server, 2);
     assert!(threads.iter().any(|thread| APART.contains(&thread.as_str())), "{threads:?}");
-    assert_eq!(server.get("/third/").status, 200, "nobody else waits for them");
+    assert_eq!(server.get("/third/").status, 200, "no other request waits for them");
 }
 
 /// The next request comes as soon as the answer is there, and finds the same worker free.
 #[test]
-fn who_asks_one_after_the_other_has_one_worker() {
+fn a_client_that_asks_one_after_the_other_has_one_worker() {
     let (_folder, server) = start("probation", &["--threads", "4"]);
     let mut client = server.connect();
     let worker = client.get("/loop/").text().to_owned();

@@ -36,7 +36,7 @@ struct Data {
 
 #[derive(PartialEq, Eq)]
 enum Kept {
-    /// By whoever named the folder.
+    /// By the test that named the folder.
     Forever,
     WithTheServer,
 }

@@ -7,7 +7,7 @@ use crate::folder::{Folder, ask, at_host, problems};
 use crate::server::Server;
 
 const PAGE: &str = "<!doctype html>\n<html><head lang=\"en\"><title>t</title></head><body>page</body></html>\n";
-const SECRET: &str = "nobody may read this";
+const SECRET: &str = "this must stay private";
 
 /// A page, a worker with files before it, and secrets in every place where one could look for them.
 fn sites() -> Folder {
@@ -21,13 +21,13 @@ fn sites() -> Folder {
             ("spa/sub/data.json", "{}"),
             (
                 "spa/.env",
-                "PUBLIC_NAME=\"</script ><script>alert(1)</script>\"\nVITE_URL=/api\nHIDDEN=nobody may read this\n",
+                "PUBLIC_NAME=\"</script ><script>alert(1)</script>\"\nVITE_URL=/api\nHIDDEN=this must stay private\n",
             ),
             ("spa/.git/config", SECRET),
             ("spa/sub/.hidden", SECRET),
             ("spa/node_modules/dep/index.js", SECRET),
-            ("spa/package.json", "{\"version\": \"1.0.0\", \"description\": \"nobody may read this\"}"),
-            ("spa/manifest.yaml", "hosts: [spa.example.com]\nenv: {OTHER: nobody may read this}\n"),
+            ("spa/package.json", "{\"version\": \"1.0.0\", \"description\": \"this must stay private\"}"),
+            ("spa/manifest.yaml", "hosts: [spa.example.com]\nenv: {OTHER: this must stay private}\n"),
             (
                 "dist/manifest.yaml",
                 "entrypoint: dist/index.html\ninjectBase: false\nenvPrefix: [APP_]\nenv: {APP_A: a, PUBLIC_B: b}\n",
@@ -43,7 +43,7 @@ fn sites() -> Folder {
             ("both/public/docs/index.html", "<title>docs</title>"),
             ("both/public/.hidden", SECRET),
             ("both/secret.txt", SECRET),
-            ("both/.env", "KEY=nobody may read this\n"),
+            ("both/.env", "KEY=this must stay private\n"),
             (
                 "both/index.js",
                 "export default { fetch: (request) => new Response('worker ' + request.method + ' ' + new URL(request.url).pathname) };",
@@ -60,7 +60,7 @@ fn sites() -> Folder {
 
 /// Apps whose files, or whose page, are links that lead out of them.
 fn links(folder: &Folder) {
-    folder.write("elsewhere/index.html", "<title>nobody may read this</title>");
+    folder.write("elsewhere/index.html", "<title>this must stay private</title>");
     folder.write("files-out/index.js", "export default { fetch: () => new Response(null, { status: 404 }) };");
     folder.write("files-out/manifest.yaml", "static: public\n");
     symlink("/etc", folder.of("files-out/public")).unwrap();

@@ -123,7 +123,7 @@ fn a_disconnect_stops_what_the_handler_waits_for() {
     let mut client = server.connect();
     client.start("GET", "/wait", &[]);
     server.expect("/waiting", "waiting");
-    // The app's own request has come, and nobody answers it.
+    // The app's own request has come, and no answer is sent.
     let (outgoing, _) = backend.accept().unwrap();
     let mut outgoing = Client::from(outgoing);
     assert!(outgoing.until("\r\n\r\n").starts_with("GET / HTTP/1.1\r\n"));
@@ -175,7 +175,7 @@ fn streams_of_streams() {
 }
 
 #[test]
-fn what_nobody_reads_is_not_made() {
+fn what_is_not_read_is_not_made() {
     let server = serve_alone("streams_out/pressure");
     let mut client = server.connect();
     client.start("GET", "/endless", &[]);
@@ -183,7 +183,7 @@ fn what_nobody_reads_is_not_made() {
     // The kernel's buffers grow to some 36 MB for a client that reads.
     let (read, kernel): (u64, u64) = (16 << 20, 64 << 20);
     let made: u64 = server.get("/made").text().parse().unwrap();
-    assert!(made < kernel, "{made} bytes were made for nobody");
+    assert!(made < kernel, "{made} bytes were made without a reader");
     client.exactly(read as usize);
     // It goes on as soon as there is room again.
     let deadline = Instant::now() + PATIENCE;

@@ -125,7 +125,7 @@ fn requests_are_spans_and_numbers_are_sent() {
     ] {
         assert_eq!(attribute(&sent, key), value, "{key}: {sent}");
     }
-    assert!(!sent.to_string().contains("swordfish"), "the query is nobody's business: {sent}");
+    assert!(!sent.to_string().contains("swordfish"), "the query is private: {sent}");
     assert!(sent["endTimeUnixNano"].as_str() >= sent["startTimeUnixNano"].as_str());
 
     // A trace of the client's goes on.
@@ -154,7 +154,7 @@ fn requests_are_spans_and_numbers_are_sent() {
 
 #[test]
 fn a_collector_that_is_down_costs_no_request() {
-    // Nobody listens there any more.
+    // There is no listener any more.
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let folder = folder("traces-down", &gone, "");
     let server = serve(&folder);

@@ -53,12 +53,12 @@ impl Visitors {
         let wanted = self.seen.served.load(Ordering::SeqCst) + count;
         let deadline = Instant::now() + PATIENCE;
         while self.seen.served.load(Ordering::SeqCst) < wanted {
-            assert!(Instant::now() < deadline, "nobody is answered any more:\n{}", server.log());
+            assert!(Instant::now() < deadline, "no request is answered any more:\n{}", server.log());
             thread::sleep(PAUSE);
         }
     }
 
-    /// They go. Nobody was refused, and all answers were right. Says how many were lost.
+    /// Ends them. No request was refused, and all answers were right. Returns how many were lost.
     #[track_caller]
     pub fn go(mut self, server: &Server) -> u64 {
         self.seen.over.store(true, Ordering::SeqCst);

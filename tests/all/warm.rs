@@ -101,7 +101,7 @@ fn an_uncaught_error_replaces_the_worker() {
     let server = serve_alone("warm/uncaught");
     server.expect("/", "1");
     server.expect("/uncaught", "2");
-    server.wait_log("nobody catches this");
+    server.wait_log("not caught anywhere");
     server.expect("/", "1");
 }
 
@@ -110,7 +110,7 @@ fn an_unhandled_rejection_replaces_the_worker() {
     let server = serve_alone("warm/uncaught");
     server.expect("/", "1");
     server.expect("/unhandled", "2");
-    server.wait_log("nobody handles this");
+    server.wait_log("not handled anywhere");
     server.expect("/", "1");
 }
 

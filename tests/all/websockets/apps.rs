@@ -67,8 +67,8 @@ fn many_sockets_share_a_room() {
     }
     let mut socket = open(&server, "/room");
     socket.hear("11");
-    socket.say("who is left");
-    sockets.iter_mut().chain([&mut socket]).for_each(|socket| socket.hear("who is left"));
+    socket.say("still here");
+    sockets.iter_mut().chain([&mut socket]).for_each(|socket| socket.hear("still here"));
 }
 
 #[test]

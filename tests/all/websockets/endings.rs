@@ -17,7 +17,7 @@ fn a_disconnect_is_heard_and_aborts_the_request() {
     socket.client.disconnect();
     server.expect("/next", "close: 1006  false 3");
     server.expect("/next", "aborted");
-    // Nobody listens to this one; its request must end all the same, or the program would not.
+    // No listener is attached to this one; its request must end all the same, or the program would not.
     open(&server, "/deaf").client.disconnect();
     let mut server = server;
     server.signal("-TERM");

@@ -69,7 +69,7 @@ fn an_app_may_pass_a_socket_on() {
     backend.expect("/next", "close: 4000 through and through true 3");
     let socket = open(&server, &format!("/proxy?url=http://{}/echo", backend.address()));
     socket.client.disconnect();
-    // The connection behind it was not lost, but nobody is there any more.
+    // The connection behind it was not lost, but the peer is gone.
     backend.expect("/next", "close: 1001 the app is gone true 3");
 }
 

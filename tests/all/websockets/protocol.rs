@@ -1,4 +1,4 @@
-//! What goes over the wire: frames, fragments, subprotocols, goodbyes, and who breaks the rules.
+//! What goes over the wire: frames, fragments, subprotocols, close frames, and peers that break the rules.
 
 use super::socket::{BINARY, CLOSE, Frame, KEY, PING, PONG, Socket, TEXT, frame, goodbye, open};
 use crate::server::serve_alone;
@@ -93,7 +93,7 @@ fn goodbyes_go_both_ways() {
 }
 
 #[test]
-fn who_breaks_the_rules_is_told_which() {
+fn a_peer_that_breaks_a_rule_is_told_which() {
     let server = serve_alone("websockets/server");
     let large = [&[0x82, 0xff][..], &((16u64 << 20) + 1).to_be_bytes(), &[0; 4]].concat();
     let broken: [(&[u8], u16, &str); 6] = [

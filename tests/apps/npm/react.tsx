@@ -17,7 +17,7 @@ const Slow = ({ promise }: { promise: Promise<string> }) => <p>{use(promise)}</p
 export default {
   async fetch(request: Request): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url);
-    const page = <Page name={searchParams.get("name") ?? "nobody"} items={["one", "two"]} />;
+    const page = <Page name={searchParams.get("name") ?? "guest"} items={["one", "two"]} />;
     const headers = { "content-type": "text/html; charset=utf-8" };
     if (pathname === "/string") return new Response(renderToString(page), { headers });
     const stream = await renderToReadableStream(

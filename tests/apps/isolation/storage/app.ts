@@ -2,7 +2,7 @@
 import { AsyncLocalStorage, AsyncResource } from "node:async_hooks";
 
 const storage = new AsyncLocalStorage<string>();
-const everyone = Promise.withResolvers<void>();
+const allArrived = Promise.withResolvers<void>();
 let here = 0;
 
 async function deep(): Promise<string | undefined> {
@@ -16,8 +16,8 @@ export default {
   fetch(request: Request): Promise<Response> {
     const name = new URL(request.url).pathname;
     return storage.run(name, async () => {
-      if (++here === 10) everyone.resolve();
-      await everyone.promise;
+      if (++here === 10) allArrived.resolve();
+      await allArrived.promise;
       const seen = [await deep(), await storage.run("inner", deep), await storage.exit(deep), storage.getStore()];
       const bound = AsyncResource.bind(() => storage.getStore());
       seen.push(storage.run("other", () => bound()));

@@ -4,9 +4,9 @@ export default {
   async fetch(request) {
     count++;
     if (request.url.endsWith("/uncaught")) {
-      await new Promise((resolve) => setTimeout(() => { resolve(); throw new Error("nobody catches this"); }, 1));
+      await new Promise((resolve) => setTimeout(() => { resolve(); throw new Error("not caught anywhere"); }, 1));
     }
-    if (request.url.endsWith("/unhandled")) Promise.reject(new Error("nobody handles this"));
+    if (request.url.endsWith("/unhandled")) Promise.reject(new Error("not handled anywhere"));
     return new Response(`${count}`);
   },
 };

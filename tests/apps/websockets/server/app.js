@@ -1,4 +1,4 @@
-// Sockets of clients. What happens to them is told to whoever asks for `/next`, in order.
+// Sockets of clients. What happens to them is answered to requests for `/next`, in order.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 
