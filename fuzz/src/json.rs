@@ -1,13 +1,13 @@
 //! The tape of a JSON text beside what a plain reader makes of the text, with what earlier texts have taught. The input is a
 //! text a line; each is read until it is known.
 
-use hearth_json::{Reader, STRING_SLOTS, Unsupported, tape};
+use hearth_json::{STRING_SLOTS, TapeReader, Unsupported, tape};
 
 /// After unusual texts some are not looked at, up to 255.
 const PATIENCE: usize = 600;
 
 pub fn check(data: &[u8]) {
-    let mut worker = Worker { reader: Reader::default(), kept: vec![None; STRING_SLOTS], makers: Vec::new() };
+    let mut worker = Worker { reader: TapeReader::default(), kept: vec![None; STRING_SLOTS], makers: Vec::new() };
     for text in data.split(|byte| *byte == b'\n') {
         let expected = std::str::from_utf8(text).ok().and_then(plain);
         let mut times = 0;
@@ -27,7 +27,7 @@ pub fn check(data: &[u8]) {
 
 /// What JavaScript has: strings, and makers by their keys.
 struct Worker {
-    reader: Reader,
+    reader: TapeReader,
     kept: Vec<Option<String>>,
     makers: Vec<Vec<String>>,
 }

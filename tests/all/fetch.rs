@@ -137,7 +137,10 @@ fn by_default_loopback_is_refused() {
     let reply = client.get("/get");
     let text = reply.text();
     assert!(text.starts_with("TypeError: fetch failed: ") && text.contains("127.0.0.1"), "{text}");
-    assert!(text.contains("public") && text.contains("egress"), "names the policy that refused, and the remedy: {text}");
+    assert!(
+        text.contains("public") && text.contains("egress"),
+        "names the policy that refused, and the remedy: {text}"
+    );
 }
 
 #[test]

@@ -7,9 +7,9 @@ use hearth_config::{Lifetime, Settings};
 use hearth_core::{ByteSize, Footprint, Limits};
 use hearth_pool::ItemLifetime;
 
-use crate::execution::Execution;
 use crate::host::AppRules;
 use crate::timings::Timings;
+use hearth_core::execution::Execution;
 
 /// What the server gives to every app.
 #[derive(Clone, Copy, Debug)]
@@ -77,14 +77,9 @@ pub fn engine_limits(settings: &Settings) -> Limits {
 }
 
 fn execution(settings: &Settings) -> Execution {
-    use hearth_config::Execution as Wanted;
     match (settings.execution, settings.lifetime) {
         // A fresh context for each request.
-        (Wanted::Auto | Wanted::Pooled | Wanted::Pinned, Lifetime::Ephemeral) => Execution::Shared,
-        (Wanted::Auto, _) => Execution::Auto,
-        (Wanted::Pooled, _) => Execution::Pooled,
-        (Wanted::Pinned, _) => Execution::Pinned,
-        (Wanted::Oneshot, _) => Execution::Oneshot,
-        (Wanted::Shared, _) => Execution::Shared,
+        (Execution::Auto | Execution::Pooled | Execution::Pinned, Lifetime::Ephemeral) => Execution::Shared,
+        (execution, _) => execution,
     }
 }

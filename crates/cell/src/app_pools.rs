@@ -13,7 +13,6 @@ use tokio::task::JoinHandle;
 
 use crate::admission::{AdmissionClass, OwnerAdmission};
 use crate::budget::Budget;
-use crate::execution::Execution;
 use crate::host::{AppHost, AppRules, Mode};
 use crate::lifecycle_hooks::LifecycleHooks;
 use crate::modes::ephemeral::EphemeralWorkers;
@@ -25,6 +24,7 @@ use crate::report::Report;
 use crate::spares::SpareIsolates;
 use crate::worker_manager::{ThreadPlacement, Version, WorkerManager};
 use crate::workers::WorkerReport;
+use hearth_core::execution::Execution;
 
 /// How often worn and idle workers are searched for.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);

@@ -16,13 +16,13 @@ use hearth_pool::{AdmissionError, GateEntry, ItemLifetime, KeyedPool, OwnedLease
 use hearth_runtime::{EventResult, ResponseFuture, Scheduled, Task, TimedReply, Worker};
 
 use crate::admission::AppQuota;
-use crate::execution::Execution;
 use crate::modes::oneshot::{OneshotStarter, OneshotWorker};
 use crate::modes::pooled;
 use crate::modes::shared::{ContextLease, IsolateManager};
 use crate::modes::tally::AppTally;
 use crate::timings::Timings;
 use crate::worker_manager::{Version, WorkerManager};
+use hearth_core::execution::Execution;
 
 /// How an app is served.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 //! | to understand | read |
 //! |---|---|
 //! | how a request gets to a worker | `host.rs` |
-//! | the execution modes | `execution.rs`, `modes/` |
+//! | the execution modes | `modes/` |
 //! | what all apps share: pools, gates, spares, the memory budget | `app_pools.rs`, `budget.rs`, `spares.rs` |
 //! | how workers are made, described and destroyed | `worker_manager.rs`, `pinned.rs`, `lifecycle_hooks.rs` |
 //! | owners: their queues, and what happens when a turn is stuck | `admission.rs` |
@@ -17,7 +17,6 @@ mod app_limits;
 mod app_pools;
 mod budget;
 mod crash_breadcrumbs;
-mod execution;
 mod host;
 mod lifecycle_hooks;
 mod modes;
@@ -35,7 +34,7 @@ pub use app_limits::{ServerLimits, engine_limits};
 pub use app_pools::{AppPools, AppPoolsConfig};
 pub use budget::Budget;
 pub use crash_breadcrumbs::{CrashBreadcrumbsError, record_breadcrumbs_in_file};
-pub use execution::{Execution, UnknownExecution};
+pub use hearth_core::execution::{Execution, UnknownExecution};
 pub use hearth_pool::ItemLifetime;
 pub use host::{AppHost, AppRules};
 pub use report::Report;

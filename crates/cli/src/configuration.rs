@@ -9,7 +9,7 @@ use hearth_config::{AccessLog, JailMode, OperatorConfig, Ratio};
 use hearth_control::{Configuration, ConfigurationError, ConfigurationSource};
 use hearth_core::ByteSize;
 use hearth_gateway::read_pem;
-use hearth_ipc::{AccessFormat, CellPlan, CertificatePlan, FrontPlan, JailPlan, ListenerPlan, Role};
+use hearth_ipc::{AccessFormat, CellPlan, CellRole, CertificatePlan, FrontPlan, JailPlan, ListenerPlan};
 
 use crate::log;
 use crate::otel;
@@ -120,7 +120,7 @@ pub fn plan(
         _ => AccessFormat::Off,
     };
     CellPlan {
-        role: Role::Main,
+        role: CellRole::Main,
         jail: JailPlan { mode: operator.jail.unwrap_or(JailMode::Auto), readable: Vec::new(), writable: Vec::new() },
         threads: pool.terms.threads,
         isolates: pool.isolates,

@@ -8,7 +8,7 @@ use clap::{ArgGroup, Args};
 use hearth_config::parse_listen;
 use hearth_core::units::parse_duration;
 
-use crate::sandboxes::SandboxOptions;
+use crate::sandboxes::SandboxFlags;
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("transport").required(true).args(["stdio", "http"]))]
@@ -30,7 +30,7 @@ pub struct McpOptions {
     #[arg(long, env = "HEARTH_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
     #[command(flatten)]
-    pub sandboxes: SandboxOptions,
+    pub sandboxes: SandboxFlags,
     #[command(flatten)]
     pub front: McpFrontOptions,
 }

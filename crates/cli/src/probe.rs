@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use hearth_cell::process::jail;
-use hearth_ipc::{JailPlan, Role};
+use hearth_ipc::{CellRole, JailPlan};
 use hearth_jail::escape_probe::{self, ProbeExpectation, ProbeOutcome, ProbeResult, ProbeTargets};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 #[serde(deny_unknown_fields)]
 struct Order {
     jail: JailPlan,
-    role: Role,
+    role: CellRole,
     unreadable: Vec<PathBuf>,
     unwritable: Vec<PathBuf>,
     readable: PathBuf,

@@ -17,7 +17,7 @@ use crate::borrowed::{borrowed, borrowed_switch};
 /// What is kept ready.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Sandboxes")]
-pub struct SandboxOptions {
+pub struct SandboxFlags {
     /// Whether sandboxes are kept ready; without, each is started when it is asked for [default: true].
     #[arg(long, env = "HEARTH_POOL_ENABLED", value_name = "true|false")]
     pub pool_enabled: Option<bool>,
@@ -30,7 +30,7 @@ pub struct SandboxOptions {
 }
 
 pub fn config(
-    options: &SandboxOptions,
+    options: &SandboxFlags,
     settings: Option<&SandboxSettings>,
     data: &Path,
 ) -> anyhow::Result<SandboxesConfig> {
@@ -83,7 +83,7 @@ mod tests {
     fn packages_are_kept_unless_that_is_off() {
         let kept = |packages| {
             let settings = SandboxSettings { packages, ..SandboxSettings::default() };
-            config(&SandboxOptions::default(), Some(&settings), Path::new("/data")).unwrap().pool.packages.folder
+            config(&SandboxFlags::default(), Some(&settings), Path::new("/data")).unwrap().pool.packages.folder
         };
         assert_eq!(kept(PackageSettings::default()).unwrap(), Path::new("/data/packages"));
         assert_eq!(kept(PackageSettings { enabled: Some(false), size: None }), None);

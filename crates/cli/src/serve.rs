@@ -10,7 +10,7 @@ use hearth_apps::discovery::discover;
 use hearth_apps::{ENTRIES, MANIFESTS};
 use hearth_config::{AdminListen, LogFormat, OperatorConfig};
 use hearth_control::sandboxes::{McpPlan, SandboxPlan};
-use hearth_control::{AdminConfig, CHECK_OUTPUT, Configuration, Ended, LogStore, ServeConfig, UpgradeTarget};
+use hearth_control::{AdminConfig, CHECK_OUTPUT, Configuration, LogStore, ServeConfig, ServerEnd, UpgradeTarget};
 use hearth_ipc::{CertificatePlan, ListenerPlan};
 use hearth_log::{Colours, Format};
 use hearth_store::AdminToken;
@@ -142,7 +142,7 @@ fn serve_with(
             notifier.ready(&format!("Listening on {}", addresses.join(", ")));
         })
         .await?;
-        if let Ended::Upgrade { listeners, left } = ended {
+        if let ServerEnd::Upgrade { listeners, left } = ended {
             notifier.reloading();
             journal.finish();
             let state = UpgradeState { listeners: sockets.export(listeners), inherited: *left, rolled_back: None };

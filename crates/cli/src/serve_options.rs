@@ -13,7 +13,7 @@ use hearth_core::units::parse_duration;
 use hearth_egress::EgressPolicy;
 
 use crate::mcp_options::McpFrontOptions;
-use crate::sandboxes::SandboxOptions;
+use crate::sandboxes::SandboxFlags;
 
 #[derive(Debug, Args)]
 pub struct ServeOptions {
@@ -85,7 +85,7 @@ pub struct ServeOptions {
     #[command(flatten)]
     pub mcp_front: McpFrontOptions,
     #[command(flatten)]
-    pub sandboxes: SandboxOptions,
+    pub sandboxes: SandboxFlags,
 }
 
 /// How workers are kept warm.

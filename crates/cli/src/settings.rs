@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use hearth_cell::{AppPoolsConfig, Budget, Execution, ServerLimits};
+use hearth_cell::{AppPoolsConfig, Budget, ServerLimits};
 use hearth_config::{Bound, Lifetime, MAX_ISOLATES, Manifest, OperatorConfig};
 use hearth_core::ByteSize;
 
@@ -77,15 +77,8 @@ pub fn override_with(layer: &mut Manifest, flags: &AppDefaults) {
             *to = flag;
         }
     }
-    let execution = flags.execution.map(|execution| match execution {
-        Execution::Auto => hearth_config::Execution::Auto,
-        Execution::Pooled => hearth_config::Execution::Pooled,
-        Execution::Pinned => hearth_config::Execution::Pinned,
-        Execution::Oneshot => hearth_config::Execution::Oneshot,
-        Execution::Shared => hearth_config::Execution::Shared,
-    });
     let lifetime = |ttl: Duration| if ttl.is_zero() { Lifetime::Ephemeral } else { Lifetime::Limited(ttl) };
-    set(&mut layer.execution, execution);
+    set(&mut layer.execution, flags.execution);
     set(&mut layer.max_workers, flags.workers.map(Bound::Limited));
     set(&mut layer.max_requests, flags.max_requests.map(Bound::Limited));
     set(&mut layer.lifetime, flags.ttl.map(lifetime));

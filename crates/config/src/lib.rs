@@ -62,6 +62,6 @@ pub use rate::{RateError, RateSpec};
 pub use relative_path::RelativePathError;
 pub use resolve::{AppOrigin, Layers, Resolved};
 pub use sandboxes::{PackageSettings, SandboxDriver, SandboxLimits, SandboxPoolSettings, SandboxSettings, WarmShape};
-pub use settings::{Auth, Env, Execution, Isolation, Lifetime, Settings, SiteKind};
+pub use settings::{Auth, Env, Isolation, Lifetime, Settings, SiteKind};
 pub use suggest::nearest;
 pub use warning::{Warning, WarningKind};

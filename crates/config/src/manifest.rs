@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use hearth_core::execution::Execution;
 use hearth_core::{AppName, ByteSize, Owner, VersionName};
 use hearth_egress_policy::EgressPolicy;
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,7 @@ use crate::name::{self, InvalidName};
 use crate::public_routes::{self, PublicRoutes};
 use crate::rate::RateSpec;
 use crate::relative_path::path_inside;
-use crate::settings::{Auth, Env, Execution, Isolation, Lifetime, SiteKind};
+use crate::settings::{Auth, Env, Isolation, Lifetime, SiteKind};
 use crate::value;
 use crate::yaml::Node;
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use hearth_core::execution::Execution;
 use hearth_core::{ByteSize, Limits, Owner};
 use hearth_egress_policy::EgressPolicy;
 use serde::{Deserialize, Serialize};
@@ -73,16 +74,6 @@ pub enum Lifetime {
     Ephemeral,
     /// Never zero.
     Limited(Duration),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Execution {
-    /// The better of the next two.
-    Auto,
-    Pinned,
-    Pooled,
-    Oneshot,
-    Shared,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,7 +13,7 @@ use hearth_supervisor::{CordonReason, CrashCause, Culprit, ReplaceReason};
 const MAX_EVENTS: usize = 200;
 
 #[derive(Clone, Debug, Serialize)]
-pub struct Event {
+pub struct ServerEvent {
     /// Milliseconds since 1970.
     pub time: u64,
     #[serde(flatten)]
@@ -99,8 +99,8 @@ pub struct Events {
 }
 
 struct Shared {
-    kept: Mutex<VecDeque<Arc<Event>>>,
-    followers: broadcast::Sender<Arc<Event>>,
+    kept: Mutex<VecDeque<Arc<ServerEvent>>>,
+    followers: broadcast::Sender<Arc<ServerEvent>>,
 }
 
 impl Default for Events {
@@ -112,7 +112,7 @@ impl Default for Events {
 
 impl Events {
     pub fn record(&self, kind: EventKind) {
-        let event = Arc::new(Event { time: hearth_core::time::unix_millis(), kind });
+        let event = Arc::new(ServerEvent { time: hearth_core::time::unix_millis(), kind });
         let mut kept = self.shared.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() == MAX_EVENTS {
             kept.pop_front();
@@ -123,7 +123,7 @@ impl Events {
     }
 
     /// The events that are kept, and a receiver of all later ones.
-    pub fn follow(&self) -> (Vec<Arc<Event>>, broadcast::Receiver<Arc<Event>>) {
+    pub fn follow(&self) -> (Vec<Arc<ServerEvent>>, broadcast::Receiver<Arc<ServerEvent>>) {
         let kept = self.shared.kept.lock().unwrap_or_else(PoisonError::into_inner);
         (kept.iter().cloned().collect(), self.shared.followers.subscribe())
     }

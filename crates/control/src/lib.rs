@@ -31,4 +31,4 @@ mod server;
 pub use configuration::{Configuration, ConfigurationError, ConfigurationSource, check_certificates};
 pub use control::{CHECK_OUTPUT, ControlState, UpgradeTarget};
 pub use log_store::LogStore;
-pub use server::{AdminConfig, Ended, Inherited, ServeConfig, ServeError, serve};
+pub use server::{AdminConfig, Inherited, ServeConfig, ServeError, ServerEnd, serve};

@@ -66,7 +66,7 @@ pub struct Inherited {
 }
 
 /// How serving has ended.
-pub enum Ended {
+pub enum ServerEnd {
     Stopped,
     /// The next program is to be executed now. Cells serve on as long as `left` is not dropped.
     Upgrade {
@@ -103,7 +103,7 @@ pub async fn serve(
     reload: impl AsyncFnMut() + Send,
     upgrade: impl AsyncFnMut() + Send,
     ready: impl FnOnce(&Control) + Send,
-) -> Result<Ended, ServeError> {
+) -> Result<ServerEnd, ServeError> {
     let ServeConfig { program, roots, data, mut configuration, source, listeners, admin, log_store, .. } = config;
     let (sandboxes, upgrade_target, inherited) = (config.sandboxes, config.upgrade_target, config.inherited);
     check_certificates(&configuration.plan.certificates)?;
@@ -173,7 +173,7 @@ pub async fn serve(
             control.drain();
             drop(handles);
             cells.drain().await;
-            return Ok(Ended::Stopped);
+            return Ok(ServerEnd::Stopped);
         }
     }
     control.set_stage(ReadyStage::AppsServed);
@@ -213,7 +213,7 @@ pub async fn serve(
         let counters = cells.fresh_stats().await;
         let HandedOver { cells, stuck } = cells.hand_over().await;
         let left = Inherited { cells, counters, state: crashes.export(stuck), sandboxes };
-        Ended::Upgrade { listeners: handles.0, left: Box::new(left) }
+        ServerEnd::Upgrade { listeners: handles.0, left: Box::new(left) }
     } else {
         control.drain();
         control.events().record(EventKind::Draining);
@@ -223,7 +223,7 @@ pub async fn serve(
         if ending == Ending::Drain {
             control.stop_sandboxes().await;
         }
-        Ended::Stopped
+        ServerEnd::Stopped
     };
     // Includes the last changes.
     cordons.flush().await;

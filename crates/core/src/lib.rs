@@ -7,6 +7,7 @@ pub mod cidr;
 pub mod dispatch;
 pub mod drain;
 pub mod escape;
+pub mod execution;
 pub mod failure;
 pub mod files;
 pub mod headers;

@@ -29,7 +29,7 @@ pub struct Client {
 }
 
 /// A request as the app made it.
-pub struct Outgoing {
+pub struct FetchRequest {
     pub method: Method,
     /// As the URL parser serialised it.
     pub url: String,
@@ -40,7 +40,7 @@ pub struct Outgoing {
 
 /// A response as the app sees it: the body decoded, headers that describe the connection or undone codings taken out.
 #[derive(Debug)]
-pub struct Incoming {
+pub struct FetchResponse {
     pub response: Response,
     /// Of the last request, after all redirects; with its fragment.
     pub url: String,
@@ -67,7 +67,7 @@ impl Client {
 
     /// Sends a request, follows its redirects, and gives the response when its head is there. Runs on a tokio runtime with
     /// I/O and time. Dropping the future or the response's body ends the request and closes its connection.
-    pub async fn send(&self, outgoing: Outgoing) -> Result<Incoming, FetchError> {
+    pub async fn send(&self, outgoing: FetchRequest) -> Result<FetchResponse, FetchError> {
         let mode = outgoing.redirect;
         let mut hop = RedirectHop::new(outgoing)?;
         let permit = self.permits.clone().acquire_owned().await.expect("the semaphore is never closed");
@@ -85,7 +85,7 @@ impl Client {
                     }
                     _ => deliver(answer, permit),
                 };
-                return Ok(Incoming { response, url: hop.url, redirected: redirects > 0 });
+                return Ok(FetchResponse { response, url: hop.url, redirected: redirects > 0 });
             };
             if mode == RedirectMode::Error {
                 return Err(RedirectError::Refused { url: hop.url }.into());

@@ -37,7 +37,7 @@ mod target;
 mod tls;
 mod upgrade;
 
-pub use client::{Client, Incoming, Outgoing};
+pub use client::{Client, FetchRequest, FetchResponse};
 pub use config::{Config, Egress, ResolveUrl};
 pub use connect::{Addresses, Resolve, SystemDns};
 pub use dialer::Dialer;

@@ -11,7 +11,7 @@ use hearth_websocket::handshake::Offer;
 use http::response::Parts;
 use hyper::{Request, Uri};
 
-use crate::client::Outgoing;
+use crate::client::FetchRequest;
 use crate::connect::Connector;
 use crate::connection::Connection;
 use crate::error::FetchError;
@@ -43,8 +43,8 @@ pub(crate) struct Answer {
 // === impl RedirectHop ===
 
 impl RedirectHop {
-    pub(crate) fn new(outgoing: Outgoing) -> Result<Self, FetchError> {
-        let Outgoing { method, url, headers, body, .. } = outgoing;
+    pub(crate) fn new(outgoing: FetchRequest) -> Result<Self, FetchError> {
+        let FetchRequest { method, url, headers, body, .. } = outgoing;
         let forbidden = ["CONNECT", "TRACE", "TRACK"];
         if forbidden.iter().any(|name| name.eq_ignore_ascii_case(method.as_str())) {
             return Err(FetchError::Method { method: method.as_str().to_owned() });

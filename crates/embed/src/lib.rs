@@ -60,6 +60,6 @@ pub use hearth_runtime::{
 };
 pub use isolates::PooledIsolate;
 pub use pinned::{PinnedPool, PinnedRules, Target, execute_pinned, init_pinned_pool_full};
-pub use pooled::{IsolatePool, PoolStats, execute_pooled, init_pool};
+pub use pooled::{IsolatePool, IsolatePoolStats, execute_pooled, init_pool};
 pub use script::Script;
 pub use worker::Worker;

@@ -11,7 +11,7 @@ use crate::engine::Engine;
 use crate::error::Error;
 use crate::event::{Event, Outcome};
 use crate::hosts::{Hosts, Name, Version};
-use crate::pooled::PoolStats;
+use crate::pooled::IsolatePoolStats;
 use crate::script::{Names, Script, app};
 
 static POOL: OnceLock<PinnedPool> = OnceLock::new();
@@ -135,12 +135,12 @@ impl PinnedPool {
     }
 
     /// The pool's numbers.
-    pub fn stats(&self) -> PoolStats {
+    pub fn stats(&self) -> IsolatePoolStats {
         let report = self.inner.cell.report();
         let total = self.inner.rules.per_thread.max(1).saturating_mul(self.inner.engine.count);
         let (hits, misses) = (report.hits, report.misses);
         let hit_rate = if hits == 0 { 0.0 } else { hits as f64 / (hits + misses) as f64 };
-        PoolStats {
+        IsolatePoolStats {
             total,
             cached: report.cached,
             capacity: total.saturating_sub(report.cached),

@@ -40,7 +40,7 @@ struct Inner {
 
 /// The numbers of a pool. Workers and isolates are counted together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct PoolStats {
+pub struct IsolatePoolStats {
     /// The most that may be kept.
     pub total: usize,
     /// How many there are.
@@ -122,12 +122,12 @@ impl IsolatePool {
     }
 
     /// The pool's numbers.
-    pub fn stats(&self) -> PoolStats {
+    pub fn stats(&self) -> IsolatePoolStats {
         let (report, isolates) = (self.inner.cell.report(), self.inner.isolates.stats());
         let (hits, misses) = (report.hits + isolates.hits, report.misses + isolates.misses);
         let (total, cached) = (self.inner.max_size, report.cached + isolates.cached);
         let hit_rate = if hits == 0 { 0.0 } else { hits as f64 / (hits + misses) as f64 };
-        PoolStats { total, cached, capacity: total.saturating_sub(cached), hits, misses, hit_rate }
+        IsolatePoolStats { total, cached, capacity: total.saturating_sub(cached), hits, misses, hit_rate }
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::Instant;
 
 use crate::lazy_deadline::LazyDeadline;
-use crate::stream::Stream;
+use crate::stream::ClientStream;
 use crate::write_queue::WriteQueue;
 use hearth_reactor::ReadHint;
 
@@ -27,7 +27,7 @@ const LINGER_TIME: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub struct BufferedStream {
-    stream: Stream,
+    stream: ClientStream,
     pub read_buf: BytesMut,
     pub write_queue: WriteQueue,
     /// The client has closed its side.
@@ -53,7 +53,7 @@ pub enum CloseMode {
 }
 
 impl BufferedStream {
-    pub fn new(stream: Stream, write_timeout: Duration) -> Self {
+    pub fn new(stream: ClientStream, write_timeout: Duration) -> Self {
         Self {
             stream,
             read_buf: BytesMut::new(),
@@ -119,12 +119,12 @@ impl BufferedStream {
     }
 
     /// The read buffer and the stream, for another protocol.
-    pub fn into_parts(self) -> (BytesMut, Stream) {
+    pub fn into_parts(self) -> (BytesMut, ClientStream) {
         (self.read_buf, self.stream)
     }
 
     /// The read buffer and the stream, lent to another protocol.
-    pub fn lend(&mut self) -> (BytesMut, &mut Stream) {
+    pub fn lend(&mut self) -> (BytesMut, &mut ClientStream) {
         (std::mem::take(&mut self.read_buf), &mut self.stream)
     }
 
@@ -134,7 +134,7 @@ impl BufferedStream {
 
     /// Whether another process of this server is at the other end.
     pub fn is_hop(&self) -> bool {
-        matches!(self.stream, Stream::Unix(_))
+        matches!(self.stream, ClientStream::Unix(_))
     }
 
     /// Frees a large read buffer.

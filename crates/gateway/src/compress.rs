@@ -8,7 +8,7 @@
 
 use hearth_core::{Body, Headers, Response};
 
-use crate::encoder::{Compressed, Encoder, STEP};
+use crate::encoder::{BodyEncoder, Compressed, STEP};
 use crate::encoding::{Accepts, Coding};
 
 /// Smaller bodies fit in a packet either way.
@@ -39,7 +39,7 @@ pub fn compress(response: &mut Response, accepts: Accepts, purpose: Purpose) {
     let body = match std::mem::take(&mut response.body) {
         // One step long: compressed at once, so that the length is known.
         Body::Full(bytes) if bytes.len() <= STEP => {
-            let small = Encoder::new(coding).whole(&bytes);
+            let small = BodyEncoder::new(coding).whole(&bytes);
             if small.len() >= bytes.len() {
                 response.body = Body::Full(bytes);
                 return;

@@ -37,7 +37,7 @@ use crate::request_context::ServerState;
 use crate::request_head_cache::RequestHeadCache;
 use crate::response_head_cache::ResponseHeadCache;
 use crate::stats::Stats;
-use crate::stream::{PrefixedStream, Stream};
+use crate::stream::{ClientStream, PrefixedStream};
 use crate::tls::{Handshake, Protocol};
 use hearth_reactor::{ReactorSocket, defer_next_write, poll_budget};
 
@@ -82,8 +82,8 @@ async fn run<D: Dispatch>(server: &Arc<ServerState<D>>, accepted: Accepted, peer
         Accepted::Plain(_) | Accepted::Tls(_) => server.stats.connect(waker),
     };
     let stream = match accepted {
-        Accepted::Plain(tcp) => Stream::Plain(tcp),
-        Accepted::Hop(unix) => Stream::Unix(unix),
+        Accepted::Plain(tcp) => ClientStream::Plain(tcp),
+        Accepted::Hop(unix) => ClientStream::Unix(unix),
         Accepted::Tls(handshake) => match tls_handshake(server, handshake, &counters).await {
             Some((stream, Protocol::Http1)) => stream,
             Some((stream, Protocol::Http2)) => return Box::pin(http2::serve(server, stream, peer, counters)).await,
@@ -124,7 +124,7 @@ async fn tls_handshake<D>(
     server: &ServerState<D>,
     handshake: Handshake,
     counters: &CounterHandle,
-) -> Option<(Stream, Protocol)> {
+) -> Option<(ClientStream, Protocol)> {
     let mut result = pin!(handshake.finish(server.config.handshake_timeout));
     poll_fn(|cx| {
         if server.drain.phase() >= Phase::Draining || counters.is_evicted() {

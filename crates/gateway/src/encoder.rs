@@ -25,7 +25,7 @@ const BROTLI_WINDOW: u32 = 18;
 const BROTLI_BUFFER: usize = 4 * 1024;
 const MEMORY: &str = "writing to memory does not fail";
 
-pub enum Encoder {
+pub enum BodyEncoder {
     Gzip(Box<GzEncoder<Vec<u8>>>),
     Brotli(Box<CompressorWriter<Vec<u8>>>),
 }
@@ -34,7 +34,7 @@ pub enum Encoder {
 pub struct Compressed {
     source: Body,
     /// None at the end.
-    encoder: Option<Encoder>,
+    encoder: Option<BodyEncoder>,
     /// Of the source, and not yet in the encoder.
     piece: Bytes,
     /// Input since the last flush: what a client might wait for.
@@ -43,9 +43,9 @@ pub struct Compressed {
     worked: usize,
 }
 
-// === impl Encoder ===
+// === impl BodyEncoder ===
 
-impl Encoder {
+impl BodyEncoder {
     pub fn new(coding: Coding) -> Self {
         match coding {
             Coding::Gzip => Self::Gzip(Box::new(GzEncoder::new(Vec::new(), Compression::new(GZIP_LEVEL)))),
@@ -103,7 +103,7 @@ impl Encoder {
 
 impl Compressed {
     pub fn new(source: Body, coding: Coding) -> Self {
-        let encoder = Some(Encoder::new(coding));
+        let encoder = Some(BodyEncoder::new(coding));
         Self { source, encoder, piece: Bytes::new(), held: 0, worked: 0 }
     }
 }
@@ -120,7 +120,7 @@ impl ByteStream for Compressed {
                         return Poll::Ready(Some(Err(error)));
                     }
                     Poll::Ready(None) => {
-                        let rest = self.encoder.take().map(Encoder::finish).filter(|rest| !rest.is_empty());
+                        let rest = self.encoder.take().map(BodyEncoder::finish).filter(|rest| !rest.is_empty());
                         return Poll::Ready(rest.map(Ok));
                     }
                     Poll::Pending if self.held > 0 => {

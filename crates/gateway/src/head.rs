@@ -20,7 +20,7 @@ use crate::encoding::Accepts;
 use crate::forwarded::names_client;
 use crate::reject::Reject;
 use crate::request_id::IdText;
-use crate::target::{Target, valid_authority};
+use crate::target::{RequestTarget, valid_authority};
 
 /// More headers than this are refused.
 pub const MAX_HEADERS: usize = 100;
@@ -126,14 +126,14 @@ pub fn parse(bytes: &[u8], rules: &HeadRules<'_>) -> Result<Option<Head>, Reject
     }
     let version = if minor == 0 { HttpVersion::Http10 } else { HttpVersion::Http11 };
     let method = Method::parse(method);
-    let target = Target::parse(&method, path)?;
+    let target = RequestTarget::parse(&method, path)?;
 
     let mut fields = Fields::default();
     let mut headers = Headers::with_capacity(request.headers.len() + EXTRA_HEADERS, length + EXTRA_BYTES);
     for line in request.headers.iter() {
         let value = match (fields.record(line.name, line.value)?, target) {
             (Keep::No, _) => continue,
-            (Keep::Host, Target::Absolute { authority, .. }) => authority.as_bytes(),
+            (Keep::Host, RequestTarget::Absolute { authority, .. }) => authority.as_bytes(),
             (Keep::Cookie, _) => {
                 push_cookies(&mut headers, line.value, rules.private_cookie);
                 continue;

@@ -35,11 +35,11 @@ use tokio::net::UnixStream;
 use tokio::time::{Instant, sleep, timeout};
 
 use self::connection_pool::ConnectionPool;
-use self::download::Download;
+use self::download::HopDownload;
 use self::request::OutgoingRequest;
 use self::response::{InvalidResponse, MAX_HEAD, ResponseHead};
 use crate::buffered_stream::{BufferedStream, READ_SIZE};
-use crate::stream::Stream;
+use crate::stream::ClientStream;
 
 /// The header that tells the other gateway what to do with a request; the sender's own format. Clients cannot send it: like all
 /// of Hearth's own headers it is removed from their requests.
@@ -102,7 +102,7 @@ impl Hop {
                 Err(AttemptError::For(error)) => return Err(error),
             }
         }
-        let mut stream = BufferedStream::new(Stream::Unix(self.connect().await?), Duration::ZERO);
+        let mut stream = BufferedStream::new(ClientStream::Unix(self.connect().await?), Duration::ZERO);
         match self.attempt(&mut stream, &mut outgoing).await {
             Ok((answer, sent)) => self.receive(stream, outgoing, answer, sent),
             Err(AttemptError::Unsent) => Err(HopError::ConnectionLost(io::ErrorKind::BrokenPipe.into())),
@@ -161,7 +161,7 @@ impl Hop {
             return Ok(response);
         }
         let return_to_pool = keep.then(|| self.pool.return_to_pool(sent));
-        response.body = Download::begin(stream, outgoing.upload, framing, return_to_pool)?;
+        response.body = HopDownload::begin(stream, outgoing.upload, framing, return_to_pool)?;
         Ok(response)
     }
 }

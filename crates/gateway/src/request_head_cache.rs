@@ -12,7 +12,7 @@ use crate::ascii::has_bare_line_feed;
 use crate::head::{self, BodyFraming, EXTRA_BYTES, EXTRA_HEADERS, Head, HeadRules, HttpVersion, Upgrade};
 use crate::reject::Reject;
 use crate::repeat_cache::RepeatCache;
-use crate::target::Target;
+use crate::target::RequestTarget;
 
 /// Longer heads are not kept: idle connections would hold them all.
 const MAX_CACHED_BYTES: usize = 2 * 1024;
@@ -104,7 +104,7 @@ impl Entry {
         let Ok(httparse::Status::Partial) = line.parse(&bytes[..start]) else { return None };
         let (Some(method), Some(path), Some(1)) = (line.method, line.path, line.version) else { return None };
         let method = Some(Method::parse(method)).filter(|method| method.as_str() != "CONNECT")?;
-        let Ok(target @ Target::Origin(_)) = Target::parse(&method, path) else { return None };
+        let Ok(target @ RequestTarget::Origin(_)) = RequestTarget::parse(&method, path) else { return None };
         let url = target.url(rules.scheme, &self.host);
         Some((start, method, url))
     }

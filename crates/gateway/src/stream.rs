@@ -13,7 +13,7 @@ use tokio_rustls::server::TlsStream;
 use hearth_reactor::{ReactorSocket, ReadHint};
 
 #[derive(Debug)]
-pub enum Stream {
+pub enum ClientStream {
     Plain(ReactorSocket),
     Tls(Box<TlsStream<TcpStream>>),
     Unix(UnixStream),
@@ -23,12 +23,12 @@ pub enum Stream {
 #[derive(Debug)]
 pub struct PrefixedStream {
     prefix: BytesMut,
-    stream: Stream,
+    stream: ClientStream,
 }
 
-// === impl Stream ===
+// === impl ClientStream ===
 
-impl Stream {
+impl ClientStream {
     pub fn is_tls(&self) -> bool {
         matches!(self, Self::Tls(_))
     }
@@ -51,7 +51,7 @@ impl Stream {
     }
 }
 
-impl AsyncRead for Stream {
+impl AsyncRead for ClientStream {
     #[inline]
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
@@ -62,7 +62,7 @@ impl AsyncRead for Stream {
     }
 }
 
-impl AsyncWrite for Stream {
+impl AsyncWrite for ClientStream {
     #[inline]
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
@@ -109,7 +109,7 @@ impl AsyncWrite for Stream {
 // === impl PrefixedStream ===
 
 impl PrefixedStream {
-    pub fn new(prefix: BytesMut, stream: Stream) -> Self {
+    pub fn new(prefix: BytesMut, stream: ClientStream) -> Self {
         Self { prefix, stream }
     }
 }

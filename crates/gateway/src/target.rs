@@ -8,7 +8,7 @@ use crate::ascii::is_name;
 use crate::reject::Reject;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target<'a> {
+pub enum RequestTarget<'a> {
     /// `/path?query`
     Origin(&'a str),
     /// `http://authority/path?query`. Its authority replaces `Host`; its scheme is ignored for the listener's.
@@ -17,7 +17,7 @@ pub enum Target<'a> {
     Asterisk,
 }
 
-impl<'a> Target<'a> {
+impl<'a> RequestTarget<'a> {
     pub fn parse(method: &Method, target: &'a str) -> Result<Self, Reject> {
         if !has_valid_bytes(target) {
             return Err(Reject::Target);
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn targets_become_urls() {
         let url = |method: &str, target| {
-            Target::parse(&Method::parse(method), target).map(|t| t.url("http://", "h:1")).map_err(|_| ())
+            RequestTarget::parse(&Method::parse(method), target).map(|t| t.url("http://", "h:1")).map_err(|_| ())
         };
         assert_eq!(url("GET", "/").unwrap(), "http://h:1/");
         assert_eq!(url("GET", "//evil/x?y=/#"), Err(()));

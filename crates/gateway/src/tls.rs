@@ -22,7 +22,7 @@ use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert};
 use tokio_rustls::rustls::sign::CertifiedKey;
 use tokio_rustls::rustls::{Error, ServerConfig};
 
-use crate::stream::Stream;
+use crate::stream::ClientStream;
 
 /// Enough for hundreds of certificates.
 const MAX_PEM_BYTES: u64 = 1024 * 1024;
@@ -175,7 +175,7 @@ impl fmt::Debug for Certificates {
 
 impl Handshake {
     /// None where the handshake fails or takes longer than `limit`.
-    pub async fn finish(self, limit: Duration) -> Option<(Stream, Protocol)> {
+    pub async fn finish(self, limit: Duration) -> Option<(ClientStream, Protocol)> {
         let accept = self.acceptor.accept(self.tcp);
         let result = if limit.is_zero() {
             accept.await
@@ -186,7 +186,7 @@ impl Handshake {
             Ok(stream) => {
                 let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
                 let protocol = if http2 { Protocol::Http2 } else { Protocol::Http1 };
-                Some((Stream::Tls(Box::new(stream)), protocol))
+                Some((ClientStream::Tls(Box::new(stream)), protocol))
             }
             Err(error) => {
                 tracing::debug!(%error, "TLS handshake failed");

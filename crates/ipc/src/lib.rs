@@ -29,7 +29,7 @@ pub use histogram::{BOUNDS, Histogram, HistogramCounts};
 pub use messages::{
     Admission, CellEvent, CellMessage, ControlMessage, EventOutcome, LoadError, Query, QueryId, QueryReply,
 };
-pub use plan::{AccessFormat, CellPlan, CertificatePlan, FrontPlan, JailPlan, ListenerPlan, Role};
+pub use plan::{AccessFormat, CellPlan, CellRole, CertificatePlan, FrontPlan, JailPlan, ListenerPlan};
 pub use span::Span;
-pub use stats::{AppStats, CellStats, MemoryHolder, PoolStats};
+pub use stats::{AppStats, CellPoolStats, CellStats, MemoryHolder};
 pub use version::{Active, Kind, Placement, VersionSpec};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellPlan {
-    pub role: Role,
+    pub role: CellRole,
     pub jail: JailPlan,
     pub threads: usize,
     pub isolates: usize,
@@ -41,7 +41,7 @@ pub struct CellPlan {
 
 /// The part that a cell plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Role {
+pub enum CellRole {
     /// Serves clients.
     Main,
     /// Serves one owner's apps, to main cells only.

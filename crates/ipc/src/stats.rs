@@ -11,7 +11,7 @@ use crate::histogram::HistogramCounts;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CellStats {
     pub apps: Vec<AppStats>,
-    pub pool: PoolStats,
+    pub pool: CellPoolStats,
     /// Gauge.
     pub connections: u64,
     pub connections_accepted: u64,
@@ -56,7 +56,7 @@ pub struct AppStats {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct PoolStats {
+pub struct CellPoolStats {
     pub hits: u64,
     pub misses: u64,
     pub evictions: u64,
@@ -174,7 +174,7 @@ mod tests {
             queue_wait: HistogramCounts::default(),
             cold_start: HistogramCounts::default(),
         };
-        let pool = PoolStats { isolates_created: 5, isolates_destroyed: 1, workers: 4, ..PoolStats::default() };
+        let pool = CellPoolStats { isolates_created: 5, isolates_destroyed: 1, workers: 4, ..CellPoolStats::default() };
         let stats = CellStats { apps: vec![app], pool, requests: 3, connections: 2, ..CellStats::default() };
         let mut sum = stats.clone().retired();
         sum.add(&stats);

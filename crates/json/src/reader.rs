@@ -16,7 +16,7 @@ use crate::tape::{self, entry};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unsupported;
 
-/// A string that is not cached: where it is, and whether it is ASCII. [`Reader::text_of`] has its
+/// A string that is not cached: where it is, and whether it is ASCII. [`TapeReader::text_of`] has its
 /// bytes, which are UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fresh {
@@ -41,7 +41,7 @@ pub struct Kept {
     pub end: usize,
 }
 
-pub struct Reader {
+pub struct TapeReader {
     shapes: Shapes,
     strings: StringCache,
     /// The tape, and how much of it is written.
@@ -62,7 +62,7 @@ pub struct Reader {
 /// The most texts that are skipped before one is tried again.
 const MAX_PASS: u32 = 255;
 
-impl Default for Reader {
+impl Default for TapeReader {
     fn default() -> Self {
         Self {
             shapes: Shapes::new(),
@@ -80,7 +80,7 @@ impl Default for Reader {
     }
 }
 
-impl Reader {
+impl TapeReader {
     /// Reads a text. The result is in `entries` and the others until the next read.
     pub fn read(&mut self, text: &[u8]) -> Result<(), Unsupported> {
         if text.len() > tape::MAX_TEXT_BYTES {

@@ -18,7 +18,7 @@ pub(crate) type BodyId = u64;
 pub(crate) struct BodyTable {
     table: HashMap<BodyId, Entry, ById>,
     /// Created at the first JSON body.
-    json: Option<Box<hearth_json::Reader>>,
+    json: Option<Box<hearth_json::TapeReader>>,
 }
 
 struct Entry {
@@ -96,11 +96,11 @@ impl BodyTable {
     }
 
     /// The JSON reader, until it is put back.
-    pub(crate) fn take_json_reader(&mut self) -> Box<hearth_json::Reader> {
+    pub(crate) fn take_json_reader(&mut self) -> Box<hearth_json::TapeReader> {
         self.json.take().unwrap_or_default()
     }
 
-    pub(crate) fn put_json_reader(&mut self, reader: Box<hearth_json::Reader>) {
+    pub(crate) fn put_json_reader(&mut self, reader: Box<hearth_json::TapeReader>) {
         self.json = Some(reader);
     }
 

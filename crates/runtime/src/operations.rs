@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use hearth_core::{Request, RequestId, Response};
-use hearth_egress::{Client, Outgoing, RedirectMode};
+use hearth_egress::{Client, FetchRequest, RedirectMode};
 
 use crate::app::App;
 use crate::console::Level;
@@ -144,7 +144,7 @@ impl Network {
         let Request { method, url, headers, body, .. } = request;
         let Self { client, redirect } = self;
         Box::pin(async move {
-            let outgoing = Outgoing { method, url, headers, body, redirect };
+            let outgoing = FetchRequest { method, url, headers, body, redirect };
             let answer = client.send(outgoing).await.map_err(|error| OperationError::new(error.to_string()))?;
             Ok(Fetched { response: answer.response, url: answer.url, redirected: answer.redirected })
         })

@@ -10,11 +10,11 @@ use hearth_egress::EgressPolicy;
 use hearth_ipc::{EVALUATED, EvalOutcome, EvalRequest};
 use tokio::time::timeout;
 
-use crate::execution::Execution;
 use crate::host::AppRules;
 use crate::routing::VersionLoader;
 use crate::shared_services::AppParts;
 use crate::timings::Timings;
+use hearth_core::execution::Execution;
 
 const ENTRY: &str = "/eval.js";
 const CODE: &str = "/code.js";

@@ -11,7 +11,7 @@ use hearth_core::{ADMIN_COOKIE, Cidr};
 use hearth_gateway::{
     AccessLogOutput, Certificates, Compression, Config, ErrorDetail, Listener, PemFile, PemPair, Rate, TlsError,
 };
-use hearth_ipc::{AccessFormat, CellMessage, CellPlan, CertificatePlan, ListenerPlan, Role};
+use hearth_ipc::{AccessFormat, CellMessage, CellPlan, CellRole, CertificatePlan, ListenerPlan};
 
 use super::control_writer::ControlWriter;
 use super::trace;
@@ -64,8 +64,8 @@ pub(super) fn config(
         ..defaults
     };
     Ok(match plan.role {
-        Role::Main => config,
-        Role::Cordon => config.behind_hop(),
+        CellRole::Main => config,
+        CellRole::Cordon => config.behind_hop(),
     })
 }
 

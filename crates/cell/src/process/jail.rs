@@ -16,7 +16,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use hearth_config::JailMode;
-use hearth_ipc::{JailPlan, Role};
+use hearth_ipc::{CellRole, JailPlan};
 use hearth_jail::landlock::{self, LandlockError, PathAccess, Ruleset, TcpAccess};
 use hearth_jail::privileges;
 use hearth_jail::seccomp::{Filter, UnixSockets};
@@ -72,7 +72,7 @@ pub enum MissingFeature {
 pub struct JailError(#[source] MissingFeature);
 
 /// Enters the jail, as far as the plan wants it and the kernel supports it. Must be called before there is a second thread.
-pub fn enter(plan: &JailPlan, role: Role) -> Result<Jail, JailError> {
+pub fn enter(plan: &JailPlan, role: CellRole) -> Result<Jail, JailError> {
     let mut jail = Jail { missing: Vec::new(), _own_proc: None };
     if plan.mode == JailMode::Off {
         return Ok(jail);
@@ -122,10 +122,10 @@ impl Jail {
 }
 
 /// Main cells connect to cordons. A cordon runs an owner that has done harm before: it may connect to no socket of this machine.
-pub fn sockets(role: Role) -> UnixSockets {
+pub fn sockets(role: CellRole) -> UnixSockets {
     match role {
-        Role::Main => UnixSockets::Allowed,
-        Role::Cordon => UnixSockets::Forbidden,
+        CellRole::Main => UnixSockets::Allowed,
+        CellRole::Cordon => UnixSockets::Forbidden,
     }
 }
 
@@ -165,7 +165,7 @@ mod tests {
     /// On a thread of its own, which is the only one in the jail; the other threads are reported as missing.
     fn entered(mode: JailMode) -> Result<Jail, JailError> {
         let plan = JailPlan { mode, readable: Vec::new(), writable: Vec::new() };
-        std::thread::spawn(move || enter(&plan, Role::Cordon)).join().unwrap()
+        std::thread::spawn(move || enter(&plan, CellRole::Cordon)).join().unwrap()
     }
 
     #[test]

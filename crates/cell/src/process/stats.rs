@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hearth_gateway::Stats as GatewayStats;
-use hearth_ipc::{CellStats, MemoryHolder, PoolStats};
+use hearth_ipc::{CellPoolStats, CellStats, MemoryHolder};
 use hearth_runtime::memory_by_owner;
 
 use crate::app_pools::AppPools;
-use crate::routing::CounterRegistry;
+use crate::routing::VersionCounterRegistry;
 
 /// Owners that are listed with the memory they hold.
 const MAX_HOLDERS: usize = 3;
@@ -15,7 +15,7 @@ const MAX_HOLDERS: usize = 3;
 #[derive(Clone)]
 pub(super) struct StatsSource {
     pub(super) pools: AppPools,
-    pub(super) registry: Arc<CounterRegistry>,
+    pub(super) registry: Arc<VersionCounterRegistry>,
     pub(super) gateway: GatewayStats,
     pub(super) report_lock: Arc<Mutex<()>>,
 }
@@ -33,7 +33,7 @@ impl StatsSource {
         let modes = [report.modes.pooled, report.modes.pinned, report.modes.oneshot, report.modes.shared];
         CellStats {
             apps: self.registry.stats(),
-            pool: PoolStats {
+            pool: CellPoolStats {
                 hits: report.hits,
                 misses: report.misses,
                 evictions: report.evictions,

@@ -27,7 +27,7 @@ pub struct VersionCounters {
 
 /// The counters of all versions, removed ones included.
 #[derive(Default)]
-pub struct CounterRegistry {
+pub struct VersionCounterRegistry {
     by_version: Mutex<HashMap<(AppName, VersionName), Arc<VersionCounters>>>,
     recent: RecentLatencies,
 }
@@ -98,9 +98,9 @@ impl<C: Deref<Target = VersionCounters>> Drop for InFlight<C> {
     }
 }
 
-// === impl CounterRegistry ===
+// === impl VersionCounterRegistry ===
 
-impl CounterRegistry {
+impl VersionCounterRegistry {
     pub fn for_version(&self, app: &AppName, version: &VersionName) -> Arc<VersionCounters> {
         lock(&self.by_version).entry((app.clone(), version.clone())).or_default().clone()
     }

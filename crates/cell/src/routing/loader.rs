@@ -8,12 +8,12 @@ use hearth_apps::AppModules;
 use hearth_apps::routes::{self, Paths, RouteEntry, RouteProblem, RouteTable};
 use hearth_core::{AppName, VersionName};
 use hearth_gateway::Hop;
-use hearth_ipc::{Active, Kind, LoadError, Placement, Role, VersionSpec};
+use hearth_ipc::{Active, CellRole, Kind, LoadError, Placement, VersionSpec};
 use hearth_runtime::App;
 
 use super::access::AccessControl;
 use super::cordon_proxy::OtherCell;
-use super::counters::{CounterRegistry, VersionCounters};
+use super::counters::{VersionCounterRegistry, VersionCounters};
 use super::files::{self, FilesError};
 use super::router::AppRouter;
 use super::routing_table::RoutingTable;
@@ -36,7 +36,7 @@ pub struct VersionLoader {
     pub services: SharedServices,
     pub addresses: AppAddresses,
     pub limits: ServerLimits,
-    pub registry: Arc<CounterRegistry>,
+    pub registry: Arc<VersionCounterRegistry>,
     pub router: AppRouter,
     /// Catalogues are applied one after the other.
     pub(super) serve_lock: Mutex<()>,
@@ -68,7 +68,7 @@ impl VersionLoader {
         services: SharedServices,
         addresses: AppAddresses,
         limits: ServerLimits,
-        role: Role,
+        role: CellRole,
     ) -> Self {
         Self {
             pools,

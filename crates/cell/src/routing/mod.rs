@@ -21,6 +21,6 @@ mod shared_origin;
 mod url_parts;
 mod version;
 
-pub use counters::CounterRegistry;
+pub use counters::VersionCounterRegistry;
 pub use loader::{AppAddresses, VersionLoader};
 pub use router::AppRouter;

@@ -10,7 +10,7 @@ use hearth_apps::routes::Resolution;
 use hearth_core::{
     AppName, Body, ByteSize, Dispatch, DispatchResult, Failure, Headers, MaybeReady, Request, Response, VersionName,
 };
-use hearth_ipc::Role;
+use hearth_ipc::CellRole;
 use tokio::sync::watch;
 
 use super::cordon_proxy::HopTarget;
@@ -34,11 +34,11 @@ pub struct AppRouter {
     previous: Arc<ArcSwapOption<RoutingTable>>,
     /// Notified at each change.
     changes: Arc<watch::Sender<u64>>,
-    role: Role,
+    role: CellRole,
 }
 
 impl AppRouter {
-    pub(super) fn new(role: Role) -> Self {
+    pub(super) fn new(role: CellRole) -> Self {
         Self {
             table: Arc::new(ArcSwap::from_pointee(RoutingTable::empty())),
             previous: Arc::default(),
@@ -63,7 +63,7 @@ impl AppRouter {
     /// Requests from now on use `table`; those that are under way keep their version.
     pub(super) fn swap(&self, table: RoutingTable) {
         let previous = self.table.swap(Arc::new(table));
-        if self.role == Role::Cordon {
+        if self.role == CellRole::Cordon {
             self.retain_previous(previous);
         }
         self.changes.send_modify(|changes| *changes += 1);
@@ -163,13 +163,13 @@ fn move_base(request: &mut Request, base: Range<usize>) -> AppBase {
 impl Dispatch for AppRouter {
     fn dispatch(&self, request: Request) -> MaybeReady<DispatchResult, impl Future<Output = DispatchResult> + Send> {
         match self.role {
-            Role::Main => self.route(request),
-            Role::Cordon => self.serve_hop(request),
+            CellRole::Main => self.route(request),
+            CellRole::Cordon => self.serve_hop(request),
         }
     }
 
     fn body_limit(&self, url: &str) -> Option<ByteSize> {
-        if self.role == Role::Cordon {
+        if self.role == CellRole::Cordon {
             // The main cell has enforced it.
             return None;
         }

@@ -16,7 +16,7 @@ use hearth_static::{FileRequest, Site, inject_base};
 
 use super::access::AccessControl;
 use super::cordon_proxy::{HopTarget, OtherCell};
-use super::counters::{CounterRegistry, InFlight, VersionCounters};
+use super::counters::{InFlight, VersionCounterRegistry, VersionCounters};
 use super::shared_origin::AppBase;
 use super::url_parts::UrlParts;
 use crate::host::{AppHost, PendingRequest};
@@ -27,7 +27,7 @@ pub struct ServedVersion {
     pub(super) access: Option<AccessControl>,
     pub(super) backend: Arc<Backend>,
     pub(super) counters: Arc<VersionCounters>,
-    pub(super) registry: Arc<CounterRegistry>,
+    pub(super) registry: Arc<VersionCounterRegistry>,
 }
 
 pub(super) enum Backend {

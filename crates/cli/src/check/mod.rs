@@ -43,22 +43,22 @@ pub struct CheckOptions {
 
 /// The apps that were checked, and all findings.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct CheckReport {
     apps: Vec<Checked>,
     findings: Vec<Finding>,
 }
 
 pub fn check(options: &CheckOptions) -> ExitCode {
-    let report = Report::new(&options.folders, options.config.as_deref());
+    let report = CheckReport::new(&options.folders, options.config.as_deref());
     let text = if options.json { report.json() } else { report.text(Style::for_stream(ConsoleStream::Output)) };
     // A closed pipe (`| head`) is no failure: the exit code has the result.
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
     if report.count(Severity::Error) == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-// === impl Report ===
+// === impl CheckReport ===
 
-impl Report {
+impl CheckReport {
     /// `config` is the operator's file, if it applies.
     pub fn new(folders: &[PathBuf], config: Option<&Path>) -> Self {
         let mut report = Self::default();

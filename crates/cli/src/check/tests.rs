@@ -11,8 +11,8 @@ fn write(folder: &Path, files: &[(&str, &str)]) {
     }
 }
 
-fn report(folder: &Path) -> Report {
-    Report::new(&[folder.to_owned()], None)
+fn report(folder: &Path) -> CheckReport {
+    CheckReport::new(&[folder.to_owned()], None)
 }
 
 /// `name:line:column: message` of each finding, below the folder.
@@ -99,6 +99,6 @@ fn what_is_no_folder_of_apps_is_an_error() {
 fn the_operators_file_is_checked_too() {
     let temp = tempfile::tempdir().unwrap();
     write(temp.path(), &[("app/index.js", ""), ("hearth.yaml", "lisen: 1\n")]);
-    let report = Report::new(&[temp.path().join("app")], Some(&temp.path().join("hearth.yaml")));
+    let report = CheckReport::new(&[temp.path().join("app")], Some(&temp.path().join("hearth.yaml")));
     assert!(report.findings[0].message.contains("unknown key"), "{:?}", report.findings);
 }

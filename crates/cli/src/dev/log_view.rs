@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::workspace::{Show, Workspace};
-use crate::check::Report;
+use crate::check::CheckReport;
 use crate::terminal::{ConsoleStream, Style, Tint, escape, escape_lines, frame};
 
 pub struct LogView {
@@ -109,8 +109,8 @@ impl LogView {
         self.findings = findings;
     }
 
-    fn report(&self) -> Report {
-        Report::new(std::slice::from_ref(&self.watched), self.config.as_deref())
+    fn report(&self) -> CheckReport {
+        CheckReport::new(std::slice::from_ref(&self.watched), self.config.as_deref())
     }
 
     fn change(&mut self) {

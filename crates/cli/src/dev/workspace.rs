@@ -11,7 +11,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::DevOptions;
-use crate::check::{CheckTarget, Report, is_app, name_of};
+use crate::check::{CheckReport, CheckTarget, is_app, name_of};
 use crate::manifest;
 
 #[derive(Debug)]
@@ -78,7 +78,7 @@ impl Workspace {
     pub fn apps(&self) -> Vec<(AppName, PathBuf)> {
         match &self.show {
             Show::One { name, folder } => vec![(name.clone(), folder.clone())],
-            Show::Several => Report::new(std::slice::from_ref(&self.root), None).folders_by_name(),
+            Show::Several => CheckReport::new(std::slice::from_ref(&self.root), None).folders_by_name(),
         }
     }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use hearth_config::{AdminListen, OperatorConfig};
 use hearth_core::ByteSize;
 
-use super::finding::Finding;
+use super::finding::DoctorFinding;
 use crate::configuration::FILE;
 use crate::serve::{ADMIN, LISTEN};
 
@@ -17,62 +17,62 @@ use crate::serve::{ADMIN, LISTEN};
 const PRIVATE: &[&str] = &["hearth.db", "secret.key", "admin.token"];
 
 /// The configuration, if it can be read, and the finding about it.
-pub(super) fn configuration(file: Option<&Path>) -> (OperatorConfig, Finding) {
+pub(super) fn configuration(file: Option<&Path>) -> (OperatorConfig, DoctorFinding) {
     const CHECK: &str = "configuration";
     let path = file.unwrap_or(Path::new(FILE));
-    let bad = |found: String, fix: &str| Finding::bad(CHECK, found, "`hearth serve` does not start", fix);
+    let bad = |found: String, fix: &str| DoctorFinding::bad(CHECK, found, "`hearth serve` does not start", fix);
     let finding = match fs::read_to_string(path) {
         Ok(text) => match OperatorConfig::parse(&text, path) {
-            Ok(operator) => return (operator, Finding::good(CHECK, path.display().to_string())),
+            Ok(operator) => return (operator, DoctorFinding::good(CHECK, path.display().to_string())),
             Err(errors) => {
                 let lines: Vec<String> = errors.to_string().lines().map(|line| line.trim().to_owned()).collect();
                 bad(lines.join("; "), "mend what is named; docs/guide/operations.md has all keys")
             }
         },
         Err(error) if file.is_none() && error.kind() == io::ErrorKind::NotFound => {
-            Finding::good(CHECK, "none: defaults")
+            DoctorFinding::good(CHECK, "none: defaults")
         }
         Err(error) => bad(format!("{}: {error}", path.display()), "name a file that can be read"),
     };
     (OperatorConfig::default(), finding)
 }
 
-pub fn examine(data: &Path, operator: &OperatorConfig) -> Vec<Finding> {
+pub fn examine(data: &Path, operator: &OperatorConfig) -> Vec<DoctorFinding> {
     let mut findings = vec![data_folder(data)];
     findings.extend(room(data));
     findings.extend(addresses(operator).into_iter().map(|(check, address)| port(check, address)));
     findings
 }
 
-fn data_folder(data: &Path) -> Finding {
+fn data_folder(data: &Path) -> DoctorFinding {
     const CHECK: &str = "data folder";
     let name = data.display();
     let facts = match fs::metadata(data) {
         Ok(facts) => facts,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Finding::good(CHECK, format!("{name}: made at the first start"));
+            return DoctorFinding::good(CHECK, format!("{name}: made at the first start"));
         }
         Err(error) => {
             let fix = format!("make {name} readable, or choose another with --data");
-            return Finding::bad(CHECK, format!("{name}: {error}"), "`hearth serve` does not start", fix);
+            return DoctorFinding::bad(CHECK, format!("{name}: {error}"), "`hearth serve` does not start", fix);
         }
     };
     if !facts.is_dir() {
         let fix = "choose a folder with --data";
-        return Finding::bad(CHECK, format!("{name} is no folder"), "`hearth serve` does not start", fix);
+        return DoctorFinding::bad(CHECK, format!("{name} is no folder"), "`hearth serve` does not start", fix);
     }
     let user = rustix::process::geteuid().as_raw();
     if facts.uid() != user && user != 0 {
         let fix = format!("run Hearth as its owner, or: chown -R $(id -un) {name}");
-        return Finding::bad(CHECK, format!("{name} belongs to another user"), "it may not be writable", fix);
+        return DoctorFinding::bad(CHECK, format!("{name} belongs to another user"), "it may not be writable", fix);
     }
     let open = exposed(data);
     if !open.is_empty() {
         let names: Vec<String> = open.iter().map(|path| path.display().to_string()).collect();
         let fix = format!("chmod go-rwx {}", names.join(" "));
-        return Finding::weak(CHECK, "open to others", "other users can read secrets or the admin token", fix);
+        return DoctorFinding::weak(CHECK, "open to others", "other users can read secrets or the admin token", fix);
     }
-    Finding::good(CHECK, name.to_string())
+    DoctorFinding::good(CHECK, name.to_string())
 }
 
 /// With less free space uploads, logs and secrets begin to fail.
@@ -81,7 +81,7 @@ const LITTLE_ROOM: ByteSize = ByteSize::mb(64);
 const AMPLE_ROOM: ByteSize = ByteSize::mb(1024);
 
 /// `None` if the system does not report the free space.
-fn room(data: &Path) -> Option<Finding> {
+fn room(data: &Path) -> Option<DoctorFinding> {
     const CHECK: &str = "disk";
     let absolute = std::path::absolute(data).ok()?;
     let there = absolute.ancestors().find(|folder| folder.is_dir())?;
@@ -90,9 +90,9 @@ fn room(data: &Path) -> Option<Finding> {
     let found = format!("{free} free at {}", there.display());
     let fix = "remove what is not needed there, or choose another folder with --data";
     Some(match free {
-        free if free < LITTLE_ROOM => Finding::bad(CHECK, found, "deploys and secrets cannot be kept", fix),
-        free if free < AMPLE_ROOM => Finding::weak(CHECK, found, "large deploys may not fit", fix),
-        _ => Finding::good(CHECK, found),
+        free if free < LITTLE_ROOM => DoctorFinding::bad(CHECK, found, "deploys and secrets cannot be kept", fix),
+        free if free < AMPLE_ROOM => DoctorFinding::weak(CHECK, found, "large deploys may not fit", fix),
+        _ => DoctorFinding::good(CHECK, found),
     })
 }
 
@@ -120,10 +120,10 @@ fn addresses(operator: &OperatorConfig) -> Vec<(&'static str, SocketAddr)> {
 }
 
 /// Binds the address and closes it again.
-fn port(check: &'static str, address: SocketAddr) -> Finding {
+fn port(check: &'static str, address: SocketAddr) -> DoctorFinding {
     match TcpListener::bind(address) {
-        Ok(_) => Finding::good(check, format!("{address} is free")),
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Finding::weak(
+        Ok(_) => DoctorFinding::good(check, format!("{address} is free")),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => DoctorFinding::weak(
             check,
             format!("{address} is taken"),
             "a Hearth that runs already has it, or another program",
@@ -134,7 +134,7 @@ fn port(check: &'static str, address: SocketAddr) -> Finding {
                 io::ErrorKind::PermissionDenied => "choose a port above 1023, or have systemd open it (hearth.socket)",
                 _ => "choose an address of this machine",
             };
-            Finding::bad(check, format!("{address}: {error}"), "`hearth serve` does not start", fix)
+            DoctorFinding::bad(check, format!("{address}: {error}"), "`hearth serve` does not start", fix)
         }
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::terminal::Tint;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct DoctorFinding {
     /// The aspect, such as `landlock`.
     pub check: &'static str,
     pub state: State,
@@ -33,9 +33,9 @@ pub struct Advice {
     pub fix: String,
 }
 
-// === impl Finding ===
+// === impl DoctorFinding ===
 
-impl Finding {
+impl DoctorFinding {
     pub fn good(check: &'static str, found: impl Into<String>) -> Self {
         Self { check, state: State::Good, found: found.into(), advice: None }
     }

@@ -5,7 +5,7 @@ use hearth_config::JailMode;
 use hearth_jail::kernel_features::{Cgroups, KernelFeatures, Support, UserNamespaces};
 use hearth_jail::landlock::Abi;
 
-use super::finding::Finding;
+use super::finding::DoctorFinding;
 
 /// Logs once at the start what the jail of all cells lacks. An error if a required feature is missing.
 pub fn check_jail(mode: Option<JailMode>) -> anyhow::Result<()> {
@@ -37,10 +37,10 @@ fn check(mode: JailMode, kernel: &KernelFeatures) -> anyhow::Result<Option<Strin
     }
 }
 
-pub(super) fn examine(jail: JailMode) -> Vec<Finding> {
+pub(super) fn examine(jail: JailMode) -> Vec<DoctorFinding> {
     let kernel = KernelFeatures::probe();
     vec![
-        Finding::good("kernel", format!("Linux {}", kernel.release)),
+        DoctorFinding::good("kernel", format!("Linux {}", kernel.release)),
         landlock(kernel.landlock, jail),
         seccomp(kernel.seccomp, jail),
         user_namespaces(&kernel.user_namespaces),
@@ -48,11 +48,11 @@ pub(super) fn examine(jail: JailMode) -> Vec<Finding> {
     ]
 }
 
-fn landlock(abi: Option<Abi>, jail: JailMode) -> Finding {
+fn landlock(abi: Option<Abi>, jail: JailMode) -> DoctorFinding {
     const CHECK: &str = "landlock";
     match abi {
-        Some(abi) if abi.supports_scopes() => Finding::good(CHECK, format!("version {}", abi.0)),
-        Some(abi) => Finding::weak(
+        Some(abi) if abi.supports_scopes() => DoctorFinding::good(CHECK, format!("version {}", abi.0)),
+        Some(abi) => DoctorFinding::weak(
             CHECK,
             format!("version {}", abi.0),
             "files are kept from cells; abstract Unix sockets of other programs are not",
@@ -67,10 +67,10 @@ fn landlock(abi: Option<Abi>, jail: JailMode) -> Finding {
     }
 }
 
-fn seccomp(presence: Support, jail: JailMode) -> Finding {
+fn seccomp(presence: Support, jail: JailMode) -> DoctorFinding {
     const CHECK: &str = "seccomp";
     match presence {
-        Support::Available => Finding::good(CHECK, "filters"),
+        Support::Available => DoctorFinding::good(CHECK, "filters"),
         Support::Missing => missing(
             CHECK,
             jail,
@@ -80,32 +80,32 @@ fn seccomp(presence: Support, jail: JailMode) -> Finding {
     }
 }
 
-fn missing(check: &'static str, jail: JailMode, means: &str, fix: &str) -> Finding {
+fn missing(check: &'static str, jail: JailMode, means: &str, fix: &str) -> DoctorFinding {
     match jail {
-        JailMode::Required => Finding::bad(check, "missing, and `jail: required`", means, fix),
-        JailMode::Auto | JailMode::Off => Finding::weak(check, "missing", means, fix),
+        JailMode::Required => DoctorFinding::bad(check, "missing, and `jail: required`", means, fix),
+        JailMode::Auto | JailMode::Off => DoctorFinding::weak(check, "missing", means, fix),
     }
 }
 
-fn user_namespaces(namespaces: &UserNamespaces) -> Finding {
+fn user_namespaces(namespaces: &UserNamespaces) -> DoctorFinding {
     const CHECK: &str = "user namespaces";
     const MEANS: &str = "sandboxes made of processes cannot be started; apps are served all the same";
     match namespaces {
-        UserNamespaces::Allowed => Finding::good(CHECK, "allowed"),
+        UserNamespaces::Allowed => DoctorFinding::good(CHECK, "allowed"),
         UserNamespaces::Forbidden { by } => {
             let value = if by.contains("restrict") { "0" } else { "1 (or more)" };
-            Finding::weak(CHECK, format!("forbidden by {by}"), MEANS, format!("set {by} to {value} with sysctl"))
+            DoctorFinding::weak(CHECK, format!("forbidden by {by}"), MEANS, format!("set {by} to {value} with sysctl"))
         }
-        UserNamespaces::Missing => Finding::weak(CHECK, "missing", MEANS, "use a kernel with CONFIG_USER_NS"),
+        UserNamespaces::Missing => DoctorFinding::weak(CHECK, "missing", MEANS, "use a kernel with CONFIG_USER_NS"),
     }
 }
 
-fn cgroups(cgroups: Cgroups) -> Finding {
+fn cgroups(cgroups: Cgroups) -> DoctorFinding {
     const CHECK: &str = "control groups";
     match cgroups {
-        Cgroups::V2 => Finding::good(CHECK, "version 2"),
-        Cgroups::V1 => Finding::good(CHECK, "version 1"),
-        Cgroups::Missing => Finding::weak(
+        Cgroups::V2 => DoctorFinding::good(CHECK, "version 2"),
+        Cgroups::V1 => DoctorFinding::good(CHECK, "version 1"),
+        Cgroups::Missing => DoctorFinding::weak(
             CHECK,
             "missing",
             "sandboxes have the limits of single processes instead of limits for all of their processes together",

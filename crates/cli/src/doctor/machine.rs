@@ -7,7 +7,7 @@ use hearth_core::ByteSize;
 use hearth_runtime::Platform;
 use hearth_sys::rlimit::{self, Resource};
 
-use super::finding::Finding;
+use super::finding::DoctorFinding;
 use crate::terminal::size;
 
 /// Enough for connections, files and fetches of a busy server.
@@ -17,78 +17,80 @@ const MAPPINGS: u64 = 65_530;
 /// Enough for a few dozen workers.
 const MEMORY: ByteSize = ByteSize::mb(512);
 
-pub(super) fn examine() -> Vec<Finding> {
+pub(super) fn examine() -> Vec<DoctorFinding> {
     vec![v8(), memory(), descriptors(), mappings(), overcommit(), systemd()]
 }
 
-fn v8() -> Finding {
-    Finding::good("v8", Platform::v8_version())
+fn v8() -> DoctorFinding {
+    DoctorFinding::good("v8", Platform::v8_version())
 }
 
-fn memory() -> Finding {
+fn memory() -> DoctorFinding {
     const CHECK: &str = "memory";
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB")?.parse().ok());
     match total.map(|kilobytes: u64| ByteSize(kilobytes * 1024)) {
-        Some(total) if total < MEMORY => Finding::weak(
+        Some(total) if total < MEMORY => DoctorFinding::weak(
             CHECK,
             size(total.0),
             "few workers stay warm",
             "give the machine more, or set `standby: 0` and small `memory` limits",
         ),
-        Some(total) => Finding::good(CHECK, size(total.0)),
+        Some(total) => DoctorFinding::good(CHECK, size(total.0)),
         None => unknown(CHECK, "/proc/meminfo"),
     }
 }
 
-fn descriptors() -> Finding {
+fn descriptors() -> DoctorFinding {
     const CHECK: &str = "descriptors";
     match rlimit::get(Resource::Descriptors) {
-        Ok((_, most)) if most < DESCRIPTORS => Finding::weak(
+        Ok((_, most)) if most < DESCRIPTORS => DoctorFinding::weak(
             CHECK,
             format!("at most {most}"),
             "each connection needs one; beyond them, clients wait",
             "raise the hard limit: LimitNOFILE= in the systemd unit, or `ulimit -Hn` for a shell",
         ),
-        Ok((_, u64::MAX)) => Finding::good(CHECK, "no limit"),
-        Ok((_, most)) => Finding::good(CHECK, format!("at most {most}")),
+        Ok((_, u64::MAX)) => DoctorFinding::good(CHECK, "no limit"),
+        Ok((_, most)) => DoctorFinding::good(CHECK, format!("at most {most}")),
         Err(_) => unknown(CHECK, "the limit"),
     }
 }
 
-fn mappings() -> Finding {
+fn mappings() -> DoctorFinding {
     const CHECK: &str = "mappings";
     match number("/proc/sys/vm/max_map_count") {
-        Some(most) if most < MAPPINGS => Finding::weak(
+        Some(most) if most < MAPPINGS => DoctorFinding::weak(
             CHECK,
             format!("at most {most}"),
             "V8 needs many for each isolate: a cell with many workers may run out, and be replaced",
             format!("sysctl -w vm.max_map_count={}", MAPPINGS * 4),
         ),
-        Some(most) => Finding::good(CHECK, format!("at most {most}")),
+        Some(most) => DoctorFinding::good(CHECK, format!("at most {most}")),
         None => unknown(CHECK, "/proc/sys/vm/max_map_count"),
     }
 }
 
-fn overcommit() -> Finding {
+fn overcommit() -> DoctorFinding {
     const CHECK: &str = "overcommit";
     match number("/proc/sys/vm/overcommit_memory") {
-        Some(2) => Finding::bad(
+        Some(2) => DoctorFinding::bad(
             CHECK,
             "never",
             "V8 sets aside far more addresses than it ever fills, and cannot start",
             "sysctl -w vm.overcommit_memory=0",
         ),
-        Some(_) => Finding::good(CHECK, "allowed"),
+        Some(_) => DoctorFinding::good(CHECK, "allowed"),
         None => unknown(CHECK, "/proc/sys/vm/overcommit_memory"),
     }
 }
 
-fn systemd() -> Finding {
+fn systemd() -> DoctorFinding {
     const CHECK: &str = "systemd";
     match Path::new("/run/systemd/system").is_dir() {
-        true => Finding::good(CHECK, "runs this machine"),
-        false => Finding::absent(CHECK, "something else must start Hearth again after a failure of the machine's"),
+        true => DoctorFinding::good(CHECK, "runs this machine"),
+        false => {
+            DoctorFinding::absent(CHECK, "something else must start Hearth again after a failure of the machine's")
+        }
     }
 }
 
@@ -96,6 +98,6 @@ fn number(path: &str) -> Option<u64> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-fn unknown(check: &'static str, what: &str) -> Finding {
-    Finding::weak(check, "unknown", "nothing can be said about it", format!("make {what} readable"))
+fn unknown(check: &'static str, what: &str) -> DoctorFinding {
+    DoctorFinding::weak(check, "unknown", "nothing can be said about it", format!("make {what} readable"))
 }

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 
-use self::finding::{Finding, State};
+use self::finding::{DoctorFinding, State};
 pub use self::kernel::check_jail;
 use crate::serve::DATA;
 use crate::terminal::{Align, ConsoleStream, Style, Table, Tint};
@@ -49,7 +49,7 @@ pub fn doctor(options: &DoctorOptions) -> ExitCode {
     if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn examine(options: &DoctorOptions) -> Vec<Finding> {
+fn examine(options: &DoctorOptions) -> Vec<DoctorFinding> {
     let (operator, configuration) = config::configuration(options.config.as_deref());
     let jail = operator.jail.unwrap_or(hearth_config::JailMode::Auto);
     let mut findings = kernel::examine(jail);
@@ -61,14 +61,14 @@ fn examine(options: &DoctorOptions) -> Vec<Finding> {
     findings
 }
 
-fn json(findings: &[Finding]) -> String {
+fn json(findings: &[DoctorFinding]) -> String {
     let is_well = findings.iter().all(|finding| finding.state != State::Bad);
-    let all: Vec<_> = findings.iter().map(Finding::json).collect();
+    let all: Vec<_> = findings.iter().map(DoctorFinding::json).collect();
     format!("{:#}\n", json!({ "ok": is_well, "checks": all }))
 }
 
 /// A table, and below it what to do.
-fn text(findings: &[Finding], style: Style) -> String {
+fn text(findings: &[DoctorFinding], style: Style) -> String {
     let mut table = Table::new(&[("CHECK", Align::Left), ("STATE", Align::Left), ("FOUND", Align::Left)]);
     for finding in findings {
         let (word, tint) = finding.state.word();

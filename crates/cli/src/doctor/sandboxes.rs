@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hearth_config::{OperatorConfig, SandboxDriver};
 
-use super::finding::Finding;
+use super::finding::DoctorFinding;
 use crate::sandboxes::make;
 
 /// All drivers, by their names in the report.
@@ -14,13 +14,13 @@ const DRIVERS: &[(SandboxDriver, &str)] = &[
     (SandboxDriver::Microvm, "sandbox: microvm"),
 ];
 
-pub(super) fn examine(data: &Path, operator: &OperatorConfig) -> Vec<Finding> {
+pub(super) fn examine(data: &Path, operator: &OperatorConfig) -> Vec<DoctorFinding> {
     let configured = operator.sandboxes.as_ref().and_then(|settings| settings.drivers.clone());
     let wanted = configured.unwrap_or_else(|| vec![SandboxDriver::Process]);
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            return vec![Finding::weak("sandboxes", error.to_string(), "they could not be asked", "try again")];
+            return vec![DoctorFinding::weak("sandboxes", error.to_string(), "they could not be asked", "try again")];
         }
     };
     let ask = |(driver, check): &(SandboxDriver, &'static str)| {
@@ -34,14 +34,14 @@ pub(super) fn examine(data: &Path, operator: &OperatorConfig) -> Vec<Finding> {
             Ok(probe) if wanted.contains(driver) && !probe.notes.is_empty() => {
                 const MEANS: &str = "sandboxes are held less well than they could be";
                 let notes: Vec<_> = probe.notes.into_iter().map(|note| note.text).collect();
-                Finding::weak(check, probe.summary, MEANS, notes.join("; "))
+                DoctorFinding::weak(check, probe.summary, MEANS, notes.join("; "))
             }
-            Ok(probe) => Finding::good(check, probe.summary),
+            Ok(probe) => DoctorFinding::good(check, probe.summary),
             Err(missing) if wanted.contains(driver) => {
                 const MEANS: &str = "such sandboxes cannot be started; apps are served all the same";
-                Finding::weak(check, "cannot run here", MEANS, missing.reason)
+                DoctorFinding::weak(check, "cannot run here", MEANS, missing.reason)
             }
-            Err(missing) => Finding::absent(check, missing.reason),
+            Err(missing) => DoctorFinding::absent(check, missing.reason),
         }
     };
     DRIVERS.iter().map(ask).collect()

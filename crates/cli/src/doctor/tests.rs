@@ -8,7 +8,7 @@ fn options(config: &std::path::Path, data: &std::path::Path) -> DoctorOptions {
     DoctorOptions { config: Some(config.to_owned()), data: Some(data.to_owned()), json: false }
 }
 
-fn find<'a>(findings: &'a [Finding], check: &str) -> &'a Finding {
+fn find<'a>(findings: &'a [DoctorFinding], check: &str) -> &'a DoctorFinding {
     findings.iter().find(|finding| finding.check == check).unwrap()
 }
 
@@ -26,7 +26,7 @@ fn what_keeps_a_server_from_starting_is_bad_and_says_how_to_mend_it() {
         "{findings:?}"
     );
     assert_eq!(find(&findings, "data folder").state, State::Bad);
-    let needs_advice = |finding: &Finding| matches!(finding.state, State::Weak | State::Bad);
+    let needs_advice = |finding: &DoctorFinding| matches!(finding.state, State::Weak | State::Bad);
     assert!(findings.iter().all(|finding| needs_advice(finding) == finding.advice.is_some()), "{findings:?}");
 }
 
@@ -51,8 +51,10 @@ fn a_data_folder_that_others_can_read_is_weak() {
 
 #[test]
 fn a_table_for_people_and_json_for_programs() {
-    let findings =
-        [Finding::good("one", "all right"), Finding::bad("two", "broken", "nothing works", "turn it off and on")];
+    let findings = [
+        DoctorFinding::good("one", "all right"),
+        DoctorFinding::bad("two", "broken", "nothing works", "turn it off and on"),
+    ];
     let expected = "\
 CHECK  STATE  FOUND
 one    good   all right

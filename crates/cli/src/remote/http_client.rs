@@ -11,7 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use hearth_core::{Body, BodyError, ByteStream, Headers, Method};
 use hearth_egress::{
-    Client, Config, EgressPolicy, FetchError, Outgoing, RedirectMode, RootError, certificates_from_pem,
+    Client, Config, EgressPolicy, FetchError, FetchRequest, RedirectMode, RootError, certificates_from_pem,
 };
 use tokio::runtime::{Builder, Runtime};
 
@@ -90,7 +90,7 @@ impl HttpClient {
             0 => Body::Empty,
             remaining => Body::Stream(Box::new(RequestBody { input: body, remaining, sent: sent.clone() })),
         };
-        let outgoing = Outgoing { method: method.clone(), url, headers, body, redirect: RedirectMode::Manual };
+        let outgoing = FetchRequest { method: method.clone(), url, headers, body, redirect: RedirectMode::Manual };
         let exchange = async {
             let mut response = std::pin::pin!(self.client.send(outgoing));
             loop {

@@ -8,7 +8,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::upgrade::{Received, Rollback, UpgradeState, UpgradeStateError};
+use super::upgrade::{ReceivedState, Rollback, UpgradeState, UpgradeStateError};
 use crate::terminal;
 
 /// The rollback of an upgrade, until this program serves. Clones are the same.
@@ -31,7 +31,9 @@ impl PendingRollback {
 pub fn with_upgrade_state(
     serve: impl FnOnce(UpgradeState, PendingRollback) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let Some(received) = Received::take()? else { return serve(UpgradeState::default(), PendingRollback::default()) };
+    let Some(received) = ReceivedState::take()? else {
+        return serve(UpgradeState::default(), PendingRollback::default());
+    };
     let pending = PendingRollback(Arc::new(Mutex::new(received.rollback()?)));
     let run = || serve(received.import()?, pending.clone());
     match catch_unwind(AssertUnwindSafe(run)) {
@@ -49,7 +51,7 @@ pub fn with_upgrade_state(
 
 /// For failures before `serve` runs. Returns if there is nothing to roll back, or if that fails.
 pub fn roll_back_upgrade(reason: &str) {
-    let rollback = Received::take().ok().flatten().and_then(|received| received.rollback().ok().flatten());
+    let rollback = ReceivedState::take().ok().flatten().and_then(|received| received.rollback().ok().flatten());
     if let Some(rollback) = rollback {
         eprintln!("hearth: {}", roll_back(rollback, reason));
     }

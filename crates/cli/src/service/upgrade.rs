@@ -12,7 +12,7 @@
 //! not know a later message leaves it unread, which closes its descriptors. One that knows the second in another version ends
 //! the sandboxes and logs that.
 //!
-//! Invariant: [`Received`] holds all descriptors before any is used, so that a rollback can pass on all of them.
+//! Invariant: [`ReceivedState`] holds all descriptors before any is used, so that a rollback can pass on all of them.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -121,7 +121,7 @@ struct SandboxNote {
 }
 
 /// All that the previous program passed, not interpreted yet.
-pub struct Received {
+pub struct ReceivedState {
     note: Value,
     envelope: Envelope,
     /// The first message, without the note.
@@ -194,9 +194,9 @@ fn send(
     Ok(there)
 }
 
-// === impl Received ===
+// === impl ReceivedState ===
 
-impl Received {
+impl ReceivedState {
     /// Receives all messages. `None` if this process was not started by an upgrade.
     pub fn take() -> Result<Option<Self>, UpgradeStateError> {
         let pid = |name| std::env::var(name).ok().and_then(|pid| pid.parse::<u32>().ok());

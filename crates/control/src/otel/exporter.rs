@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use hearth_config::Otel;
 use hearth_core::{Body, Headers, Method};
-use hearth_egress::{Client, Config, EgressPolicy, FetchError, Outgoing, RedirectMode, RootError};
+use hearth_egress::{Client, Config, EgressPolicy, FetchError, FetchRequest, RedirectMode, RootError};
 use serde_json::Value as Json;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -118,7 +118,7 @@ impl Exporter {
         for (name, value) in &otel.headers {
             headers.push(name.as_bytes(), value.as_bytes());
         }
-        let outgoing = Outgoing {
+        let outgoing = FetchRequest {
             method: Method::Post,
             url: otel.endpoint.of(signal),
             headers,

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use hearth_core::{Body, BodyError, ByteStream, Headers, Method};
-use hearth_egress::{Addresses, Client, Config, EgressPolicy, Outgoing, RedirectMode, Resolve};
+use hearth_egress::{Addresses, Client, Config, EgressPolicy, FetchRequest, RedirectMode, Resolve};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -269,8 +269,8 @@ pub fn client_with(policy: &str, dns: &Dns) -> Client {
 /// Any server of these tests, and nothing else.
 pub const LOCAL: &str = "127.0.0.1";
 
-pub fn request(method: &str, url: &str) -> Outgoing {
-    Outgoing {
+pub fn request(method: &str, url: &str) -> FetchRequest {
+    FetchRequest {
         method: Method::parse(method),
         url: url.to_owned(),
         headers: Headers::new(),
@@ -279,7 +279,7 @@ pub fn request(method: &str, url: &str) -> Outgoing {
     }
 }
 
-pub fn get(url: &str) -> Outgoing {
+pub fn get(url: &str) -> FetchRequest {
     request("GET", url)
 }
 
@@ -289,7 +289,7 @@ pub trait With {
     fn redirect(self, mode: RedirectMode) -> Self;
 }
 
-impl With for Outgoing {
+impl With for FetchRequest {
     fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push(name.as_bytes(), value.as_bytes());
         self
@@ -306,7 +306,7 @@ impl With for Outgoing {
     }
 }
 
-pub async fn text(client: &Client, outgoing: Outgoing) -> String {
+pub async fn text(client: &Client, outgoing: FetchRequest) -> String {
     let incoming = client.send(outgoing).await.unwrap();
     String::from_utf8(incoming.response.body.collect().await.unwrap().to_vec()).unwrap()
 }

@@ -2,7 +2,7 @@
 
 use bytes::BytesMut;
 use hearth_core::websocket::{Close, Message, SocketEvent, socket_pair};
-use hearth_egress::{FetchError, Outgoing};
+use hearth_egress::{FetchError, FetchRequest};
 use hearth_websocket::handshake::accept;
 use hearth_websocket::{Config, Connection, Role};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::support::{LOCAL, client, get};
 
-fn asking(url: &str) -> Outgoing {
+fn asking(url: &str) -> FetchRequest {
     let mut request = get(url);
     request.headers.push(b"upgrade", b"websocket");
     request.headers.push(b"sec-websocket-protocol", b"chat, soap");

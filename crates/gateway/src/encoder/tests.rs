@@ -43,7 +43,7 @@ fn decode(coding: Coding, bytes: &[u8]) -> Vec<u8> {
 fn whole_bodies_round_trip() {
     let text = "hello, hello, hello ".repeat(700);
     for coding in [Coding::Gzip, Coding::Brotli] {
-        let small = Encoder::new(coding).whole(text.as_bytes());
+        let small = BodyEncoder::new(coding).whole(text.as_bytes());
         assert!(small.len() < text.len() / 20, "{}", small.len());
         assert_eq!(decode(coding, &small), text.as_bytes());
     }

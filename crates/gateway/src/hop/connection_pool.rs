@@ -127,12 +127,12 @@ mod tests {
     use tokio::net::UnixStream;
 
     use super::*;
-    use crate::stream::Stream;
+    use crate::stream::ClientStream;
 
     /// Puts a connection into the pool; gives its other end.
     fn put(idle: &Arc<ConnectionPool>) -> UnixStream {
         let (here, there) = UnixStream::pair().unwrap();
-        idle.return_to_pool(Instant::now()).put(BufferedStream::new(Stream::Unix(here), Duration::ZERO));
+        idle.return_to_pool(Instant::now()).put(BufferedStream::new(ClientStream::Unix(here), Duration::ZERO));
         there
     }
 
@@ -152,7 +152,7 @@ mod tests {
         let late = Instant::now();
         sleep(REUSE_WINDOW).await;
         let (here, _there) = UnixStream::pair().unwrap();
-        idle.return_to_pool(late).put(BufferedStream::new(Stream::Unix(here), Duration::ZERO));
+        idle.return_to_pool(late).put(BufferedStream::new(ClientStream::Unix(here), Duration::ZERO));
         assert!(idle.take().is_none(), "its request was sent too long ago");
     }
 

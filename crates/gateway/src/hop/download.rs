@@ -10,15 +10,15 @@ use hearth_core::{Body, BodyError, ByteStream};
 use super::MAX_BODY_READ;
 use super::connection_pool::ReturnToPool;
 use super::response::{InvalidResponse, ResponseFraming};
-use super::upload::Upload;
+use super::upload::HopUpload;
 use crate::body_in::split;
 use crate::buffered_stream::BufferedStream;
 use crate::chunked::{BodyProgress, ChunkedDecoder};
 
-pub struct Download {
+pub struct HopDownload {
     /// None at the end.
     stream: Option<BufferedStream>,
-    upload: Upload,
+    upload: HopUpload,
     rest: Remaining,
     /// Where the connection goes; None if it cannot be used again.
     return_to_pool: Option<ReturnToPool>,
@@ -31,11 +31,11 @@ enum Remaining {
     Nothing,
 }
 
-impl Download {
+impl HopDownload {
     /// The body behind a head that was just taken from the read buffer. A body that came with the head is not a stream.
     pub fn begin(
         stream: BufferedStream,
-        upload: Upload,
+        upload: HopUpload,
         framing: ResponseFraming,
         return_to_pool: Option<ReturnToPool>,
     ) -> Result<Body, InvalidResponse> {
@@ -83,11 +83,11 @@ impl Download {
             return_to_pool.put(stream);
         }
         // The other side reads no more of the request.
-        self.upload = Upload::Done;
+        self.upload = HopUpload::Done;
     }
 }
 
-impl ByteStream for Download {
+impl ByteStream for HopDownload {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         loop {
             let Some(stream) = &mut self.stream else { return Poll::Ready(None) };
@@ -119,7 +119,7 @@ impl ByteStream for Download {
 /// A body of which a part came with the head.
 struct Started {
     first: Bytes,
-    rest: Download,
+    rest: HopDownload,
 }
 
 impl ByteStream for Started {

@@ -6,7 +6,7 @@ use hearth_core::{Body, Headers, Method, Request};
 
 use super::HOP_HEADER;
 use super::response::Expected;
-use super::upload::Upload;
+use super::upload::HopUpload;
 use crate::body_out::{Delimiter, Outgoing};
 use crate::response::{push_header, push_number};
 use crate::write_queue::WriteQueue;
@@ -15,7 +15,7 @@ pub struct OutgoingRequest {
     /// The head and, where it is complete, the body.
     pub write_queue: WriteQueue,
     /// The rest of the body.
-    pub upload: Upload,
+    pub upload: HopUpload,
     pub expected: Expected,
 }
 
@@ -52,7 +52,7 @@ fn push_headers(out: &mut Vec<u8>, headers: &Headers) {
 }
 
 /// Writes how the body is framed. Gives what of it is sent with the head, and the rest.
-fn frame(out: &mut Vec<u8>, body: Body, headers: &Headers) -> (Bytes, Upload) {
+fn frame(out: &mut Vec<u8>, body: Body, headers: &Headers) -> (Bytes, HopUpload) {
     let has_length = headers.contains("content-length");
     let (whole, delimiter) = match &body {
         Body::Empty if has_length => (Bytes::new(), Some(Delimiter::Length(0))),
@@ -75,10 +75,12 @@ fn frame(out: &mut Vec<u8>, body: Body, headers: &Headers) -> (Bytes, Upload) {
         (Body::Stream(stream), Some(delimiter)) => {
             let outgoing = Outgoing::new(Body::Stream(stream), delimiter);
             let waits = headers.get("expect").is_some_and(|value| value.eq_ignore_ascii_case(b"100-continue"));
-            if waits { Upload::Held(outgoing, delimiter) } else { Upload::Sending(outgoing, delimiter) }
+            if waits { HopUpload::Held(outgoing, delimiter) } else { HopUpload::Sending(outgoing, delimiter) }
         }
-        (body, Some(Delimiter::Chunks)) => Upload::Sending(Outgoing::new(body, Delimiter::Chunks), Delimiter::Chunks),
-        _ => Upload::Done,
+        (body, Some(Delimiter::Chunks)) => {
+            HopUpload::Sending(Outgoing::new(body, Delimiter::Chunks), Delimiter::Chunks)
+        }
+        _ => HopUpload::Done,
     };
     (whole, upload)
 }

@@ -17,7 +17,7 @@ use crate::exchange::HIGH_WATER;
 /// Not a valid chunk.
 const INVALID_CHUNK: &[u8] = b"-\r\n";
 
-pub enum Upload {
+pub enum HopUpload {
     Held(Outgoing, Delimiter),
     Sending(Outgoing, Delimiter),
     Done,
@@ -25,7 +25,7 @@ pub enum Upload {
     Broken,
 }
 
-impl Upload {
+impl HopUpload {
     /// The other side has sent `100 Continue`.
     pub fn release(&mut self) {
         if let Self::Held(..) = self {

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use crate::body_out::{SendError, cut};
 use crate::lazy_deadline::LazyDeadline;
 
-pub struct Download {
+pub struct H2Download {
     stream: SendStream<Bytes>,
     body: Body,
     /// The part of the promised length that was not yet sent.
@@ -32,7 +32,7 @@ pub enum Broken {
     Failed(SendError),
 }
 
-impl Download {
+impl H2Download {
     pub fn new(stream: SendStream<Bytes>, body: Body) -> Self {
         let left = body.length();
         Self { stream, body, left, piece: Bytes::new(), sent: 0, timer: LazyDeadline::default() }

@@ -22,10 +22,10 @@ use crate::body_in::Stop;
 use crate::counters::CounterHandle;
 use crate::date::DateCache;
 use crate::head::{Head, HttpVersion};
-use crate::http2::download::{Broken, Download};
+use crate::http2::download::{Broken, H2Download};
 use crate::http2::extended_connect::{self, ExtendedConnect};
 use crate::http2::head;
-use crate::http2::upload::Upload;
+use crate::http2::upload::H2Upload;
 use crate::peer::Peer;
 use crate::reject::Reject;
 use crate::request_context::{RequestContext, ServerState};
@@ -53,7 +53,7 @@ pub async fn exchange<D: Dispatch>(
     let server = &*conn.server;
     let guard = RequestGuard::begin(&conn.counters);
     let (parts, recv) = request.into_parts();
-    let body = if recv.is_end_stream() { head::Body::None } else { head::Body::Follows };
+    let body = if recv.is_end_stream() { head::BodyPresence::None } else { head::BodyPresence::Follows };
     let private = server.config.private_cookie.as_deref();
     let mut head = match head::read(&parts, body, conn.peer.scheme.prefix(), private) {
         Ok(head) => head,
@@ -77,7 +77,7 @@ pub async fn exchange<D: Dispatch>(
         Err(reject) => return respond_rejected(server, guard, respond, &context, reject).await,
     }
     let limit = || server.body_limit(&head.url);
-    let (mut upload, body) = match Upload::begin(recv, &head, limit) {
+    let (mut upload, body) = match H2Upload::begin(recv, &head, limit) {
         Ok(begun) => begun,
         Err(reject) => return respond_rejected(server, guard, respond, &context, reject).await,
     };
@@ -110,7 +110,7 @@ pub async fn exchange<D: Dispatch>(
 async fn handle<D: Dispatch>(
     server: &ServerState<D>,
     respond: &mut SendResponse<Bytes>,
-    upload: &mut Upload,
+    upload: &mut H2Upload,
     request: Request,
 ) -> Result<Result<Response, Failure>, Stop> {
     let mut answer = pin!(server.dispatch.dispatch(request).wait());
@@ -151,7 +151,7 @@ async fn respond_rejected<D: Dispatch>(
 pub async fn send<D>(
     server: &ServerState<D>,
     respond: &mut SendResponse<Bytes>,
-    mut upload: Option<Upload>,
+    mut upload: Option<H2Upload>,
     context: &RequestContext,
     response: Response,
 ) -> (u16, u64, RequestOutcome) {
@@ -168,7 +168,7 @@ pub async fn send<D>(
     if without_body {
         return (status, 0, RequestOutcome::Answered);
     }
-    let mut download = Download::new(stream, response.body);
+    let mut download = H2Download::new(stream, response.body);
     let result = poll_fn(|cx| {
         // The app has been told of a body that is rejected now, and the answer goes on. A body that breaks off means that the client
         // is gone.

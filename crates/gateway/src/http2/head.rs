@@ -14,18 +14,18 @@ use crate::head::{
 use crate::reject::Reject;
 use crate::request_id::IdText;
 use crate::response::{AppHeaders, Transfer, length};
-use crate::target::{Target, valid_authority};
+use crate::target::{RequestTarget, valid_authority};
 
 /// Whether a body follows a request's head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Body {
+pub enum BodyPresence {
     None,
     Follows,
 }
 
 /// Makes a head of what `h2` has read. `scheme` has its `://` and is the listener's; `:scheme` is ignored. The app does not get the
 /// private cookie.
-pub fn read(parts: &Parts, body: Body, scheme: &str, private_cookie: Option<&str>) -> Result<Head, Reject> {
+pub fn read(parts: &Parts, body: BodyPresence, scheme: &str, private_cookie: Option<&str>) -> Result<Head, Reject> {
     if parts.headers.len() > MAX_HEADERS {
         return Err(Reject::TooManyHeaders);
     }
@@ -36,8 +36,8 @@ pub fn read(parts: &Parts, body: Body, scheme: &str, private_cookie: Option<&str
         Some(_) | None => return Err(Reject::Connect),
     };
     let path = parts.uri.path_and_query().ok_or(Reject::Target)?.as_str();
-    let target = Target::parse(&method, path)?;
-    if let Target::Absolute { .. } = target {
+    let target = RequestTarget::parse(&method, path)?;
+    if let RequestTarget::Absolute { .. } = target {
         return Err(Reject::Target);
     }
 
@@ -67,12 +67,12 @@ pub fn read(parts: &Parts, body: Body, scheme: &str, private_cookie: Option<&str
         (None, None) => return Err(Reject::HostMissing),
     };
     let framing = match (body, fields.framing(HttpVersion::Http2)?) {
-        (Body::None, _) => BodyFraming::None,
+        (BodyPresence::None, _) => BodyFraming::None,
         // The data that follows belongs to the socket.
         _ if upgrade == Upgrade::WebSocket => BodyFraming::None,
         // HTTP/2 has no chunks; a body without a length is treated the same.
-        (Body::Follows, BodyFraming::None) => BodyFraming::Chunked,
-        (Body::Follows, framing) => framing,
+        (BodyPresence::Follows, BodyFraming::None) => BodyFraming::Chunked,
+        (BodyPresence::Follows, framing) => framing,
     };
     Ok(Head {
         length: 0,

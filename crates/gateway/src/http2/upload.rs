@@ -21,7 +21,7 @@ use crate::head::{BodyFraming, Head};
 use crate::lazy_deadline::LazyDeadline;
 use crate::reject::Reject;
 
-pub struct Upload {
+pub struct H2Upload {
     /// None when the body has ended, complete or not.
     source: Option<(RecvStream, PipeWriter)>,
     signal: Option<Arc<ContinueSignal>>,
@@ -30,7 +30,7 @@ pub struct Upload {
     timer: LazyDeadline,
 }
 
-impl Upload {
+impl H2Upload {
     /// Starts on the body behind `head`. `limit` is called only where there is a body.
     pub fn begin(recv: RecvStream, head: &Head, limit: impl FnOnce() -> u64) -> Result<(Self, Body), Reject> {
         let mut this = Self { source: None, signal: None, received: 0, limit: 0, timer: LazyDeadline::default() };

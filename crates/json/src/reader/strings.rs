@@ -1,13 +1,13 @@
 //! Strings. ShortStr ones without escapes may be cached; the others are made anew, from their place in
 //! the text or, where they have escapes, from their unescaped copy.
 
-use super::{Fresh, Kept, Reader, Source};
+use super::{Fresh, Kept, Source, TapeReader};
 use crate::escape;
 use crate::scan::{self, byte};
 use crate::string_cache::Found;
 use crate::tape::{self, entry};
 
-impl Reader {
+impl TapeReader {
     /// `at` is after the quote.
     #[inline(always)]
     pub(super) fn string(&mut self, text: &[u8], at: usize) -> Option<usize> {

@@ -1,11 +1,11 @@
 //! The tapes of texts, and which texts are unsupported. The fuzz target checks every value
 //! (`fuzz/src/json.rs`).
 
-use super::{Kept, Reader, Unsupported};
+use super::{Kept, TapeReader, Unsupported};
 use crate::tape::{self, parts};
 
 /// Reads the text until it is not new; all factories can be made.
-fn read(reader: &mut Reader, text: &str) -> Result<(), Unsupported> {
+fn read(reader: &mut TapeReader, text: &str) -> Result<(), Unsupported> {
     for _ in 0..2000 {
         if reader.read(text.as_bytes()).is_ok() {
             return Ok(());
@@ -15,13 +15,13 @@ fn read(reader: &mut Reader, text: &str) -> Result<(), Unsupported> {
     Err(Unsupported)
 }
 
-fn fresh(reader: &Reader, text: &str) -> Vec<(String, bool)> {
+fn fresh(reader: &TapeReader, text: &str) -> Vec<(String, bool)> {
     let string = |one| String::from_utf8(reader.text_of(text.as_bytes(), one).to_vec()).unwrap();
     reader.fresh().iter().map(|one| (string(one), one.is_ascii)).collect()
 }
 
 fn entries(text: &str) -> Vec<(u32, i32)> {
-    let mut reader = Reader::default();
+    let mut reader = TapeReader::default();
     read(&mut reader, text).unwrap();
     reader.entries().iter().map(|entry| parts(*entry)).collect()
 }
@@ -45,7 +45,7 @@ fn values_lie_on_the_tape_in_the_order_of_the_text() {
 
 #[test]
 fn a_shape_gets_its_maker_when_it_is_seen_again() {
-    let mut reader = Reader::default();
+    let mut reader = TapeReader::default();
     let mut factories: Vec<(u32, Vec<String>)> = Vec::new();
     let mut taught = Vec::new();
     for _ in 0..8 {
@@ -65,7 +65,7 @@ fn a_shape_gets_its_maker_when_it_is_seen_again() {
 
 #[test]
 fn a_maker_that_cannot_be_made_is_not_asked_for_again() {
-    let mut reader = Reader::default();
+    let mut reader = TapeReader::default();
     let mut asked = 0;
     for _ in 0..1000 {
         assert_eq!(reader.read(br#"{"a":1}"#), Err(Unsupported));
@@ -79,7 +79,7 @@ fn a_maker_that_cannot_be_made_is_not_asked_for_again() {
 
 #[test]
 fn a_string_is_fresh_then_kept_then_known() {
-    let mut reader = Reader::default();
+    let mut reader = TapeReader::default();
     reader.read(br#"["short"]"#).unwrap();
     assert_eq!(fresh(&reader, r#"["short"]"#), [("short".to_owned(), true)]);
     reader.read(br#"["short"]"#).unwrap();
@@ -97,7 +97,7 @@ fn a_string_is_fresh_then_kept_then_known() {
 
 #[test]
 fn long_strings_and_those_beyond_ascii_are_fresh() {
-    let mut reader = Reader::default();
+    let mut reader = TapeReader::default();
     let text = "[\"a string of some length\",\"Zo\u{eb}\"]";
     for _ in 0..3 {
         reader.read(text.as_bytes()).unwrap();
@@ -110,7 +110,7 @@ fn long_strings_and_those_beyond_ascii_are_fresh() {
 
 #[test]
 fn escapes_are_read() {
-    let mut reader = Reader::default();
+    let mut reader = TapeReader::default();
     let text = "[\"one\\ntwo\",\"\\\"\",\"Zo\u{eb}\\u00eb!\",\"\\ud83d\\ude00\"]";
     reader.read(text.as_bytes()).unwrap();
     let texts: Vec<String> = fresh(&reader, text).into_iter().map(|(text, _)| text).collect();
@@ -167,14 +167,14 @@ fn what_is_unusual_is_left_to_json_parse() {
         &wide,
     ];
     for text in texts {
-        assert_eq!(read(&mut Reader::default(), text), Err(Unsupported), "{text}");
+        assert_eq!(read(&mut TapeReader::default(), text), Err(Unsupported), "{text}");
     }
-    assert_eq!(Reader::default().read(b"[\"\xff\"]"), Err(Unsupported));
+    assert_eq!(TapeReader::default().read(b"[\"\xff\"]"), Err(Unsupported));
 }
 
 #[test]
 fn a_table_by_names_fills_no_more_than_its_part() {
-    let mut reader = Reader::default();
+    let mut reader = TapeReader::default();
     for n in 0..20_000 {
         let _ = reader.read(format!("{{\"name{n}\":1}}").as_bytes());
         reader.make_factories(|_, _| true);
@@ -185,7 +185,7 @@ fn a_table_by_names_fills_no_more_than_its_part() {
 
 #[test]
 fn texts_that_are_unusual_again_and_again_are_hardly_looked_at() {
-    let mut reader = Reader::default();
+    let mut reader = TapeReader::default();
     for _ in 0..2000 {
         assert_eq!(reader.read(b"[1, \"\\x\"]"), Err(Unsupported));
     }

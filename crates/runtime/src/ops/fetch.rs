@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use hearth_core::{Body, BodyError, ByteStream, Headers, Method, Request, RequestId, SocketEnd};
-use hearth_egress::{Incoming, Outgoing, RedirectMode};
+use hearth_egress::{FetchRequest, FetchResponse, RedirectMode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::body::body_argument;
@@ -22,7 +22,7 @@ type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
 
 /// An outgoing request: `Prepared -> Sent -> Answered`.
 pub(crate) enum FetchState {
-    Prepared { request: RequestId, outgoing: Box<Outgoing> },
+    Prepared { request: RequestId, outgoing: Box<FetchRequest> },
     Sent { op: u64 },
     Answered { body: BodyId },
 }
@@ -62,7 +62,7 @@ pub(super) fn op_fetch_start<'s>(
     count(&state, request)?;
     let body = body_argument(scope, &state, request, args.get(4), args.get(5))?;
     let id = state.next_id();
-    let outgoing = Box::new(Outgoing { method, url, headers, body, redirect });
+    let outgoing = Box::new(FetchRequest { method, url, headers, body, redirect });
     state.fetches.borrow_mut().insert(id, FetchState::Prepared { request, outgoing });
     state.requests.borrow_mut().add_fetch(request, id);
     rv.set_double(id as f64);
@@ -134,15 +134,15 @@ pub(super) fn op_fetch_head<'s>(
 /// Sends a request by the embedding program's operation.
 async fn send_by(
     operations: &dyn Operations,
-    outgoing: Outgoing,
+    outgoing: FetchRequest,
     client: Arc<hearth_egress::Client>,
-) -> Result<Incoming, OpError> {
-    let Outgoing { method, url, headers, body, redirect } = outgoing;
+) -> Result<FetchResponse, OpError> {
+    let FetchRequest { method, url, headers, body, redirect } = outgoing;
     let request = Request { method, headers, body, ..Request::get(url.clone()) };
     let fetched = operations.fetch(request, Network::new(client, redirect)).await;
     let Fetched { response, url: last, redirected } =
         fetched.map_err(|error| OpError::type_error(error.to_string()))?;
-    Ok(Incoming { response, url: if last.is_empty() { url } else { last }, redirected })
+    Ok(FetchResponse { response, url: if last.is_empty() { url } else { last }, redirected })
 }
 
 /// The gate that limits the open subrequests of a request.

@@ -1,6 +1,6 @@
 //! JSON bodies, as a tape from which `js/fetch/json.js` makes the value (see `hearth_json`).
 
-use hearth_json::{Reader, Unsupported};
+use hearth_json::{TapeReader, Unsupported};
 
 use super::body::{Everything, collect_later, take_all};
 use super::convert::{id_of, string_bytes, text_of, with_bytes};
@@ -74,7 +74,7 @@ fn give_tape<'s>(
     scope: Scope<'_, 's, '_>,
     args: &Arguments<'s>,
     rv: &mut Return<'s>,
-    reader: &mut Reader,
+    reader: &mut TapeReader,
     bytes: &[u8],
 ) -> Result<(), OpError> {
     if cache_strings(scope, args, reader, bytes).is_none() {
@@ -113,7 +113,12 @@ fn write<T: Copy>(into: v8::Local<v8::Value>, numbers: &[T]) -> Result<(), OpErr
 }
 
 /// Stores the strings that are to be cached in their places.
-fn cache_strings(scope: &mut v8::PinScope<'_, '_>, args: &Arguments<'_>, reader: &Reader, bytes: &[u8]) -> Option<()> {
+fn cache_strings(
+    scope: &mut v8::PinScope<'_, '_>,
+    args: &Arguments<'_>,
+    reader: &TapeReader,
+    bytes: &[u8],
+) -> Option<()> {
     for kept in reader.kept() {
         let places = v8::Local::<v8::Array>::try_from(args.get(3)).ok()?;
         let text = v8::String::new_from_one_byte(scope, &bytes[kept.start..kept.end], v8::NewStringType::Internalized)?;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use hearth_core::websocket::{Close, Message, Sent, SocketEvent, SocketFault, socket_pair};
 use hearth_core::{Body, Headers, Method, RequestId, SocketEnd};
-use hearth_egress::{Outgoing, RedirectMode};
+use hearth_egress::{FetchRequest, RedirectMode};
 
 use super::convert::{buffer_value, bytes_of, id_of, string_bytes, string_of, strings_of, text_value};
 use super::fetch::{count, gate, pass};
@@ -166,7 +166,7 @@ pub(super) fn op_websocket_connect<'s>(
         headers.push(b"sec-websocket-protocol", protocols.join(", ").as_bytes());
     }
     count(&state, request)?;
-    let outgoing = Outgoing { method: Method::Get, url, headers, body: Body::Empty, redirect: RedirectMode::Error };
+    let outgoing = FetchRequest { method: Method::Get, url, headers, body: Body::Empty, redirect: RedirectMode::Error };
     let (gate, client) = (gate(&state, request), state.app.egress.clone());
     let (op, promise) = state.start_op(scope, request, async move {
         let permit = pass(gate).await;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hearth_core::{Body, ByteSize, Headers, Method};
-use hearth_egress::{Client, FetchError, Outgoing, RedirectMode};
+use hearth_egress::{Client, FetchError, FetchRequest, RedirectMode};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -182,7 +182,7 @@ async fn fetch(client: &Client, url: &str, accept: &str) -> Result<(String, Body
     let mut headers = Headers::new();
     headers.push(b"accept", accept.as_bytes());
     let (method, redirect) = (Method::Get, RedirectMode::Error);
-    let outgoing = Outgoing { method, url: url.to_owned(), headers, body: Body::Empty, redirect };
+    let outgoing = FetchRequest { method, url: url.to_owned(), headers, body: Body::Empty, redirect };
     let response = match timeout(RESPONSE_TIMEOUT, client.send(outgoing)).await {
         Ok(Ok(incoming)) => incoming.response,
         Ok(Err(error @ FetchError::Denied(_))) => {

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hearth_core::Owner;
-use hearth_ipc::{AccessFormat, CellPlan, EVALUATED, ListenerPlan, MemoryHolder, Placement, Role, VersionSpec};
+use hearth_ipc::{AccessFormat, CellPlan, CellRole, EVALUATED, ListenerPlan, MemoryHolder, Placement, VersionSpec};
 use tokio::time::Instant;
 
 use super::Supervisor;
@@ -285,7 +285,7 @@ fn cordon_plan(main: &CellPlan, socket: PathBuf) -> CellPlan {
 /// The same without listeners.
 pub(super) fn separate_plan(main: &CellPlan) -> CellPlan {
     let mut plan = main.clone();
-    plan.role = Role::Cordon;
+    plan.role = CellRole::Cordon;
     plan.threads = plan.threads.min(MAX_THREADS);
     plan.spares = plan.spares.min(MAX_SPARES);
     plan.certificates = Vec::new();

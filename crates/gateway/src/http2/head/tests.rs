@@ -12,7 +12,7 @@ fn parts(method: &str, uri: &str, headers: &[(&str, &str)]) -> Parts {
 }
 
 fn seen(method: &str, uri: &str, headers: &[(&str, &str)]) -> Result<Head, Reject> {
-    read(&parts(method, uri, headers), Body::None, "https://", Some("private"))
+    read(&parts(method, uri, headers), BodyPresence::None, "https://", Some("private"))
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn unservable_heads_are_rejected() {
 #[test]
 fn body_framing_follows_length_and_version() {
     let framing = |headers: &[(&str, &str)]| {
-        read(&parts("POST", "http://h/", headers), Body::Follows, "http://", None).unwrap().framing
+        read(&parts("POST", "http://h/", headers), BodyPresence::Follows, "http://", None).unwrap().framing
     };
     assert_eq!(framing(&[("content-length", "5")]), BodyFraming::Length(5));
     assert_eq!(framing(&[]), BodyFraming::Chunked);

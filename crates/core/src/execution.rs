@@ -3,7 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Execution {
     /// `pooled` without V8's own lock: fast and fair, as measured (`docs/design/pools.md`).
     #[default]
