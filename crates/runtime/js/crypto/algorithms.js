@@ -24,8 +24,8 @@ const required = (key, converter, options = undefined) =>
   ({ __proto__: null, key, converter, required: true, defaultValue: undefined, options });
 const optional = (key, converter, options = undefined) =>
   ({ __proto__: null, key, converter, required: false, defaultValue: undefined, options });
-/** Without the name, which has been read: a getter of an app is called once. */
-const dictionary = (name, ...members) => webidl.createDictionaryConverter(name, ...members);
+/** The members of all dictionaries but the name, which has been read: a getter of an app is called once. */
+const dictionary = webidl.createDictionaryConverter;
 
 const HASH = [required("hash", identifier)];
 const NAMED_CURVE = [required("namedCurve", converters.DOMString)];

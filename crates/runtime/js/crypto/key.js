@@ -3,7 +3,7 @@
 // CryptoKey (https://w3c.github.io/webcrypto/#cryptokey-interface). The key itself is Rust's: a handle names it, and goes with
 // the object. No known deviations.
 
-const { ArrayPrototypePush, ObjectDefineProperty, Uint8Array } = require("primordials");
+const { ObjectDefineProperty, Uint8Array } = require("primordials");
 const webidl = require("webidl");
 const { registerPlatformClass } = require("platform_classes");
 const { op_crypto_key_own } = require("ops");
@@ -92,7 +92,7 @@ function plainAlgorithm({ name, length, hash, namedCurve, modulusLength, publicE
 function normalizeUsages(wanted, allowed = USAGES) {
   const list = [];
   for (let i = 0; i < USAGES.length; i++) {
-    if (has(wanted, USAGES[i]) && has(allowed, USAGES[i])) ArrayPrototypePush(list, USAGES[i]);
+    if (has(wanted, USAGES[i]) && has(allowed, USAGES[i])) define(list, list.length, USAGES[i]);
   }
   return list;
 }
