@@ -41,6 +41,9 @@ struct Routes {
     /// The oldest first, each with the size of its answer.
     ended: VecDeque<(Arc<EventStream>, u64)>,
     listener: Arc<EventStream>,
+    /// The number before the first message that no listener has been offered; none once a listener has come. A client may call
+    /// a tool before it listens, and what the tool asks of it must not be lost.
+    unheard_after: Option<u64>,
     last_stream: u64,
 }
 
@@ -97,15 +100,19 @@ impl MessageRouter {
         }
     }
 
-    /// Messages that belong to no request, from now on. They go to the newest listener.
+    /// Messages that belong to no request: for the first listener all of them, for others those from now on. They go to the
+    /// newest listener.
     pub(super) fn listen(&self) -> StreamReader {
-        self.lock().listener.read(ReadFrom::Now).expect("every stream has a now")
+        let mut routes = self.lock();
+        let from = routes.unheard_after.take().map_or(ReadFrom::Now, ReadFrom::After);
+        routes.listener.read(from).expect("the stream has a now, and its first number is below its next")
     }
 
     /// Ends the listener's stream. A client that reopens it receives what is sent from then on.
     pub(super) fn end_listener(&self) {
         let mut routes = self.lock();
         let next = EventStream::events_from(LISTENER_STREAM, routes.listener.next());
+        routes.unheard_after = None;
         std::mem::replace(&mut routes.listener, next).end();
     }
 
@@ -118,7 +125,8 @@ impl MessageRouter {
     /// For a session of the previous program.
     pub(super) fn with_event_numbers(names: EventNumbers) -> Self {
         let listener = EventStream::events_from(LISTENER_STREAM, names.next_heard);
-        let routes = Routes { listener, last_stream: names.last_stream, ..Routes::default() };
+        let unheard_after = Some(listener.next() - 1);
+        let routes = Routes { listener, unheard_after, last_stream: names.last_stream, ..Routes::default() };
         Self { routes: Mutex::new(routes) }
     }
 
@@ -168,12 +176,14 @@ impl MessageRouter {
 
 impl Default for Routes {
     fn default() -> Self {
+        let listener = EventStream::events(LISTENER_STREAM);
         Self {
             waiting: HashMap::new(),
             tokens: HashMap::new(),
             cancelled: VecDeque::new(),
             ended: VecDeque::new(),
-            listener: EventStream::events(LISTENER_STREAM),
+            unheard_after: Some(listener.next() - 1),
+            listener,
             last_stream: LISTENER_STREAM,
         }
     }

@@ -87,6 +87,16 @@ fn a_slow_reader_misses_progress_but_never_the_answer() {
 }
 
 #[test]
+fn the_first_listener_gets_what_was_sent_before_it_came() {
+    let router = MessageRouter::default();
+    router.deliver(progress(9));
+    let mut first = router.listen();
+    assert_eq!([read(&mut first), read(&mut first)], [Read::Notice, Read::Nothing]);
+    let mut second = router.listen();
+    assert_eq!(read(&mut second), Read::Nothing);
+}
+
+#[test]
 fn the_newest_listener_gets_what_belongs_to_no_request() {
     let router = MessageRouter::default();
     router.deliver(progress(9));
