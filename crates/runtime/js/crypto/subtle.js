@@ -3,6 +3,9 @@
 // SubtleCrypto (https://w3c.github.io/webcrypto/#subtlecrypto-interface): the checks that all algorithms share, over the tables
 // of `secrets.js` and `pairs.js`, which call the natives. Long computations run on another thread.
 //
+// Natives copy what they are given, and no code of the app runs between the conversion of the arguments and the native: buffers
+// are passed on as they are.
+//
 // Deviations: short computations are over before the promise is given, which nothing but their order shows.
 
 const {
@@ -12,7 +15,7 @@ const {
 const webidl = require("webidl");
 const { converters } = webidl;
 const { DOMException } = require("dom/exception");
-const { asBytes, copyBytes, utf8Decode, utf8Encode } = require("infra/bytes");
+const { asBytes, utf8Decode, utf8Encode } = require("infra/bytes");
 const { normalize, supports } = require("crypto/algorithms");
 const { converter: convertKey, createKey, define, has, normalizeUsages, slotsOf, USAGES } = require("crypto/key");
 const jwk = require("crypto/jwk");
@@ -116,7 +119,7 @@ class SubtleCrypto {
     key = convertKey(key, prefix, "Argument 2");
     data = converters.BufferSource(data, prefix, "Argument 3");
     const normalized = normalize(algorithm, operation, prefix);
-    data = copyBytes(data);
+    data = asBytes(data);
     const slots = keyFor(key, normalized, operation, prefix);
     return algorithmOf(normalized.name)[operation](normalized, slots, data);
   }
@@ -142,8 +145,8 @@ class SubtleCrypto {
     signature = converters.BufferSource(signature, prefix, "Argument 3");
     data = converters.BufferSource(data, prefix, "Argument 4");
     const normalized = normalize(algorithm, "verify", prefix);
-    signature = copyBytes(signature);
-    data = copyBytes(data);
+    signature = asBytes(signature);
+    data = asBytes(data);
     const slots = keyFor(key, normalized, "verify", prefix);
     return algorithmOf(normalized.name).verify(normalized, slots, signature, data);
   }
@@ -210,7 +213,7 @@ class SubtleCrypto {
     extractable = converters.boolean(extractable);
     const usages = convertUsages(keyUsages, prefix, "Argument 5");
     const normalized = normalize(algorithm, "importKey", prefix);
-    if (format !== "jwk") data = copyBytes(data);
+    if (format !== "jwk") data = asBytes(data);
     return importKey(format, data, normalized, extractable, usages, prefix);
   }
 
@@ -246,7 +249,7 @@ class SubtleCrypto {
     const { operation, algorithm } = normalizeEither(unwrapAlgorithm, "unwrapKey", "decrypt", prefix);
     const target = normalize(unwrappedKeyAlgorithm, "importKey", prefix);
     const unwrapping = keyFor(unwrappingKey, algorithm, "unwrapKey", prefix);
-    wrappedKey = copyBytes(wrappedKey);
+    wrappedKey = asBytes(wrappedKey);
     const bytes = new Uint8Array(await algorithmOf(algorithm.name)[operation](algorithm, unwrapping, wrappedKey));
     return importKey(format, format === "jwk" ? parseJwk(bytes, prefix) : bytes, target, extractable, usages, prefix);
   }
