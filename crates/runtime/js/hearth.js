@@ -7,7 +7,7 @@ const { ObjectDefineProperty, ObjectFreeze } = require("primordials");
 const webidl = require("webidl");
 
 const appFiles = lazy("file/app_file");
-const processes = lazy("process");
+const nodeModules = lazy("node/modules");
 
 function file(path, options = undefined) {
   const prefix = "Failed to execute 'file' on 'Hearth'";
@@ -17,7 +17,7 @@ function file(path, options = undefined) {
 
 /** Packages that find a Bun ask for its `env`. */
 const bun = { __proto__: null, file };
-ObjectDefineProperty(bun, "env", { __proto__: null, enumerable: true, get: () => processes.use().process.env });
+ObjectDefineProperty(bun, "env", { __proto__: null, enumerable: true, get: () => nodeModules.use().requireNode("process").env });
 ObjectFreeze(bun);
 
 /** `worker` is the id of the worker: unique in this process. */

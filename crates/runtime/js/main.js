@@ -32,7 +32,7 @@ const consoles = lazy("console");
 const events = lazy("events/extendable");
 const routers = lazy("routes/router");
 const commonJs = lazy("commonjs");
-const asyncHooks = lazy("node/async_hooks");
+const nodeModules = lazy("node/modules");
 const urls = lazy("url/url");
 const bindings = lazy("bindings");
 
@@ -105,10 +105,10 @@ function isClass(value) {
   return typeof value === "function" && StringPrototypeStartsWith(FunctionPrototypeToString(value), "class");
 }
 
-/** Which specifiers reach these is the loader's decision: apps get node:async_hooks, `hearth eval` the other. */
+/** Which specifiers reach these is the loader's decision: `hearth eval` alone gets hearth:inspect. */
 function builtinModule(id) {
-  if (id === "node:async_hooks") return asyncHooks.use();
-  return id === "hearth:inspect" ? { inspect: inspection.use().inspect } : undefined;
+  if (id === "hearth:inspect") return { inspect: inspection.use().inspect };
+  return nodeModules.use().requireById(id);
 }
 
 // ---- fetch

@@ -128,7 +128,9 @@ static FILES: &[File] = files![
     Rare "routes/entry",
     Rare "routes/router",
     Now "environment",
-    Rare "process",
+    Rare "node/process",
+    Rare "node/modules",
+    Rare "node/globals",
     Now "events/pending",
     Now "events/scope",
     Now "events/context",
@@ -222,7 +224,21 @@ pub(crate) fn use_all(scope: &mut v8::PinScope<'_, '_>) -> Result<(), BootstrapE
 
 /// The text of a file.
 pub(crate) fn source(number: usize) -> Option<&'static str> {
-    FILES.get(number).map(|file| file.text.as_str())
+    let file = FILES.get(number)?;
+    #[cfg(debug_assertions)]
+    if let Some(text) = from_disk(file) {
+        return Some(text.as_str());
+    }
+    Some(file.text.as_str())
+}
+
+/// For work on rare files, in debug builds alone: the text as it is on the disk now, in the checkout that `HEARTH_JS` names.
+#[cfg(debug_assertions)]
+fn from_disk(file: &File) -> Option<&'static v8::OneByteConst> {
+    let checkout = std::env::var_os("HEARTH_JS").filter(|_| matches!(file.when, When::Rare))?;
+    let path = std::path::PathBuf::from(checkout).join(format!("crates/runtime/js/{}.js", file.name));
+    let text = std::fs::read(path).ok()?.leak();
+    Some(Box::leak(Box::new(v8::String::create_external_onebyte_const(text))))
 }
 
 /// The body of a file: `(require, module, lazy)`.
@@ -232,6 +248,11 @@ pub(crate) fn body<'s>(
     code: Option<v8::UniqueRef<CachedData<'_>>>,
 ) -> Option<v8::Local<'s, v8::Function>> {
     let file = FILES.get(number)?;
+    #[cfg(debug_assertions)]
+    if let Some(text) = from_disk(file) {
+        let text = v8::String::new_from_onebyte_const(scope, text).expect("built-in files are short");
+        return compiled(scope, file.name, text, &["require", "module", "lazy"], None);
+    }
     let text = file_text(scope, file);
     compiled(scope, file.name, text, &["require", "module", "lazy"], code)
 }

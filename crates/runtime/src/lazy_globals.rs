@@ -48,7 +48,7 @@ const INTERFACES: &[Exports] = &[
             "WritableStreamDefaultWriter",
         ],
     ),
-    ("process", &["process"]),
+    ("node/globals", &["Buffer", "global", "process"]),
     ("url/url", &["URL"]),
     ("url/search_params", &["URLSearchParams"]),
     ("file/blob", &["Blob", "File"]),
@@ -65,6 +65,7 @@ const MEMBERS: &[Exports] = &[
     ("infra/base64", &["atob", "btoa"]),
     ("fetch/fetch", &["fetch"]),
     ("crypto/random", &["crypto"]),
+    ("node/globals", &["setImmediate", "clearImmediate"]),
     ("performance", &["performance"]),
 ];
 

@@ -15,7 +15,6 @@ use super::format::{Format, Role};
 use super::package_scope::Scopes;
 use super::resolve::Resolver;
 use super::scan::Import;
-use super::specifier::BUILT_IN;
 use super::synthetic;
 
 /// The modules of the app in a folder.
@@ -105,7 +104,7 @@ impl AppModules {
             Ok(Module { source: Arc::new(source), imports: Vec::new() })
         };
         if id.is_built_in() {
-            return match BUILT_IN.contains(&id.as_str()) {
+            return match hearth_node::file(id.as_str()).is_some() {
                 true => done(ModuleCode::BuiltIn),
                 false => Err(unreadable(id, "there is no such built-in module".into())),
             };

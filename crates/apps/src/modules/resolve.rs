@@ -17,7 +17,7 @@ use oxc_resolver::{ResolveError, ResolveOptions, ResolverGeneric};
 
 use super::app_root::{AppRoot, JailFs, Refusal};
 use super::package_scope::Scopes;
-use super::specifier::{BUILT_IN, Refused, Specifier, package};
+use super::specifier::{Refused, Specifier, package};
 use super::synthetic;
 
 /// In order of precedence.
@@ -166,9 +166,8 @@ impl Resolver {
                 format!("there is no {path} in the app's folder, with or without an extension")
             }
             (ResolveError::NotFound(_), None) if !asked.specifier.starts_with('#') => format!(
-                "no such package in node_modules from {} up to the app's folder, and of Node's own modules there is {}",
-                folder.display(),
-                BUILT_IN.join(", ")
+                "no such package in node_modules from {} up to the app's folder, and no built-in module of this name",
+                folder.display()
             ),
             (error, _) => error.to_string(),
         })

@@ -30,8 +30,10 @@ impl ModuleLoader for InMemory {
     }
 
     fn resolve(&self, specifier: &str, from: &ModuleId, _: ImportStyle) -> Result<ModuleId, ModuleError> {
+        if let Some(id) = hearth_node::resolve(specifier) {
+            return Ok(ModuleId::new(id));
+        }
         match specifier {
-            "node:async_hooks" | "async_hooks" => Ok(ModuleId::new("node:async_hooks")),
             "hearth:inspect" => Ok(ModuleId::new(specifier)),
             _ => match self.others.iter().find(|module| module.id.as_str() == specifier) {
                 Some(module) => Ok(module.id.clone()),

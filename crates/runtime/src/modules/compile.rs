@@ -17,7 +17,7 @@ use crate::ops::text_value;
 
 /// Sources up to this size are compiled whole. V8 would skip functions and compile each when it is
 /// called, which pays where most are not called.
-const MAX_EAGER_BYTES: usize = 2048;
+const MAX_EAGER_LENGTH: usize = 2048;
 
 /// Why a module cannot be had: the app's fault, or the exception that V8 holds.
 pub(super) enum CompileError {
@@ -231,7 +231,41 @@ pub(crate) fn compile_function<'s>(
 ) -> Option<v8::Local<'s, v8::Function>> {
     let key = CacheKey::new(SourceKind::Function, text);
     let cached = state.app.code_cache.get(key);
-    let (mut source, options) = source(scope, id, text, cached.as_ref(), SourceKind::Function)?;
+    let (source, options) = source(scope, id, text, cached.as_ref(), SourceKind::Function)?;
+    function_of(scope, state, FunctionSource { key, source, options, cached }, parameters)
+}
+
+/// The same for a built-in module. Its text stays outside of V8's heap.
+pub(crate) fn compile_built_in<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    state: &ContextState,
+    name: &str,
+    text: &'static str,
+    parameters: &[&str],
+) -> Option<v8::Local<'s, v8::Function>> {
+    let key = CacheKey::new(SourceKind::Function, text);
+    let cached = state.app.code_cache.get(key);
+    let name = text_value(scope, &format!("node:{name}")).ok()?;
+    let code = v8::String::new_external_onebyte_static(scope, text.as_bytes())?;
+    let (source, options) = source_of(scope, name, code, cached.as_ref(), SourceKind::Function);
+    function_of(scope, state, FunctionSource { key, source, options, cached }, parameters)
+}
+
+/// The text of a function's body, for V8.
+struct FunctionSource {
+    key: CacheKey,
+    source: Source,
+    options: CompileOptions,
+    cached: Option<CachedCode>,
+}
+
+fn function_of<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    state: &ContextState,
+    body: FunctionSource,
+    parameters: &[&str],
+) -> Option<v8::Local<'s, v8::Function>> {
+    let FunctionSource { key, mut source, options, cached } = body;
     let mut names = Vec::with_capacity(parameters.len());
     for parameter in parameters {
         names.push(text_value(scope, parameter).ok()?);
@@ -250,16 +284,26 @@ fn source<'s>(
     source_kind: SourceKind,
 ) -> Option<(Source, CompileOptions)> {
     let name = text_value(scope, &format!("file://{id}")).ok()?;
+    let code = text_value(scope, text).ok()?;
+    Some(source_of(scope, name, code, cached, source_kind))
+}
+
+fn source_of<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    name: v8::Local<'s, v8::String>,
+    code: v8::Local<'s, v8::String>,
+    cached: Option<&CachedCode>,
+    source_kind: SourceKind,
+) -> (Source, CompileOptions) {
     let is_module = matches!(source_kind, SourceKind::Module);
     let origin = v8::ScriptOrigin::new(scope, name.into(), 0, 0, false, -1, None, false, false, is_module, None);
-    let code = text_value(scope, text).ok()?;
-    Some(match cached.and_then(CachedCode::code) {
+    match cached.and_then(CachedCode::code) {
         Some(data) => {
             (Source::new_with_cached_data(code, Some(&origin), CachedData::new(data)), CompileOptions::ConsumeCodeCache)
         }
-        None if text.len() <= MAX_EAGER_BYTES => (Source::new(code, Some(&origin)), CompileOptions::EagerCompile),
+        None if code.length() <= MAX_EAGER_LENGTH => (Source::new(code, Some(&origin)), CompileOptions::EagerCompile),
         None => (Source::new(code, Some(&origin)), CompileOptions::NoCompileOptions),
-    })
+    }
 }
 
 /// Registers code that the cache lacks, or that had not served a request, to be stored; removes

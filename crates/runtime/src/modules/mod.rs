@@ -13,7 +13,7 @@ use hearth_core::module::{ImportType, ModuleId, ModuleSource};
 
 use crate::code_cache::CacheKey;
 
-pub(crate) use compile::{Started, compile_entry, compile_function, is_compiled, start_entry};
+pub(crate) use compile::{Started, compile_built_in, compile_entry, compile_function, is_compiled, start_entry};
 pub(crate) use import::{import_dynamically, initialize_import_meta};
 pub(crate) use synthetic::evaluate_for_require;
 

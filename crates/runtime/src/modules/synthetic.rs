@@ -62,7 +62,11 @@ fn builtin_names(
         exports.get_own_property_names(scope, v8::GetPropertyNamesArgs::default()).ok_or(CompileError::Pending)?;
     for index in 0..keys.length() {
         let key = keys.get_index(scope, index).ok_or(CompileError::Pending)?;
-        names.push(key.to_rust_string_lossy(scope));
+        let key = key.to_rust_string_lossy(scope);
+        // The default export is the exports themselves.
+        if key != "default" {
+            names.push(key);
+        }
     }
     Ok(())
 }

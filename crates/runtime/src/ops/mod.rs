@@ -97,7 +97,7 @@ natives! {
         op_request_method, op_request_url, op_request_headers, op_request_body,
         op_respond, op_request_fail, op_event_done, op_wait_until, op_background_error,
     }
-    InTurn modules::{op_source_position, op_commonjs_load, op_commonjs_resolve}
+    InTurn modules::{op_source_position, op_commonjs_load, op_commonjs_resolve, op_node_file, op_node_body}
     InTurn websocket::{
         op_websocket_pair, op_websocket_accept, op_websocket_send, op_websocket_buffered, op_websocket_close,
         op_websocket_drop, op_websocket_connect, op_websocket_cancel,

@@ -50,6 +50,36 @@ pub(super) fn op_commonjs_resolve<'s>(
     Ok(())
 }
 
+/// id -> the name of the file of `hearth_node` that an app imports by it, or undefined
+pub(super) fn op_node_file<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
+    let id = string_of(scope, args.get(0))?;
+    if let Some(file) = hearth_node::file(&id) {
+        rv.set(text_value(scope, file)?.into());
+    }
+    Ok(())
+}
+
+/// name -> the body of one of the files of `hearth_node`, a function
+pub(super) fn op_node_body<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
+    let state = ContextState::current(scope);
+    let name = string_of(scope, args.get(0))?;
+    let Some(text) = hearth_node::text(&name) else {
+        return Err(OpError::type_error(format!("there is no built-in module {name}")));
+    };
+    let parameters = ["exports", "require", "module", "binding"];
+    let body = modules::compile_built_in(scope, &state, &name, text, &parameters).ok_or(OpError::Pending)?;
+    rv.set(body.into());
+    Ok(())
+}
+
 /// id -> the module's body as a function, for CommonJS; else undefined after its namespace was put into the second
 /// argument, an array.
 pub(super) fn op_commonjs_load<'s>(

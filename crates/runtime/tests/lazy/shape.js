@@ -3,11 +3,12 @@
 const ENUMERABLE = [
   "setTimeout", "setInterval", "clearTimeout", "clearInterval", "structuredClone", "atob", "btoa", "fetch", "crypto", "performance",
   "queueMicrotask", "reportError", "addEventListener", "removeEventListener", "dispatchEvent", "self", "navigator",
+  "setImmediate", "clearImmediate",
 ];
 const OTHERS = [
   "DOMException", "Event", "CustomEvent", "AbortSignal", "TextDecoder", "console", "ReadableStream", "TransformStream", "URL",
   "URLSearchParams", "Blob", "File", "FormData", "WebSocket", "WebSocketPair", "FetchEvent", "Headers", "Request", "Response",
-  "WebAssembly",
+  "WebAssembly", "Buffer", "global", "process",
 ];
 const problems = [];
 
