@@ -58,6 +58,7 @@ mod metrics;
 mod modules;
 mod npm;
 mod operator;
+mod platform;
 mod pools;
 mod probation;
 mod processes;
