@@ -33,6 +33,11 @@ fn common_js_packages() {
 }
 
 #[test]
+fn require_gives_a_built_in_module_itself() {
+    serve("modules/commonjs_built_in").expect("/", "function,changed,true");
+}
+
+#[test]
 fn json_text_bytes_and_wasm() {
     serve("modules/data").expect("/", "2,data,a note ü,<p>page</p>,throw 1,0-1-254-255,10,true,42");
 }

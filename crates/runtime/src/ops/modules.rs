@@ -100,8 +100,12 @@ pub(super) fn op_commonjs_load<'s>(
     let out: v8::Local<v8::Array> =
         args.get(1).try_into().map_err(|_| OpError::type_error("internal: an array was expected"))?;
     let value = match &source.code {
-        // Their one export is the value itself.
-        ModuleCode::Json(_) | ModuleCode::Text(_) | ModuleCode::Bytes(_) | ModuleCode::Wasm(_) => {
+        // Their one export is the value itself. The default export of a built-in module is what its CommonJS form exports.
+        ModuleCode::Json(_)
+        | ModuleCode::Text(_)
+        | ModuleCode::Bytes(_)
+        | ModuleCode::Wasm(_)
+        | ModuleCode::BuiltIn => {
             let namespace: v8::Local<v8::Object> =
                 namespace.try_into().map_err(|_| OpError::type_error("internal: a namespace was expected"))?;
             let key = text_value(scope, "default")?;
