@@ -5,11 +5,13 @@
 // would show Hearth's internals.
 
 const {
-  ArrayPrototypeJoin, ErrorPrototypeToString, StringPrototypeStartsWith,
+  ArrayPrototypeJoin, ErrorPrototypeToString, StringPrototypeStartsWith, SymbolFor,
 } = require("primordials");
 const { op_source_position } = require("ops");
 
 const HIDDEN = "hearth:";
+/** Errors of Node's modules have it: their stacks begin with their code, too. */
+const NODE_ERROR = SymbolFor("hearth.nodeError");
 
 /** V8 calls this when `stack` is first read. Must not throw. */
 function prepareStackTrace(error, sites) {
@@ -23,6 +25,7 @@ function prepareStackTrace(error, sites) {
 
 function heading(error) {
   try {
+    if (error[NODE_ERROR] === true) return `${error.name} [${error.code}]: ${error.message}`;
     return ErrorPrototypeToString(error);
   } catch {
     return "Error";

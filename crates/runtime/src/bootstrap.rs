@@ -129,6 +129,7 @@ static FILES: &[File] = files![
     Rare "routes/router",
     Now "environment",
     Rare "node/process",
+    Rare "node/util",
     Rare "node/modules",
     Rare "node/globals",
     Now "events/pending",

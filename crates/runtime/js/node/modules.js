@@ -14,6 +14,7 @@ const bindings = {
   __proto__: null,
   async_hooks: lazy("node/async_hooks"),
   process: lazy("node/process"),
+  util: lazy("node/util"),
 };
 
 function binding(name) {
