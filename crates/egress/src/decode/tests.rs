@@ -170,6 +170,16 @@ fn a_bomb_comes_out_in_small_pieces() {
     assert!(matches!(first, Poll::Ready(Some(Ok(piece))) if piece.len() <= MAX_PIECE));
 }
 
+/// Members without content cost more to decode than content of the same size does.
+#[test]
+fn a_body_of_empty_members_is_refused() {
+    let members = |count: usize| gzip(b"").repeat(count);
+    let few = [members(1000), gzip(b"one"), members(1000), gzip(b"two")].concat();
+    assert_eq!(read(decode(stream(&few, 777), &[Coding::Gzip])).unwrap().0, b"onetwo");
+    let error = read(decode(stream(&members(2000), 777), &[Coding::Gzip])).unwrap_err();
+    assert!(error.to_string().contains("empty"), "{error}");
+}
+
 /// A server that sends members without content for ever does not keep the thread.
 #[test]
 fn endless_nothing_lets_others_run() {
