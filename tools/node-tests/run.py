@@ -21,7 +21,7 @@ OTHERS = "crypto webcrypto zlib dns domain fs http https net tls".split()
 INSIDES = re.compile(
     r"expose[-_]internals|internalBinding|process\.binding\(|require\('internal/|from 'internal/|child_process|require\('(?:node:)?cluster'\)"
     r"|^// Flags:.*--(?!expose-gc\b|expose_gc\b|no-warnings\b)", re.M)
-SECONDS = 60
+SECONDS = 30
 
 
 def module_of(name, modules):
