@@ -129,6 +129,18 @@ fn dates_of_intl_count() {
     assert_natives_count("dates");
 }
 
+/// V8 has no reason to collect in between: these objects are small in its heap.
+#[test]
+fn dates_of_intl_count_within_one_turn() {
+    let server = serve_with("memory/natives", &["--memory", "64mb", "--workers", "1", "--cpu", AMPLE, "--wall", AMPLE]);
+    server.expect("/dates?many", "0");
+    let before = server.memory();
+    let reply = server.get("/dates?many&keep");
+    assert!(reply.status == 503 && reply.text().contains(RAISE_MEMORY), "{} {}", reply.status, reply.text());
+    let grown = server.memory().saturating_sub(before);
+    assert!(grown < 512 << 20, "the process has grown by {} MB", grown >> 20);
+}
+
 #[test]
 fn numbers_of_intl_count() {
     assert_natives_count("numbers");

@@ -41,8 +41,8 @@ const UNCOUNTED_HANDLES: u64 = 1024;
 const MIN_BUFFER_GROWTH: u64 = 1 << 20;
 const NOT_CHECKED: u64 = u64::MAX;
 
-/// Watches one isolate's heap. Its address is V8's callback data: it is boxed and lives as long as
-/// the isolate.
+/// Watches one isolate's heap. Its address is V8's callback data: its owner keeps it as long as the
+/// isolate is there. Natives find it in a slot of the isolate.
 pub(crate) struct HeapGuard {
     limit: AtomicU64,
     /// Bytes in use when the limit was exceeded; 0: it was not.
@@ -57,6 +57,8 @@ pub(crate) struct HeapGuard {
     /// Heap fill, natives included, above which all garbage is collected to see what is left.
     collect_at: AtomicU64,
     wants_collection: AtomicBool,
+    /// Bytes of natives above which a turn collects all garbage before it goes on.
+    collect_natives_at: AtomicU64,
     /// Global handles of Hearth's own.
     own_handles: AtomicU64,
     usage: Arc<IsolateUsage>,
@@ -70,8 +72,8 @@ pub(crate) fn hard_limit(limit: ByteSize) -> usize {
 }
 
 impl HeapGuard {
-    pub(crate) fn install(isolate: &mut v8::Isolate, limit: ByteSize) -> Box<Self> {
-        let guard = Box::new(Self {
+    pub(crate) fn install(isolate: &mut v8::Isolate, limit: ByteSize) -> Arc<Self> {
+        let guard = Arc::new(Self {
             limit: AtomicU64::new(limit.bytes()),
             exceeded: AtomicU64::new(0),
             over: AtomicU64::new(0),
@@ -80,10 +82,12 @@ impl HeapGuard {
             buffers: AtomicU64::new(NOT_CHECKED),
             collect_at: AtomicU64::new(first_collection(limit)),
             wants_collection: AtomicBool::new(false),
+            collect_natives_at: AtomicU64::new(first_collection(limit)),
             own_handles: AtomicU64::new(0),
             usage: Arc::new(IsolateUsage::register()),
             handle: isolate.thread_safe_handle(),
         });
+        isolate.set_slot(guard.clone());
         let data = std::ptr::from_ref(&*guard).cast_mut().cast::<c_void>();
         isolate.add_gc_epilogue_callback(after_collection, data, v8::GCType::kGCTypeAll);
         isolate.add_near_heap_limit_callback(near_limit, data);
@@ -95,6 +99,7 @@ impl HeapGuard {
     pub(crate) fn set_limit(&self, limit: ByteSize) {
         self.limit.store(limit.bytes(), Ordering::Relaxed);
         self.collect_at.store(first_collection(limit), Ordering::Relaxed);
+        self.collect_natives_at.store(first_collection(limit), Ordering::Relaxed);
     }
 
     pub(crate) fn limit(&self) -> ByteSize {
@@ -152,6 +157,22 @@ impl HeapGuard {
             Some(LimitExceeded::memory(LimitKind::Budget, all, read(&self.budget)))
         } else {
             None
+        }
+    }
+
+    /// For objects that hold little of V8's heap and much outside of it: a turn can make any number of
+    /// them before V8 collects. When they have grown by a quarter of the limit, all garbage is
+    /// collected here, within the turn.
+    pub(crate) fn check_natives(&self, isolate: &mut v8::Isolate) {
+        if natives::bytes(isolate) <= self.collect_natives_at.load(Ordering::Relaxed) {
+            return;
+        }
+        isolate.low_memory_notification();
+        self.record_full_collection(isolate);
+        let next = natives::bytes(isolate) + self.limit().bytes() / 4;
+        self.collect_natives_at.store(next.max(first_collection(self.limit())), Ordering::Relaxed);
+        if self.exceeded.load(Ordering::Relaxed) > 0 {
+            self.handle.terminate_execution();
         }
     }
 

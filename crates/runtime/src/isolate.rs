@@ -61,7 +61,7 @@ use crate::stack_limit::set_stack_here;
 
 pub struct Isolate {
     inner: ManuallyDrop<v8::OwnedIsolate>,
-    heap: Box<HeapGuard>,
+    heap: Arc<HeapGuard>,
     /// The thread that entered it last.
     last_thread: ThreadNumber,
     access: Access,

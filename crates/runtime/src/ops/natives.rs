@@ -1,6 +1,9 @@
 //! V8 objects that hold memory outside of V8's heap.
 
+use std::sync::Arc;
+
 use super::{Arguments, Return};
+use crate::heap::HeapGuard;
 use crate::natives;
 use crate::op_error::OpError;
 
@@ -16,6 +19,9 @@ pub(super) fn op_native_made<'s>(
     let kilobytes = args.get(1).uint32_value(scope).unwrap_or(0);
     if let Ok(object) = object {
         natives::add(scope, object, u64::from(kilobytes) << 10);
+        if let Some(heap) = scope.get_slot::<Arc<HeapGuard>>().cloned() {
+            heap.check_natives(scope);
+        }
     }
     Ok(())
 }

@@ -20,7 +20,8 @@ export default {
     const { pathname, searchParams } = new URL(request.url);
     const make = ways[pathname.slice(1)];
     if (!make) return new Response("fine");
-    for (let i = 0; i < 200; i++) {
+    const count = searchParams.has("many") ? 10_000 : 200;
+    for (let i = 0; i < count; i++) {
       const one = make();
       if (searchParams.has("keep")) kept.push(one);
     }
