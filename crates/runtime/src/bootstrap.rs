@@ -81,6 +81,7 @@ static FILES: &[File] = files![
     Lazy "console_format",
     Lazy "console",
     Rare "node/async_hooks",
+    Rare "node/events",
     Rare "streams/queue",
     Rare "streams/promises",
     Rare "streams/strategies",

@@ -199,7 +199,7 @@ function convertListener(callback, prefix) {
   return callback;
 }
 
-let addListener, removeListener, fire, hasListener, setListenerObserver, handlersOf, isEventTarget;
+let addListener, removeListener, fire, hasListener, listenersOf, setListenerObserver, handlersOf, isEventTarget;
 
 class EventTarget {
   /** @type {any[] | undefined} in the order in which they were added */
@@ -286,6 +286,17 @@ class EventTarget {
       return false;
     };
 
+    /** The callbacks of a type's listeners. */
+    listenersOf = (target, type) => {
+      const callbacks = [];
+      const listeners = target.#listeners;
+      if (listeners === undefined) return callbacks;
+      for (let i = 0; i < listeners.length; i++) {
+        if (listeners[i].type === type) ArrayPrototypePush(callbacks, listeners[i].callback);
+      }
+      return callbacks;
+    };
+
     /** "Fire an event": a trusted one. */
     fire = (target, event) => {
       setTrusted(event, true);
@@ -340,6 +351,6 @@ function defineEventHandler(prototype, name, type = /** @type {any} */ (undefine
 }
 
 module.exports = {
-  Event, EventTarget, eventInitMembers, initEvent, isEvent, isEventTarget, setTrusted, fire, hasListener, defineEventHandler,
+  Event, EventTarget, eventInitMembers, initEvent, isEvent, isEventTarget, setTrusted, fire, hasListener, listenersOf, defineEventHandler,
   setListenerObserver, setSignalFriends, addEventListener, removeEventListener, dispatchEvent,
 };

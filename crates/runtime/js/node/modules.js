@@ -13,6 +13,7 @@ const { op_node_body, op_node_file } = require("ops");
 const bindings = {
   __proto__: null,
   async_hooks: lazy("node/async_hooks"),
+  events: lazy("node/events"),
   process: lazy("node/process"),
   util: lazy("node/util"),
 };
