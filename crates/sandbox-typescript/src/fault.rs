@@ -34,12 +34,16 @@ impl Fault {
     /// The first of several: what follows it is often its consequence.
     pub fn first(name: &str, source: &str, errors: &[OxcDiagnostic]) -> Option<Self> {
         let error = errors.first()?;
-        let label = error.labels.as_ref().and_then(|labels| labels.iter().find(|l| l.primary()).or(labels.first()));
+        let label = error.labels.iter().find(|l| l.primary()).or(error.labels.first());
         let what = match &error.help {
             Some(help) => format!("{} ({help})", error.message),
             None => error.message.to_string(),
         };
-        Some(Self { name: name.to_owned(), what, place: label.map(|label| Place::new(source, label.offset())) })
+        Some(Self {
+            name: name.to_owned(),
+            what,
+            place: label.map(|label| Place::new(source, label.offset() as usize)),
+        })
     }
 
     /// `offset` in bytes.

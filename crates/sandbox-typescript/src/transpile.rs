@@ -9,8 +9,7 @@ use std::path::Path;
 use oxc_allocator::Allocator;
 use oxc_ast::ast::{Decorator, ExportNamedDeclaration, Program, Statement, TSModuleReference};
 use oxc_ast_visit::Visit;
-use oxc_codegen::{Codegen, CodegenOptions, LegalComment};
-use oxc_diagnostics::OxcDiagnostic;
+use oxc_codegen::{Codegen, CodegenOptions, CommentOptions};
 use oxc_parser::{ParseOptions, Parser, ParserReturn};
 use oxc_semantic::SemanticBuilder;
 use oxc_span::{SPAN, SourceType, Span};
@@ -40,9 +39,9 @@ pub fn transpile(name: &str, source: &str) -> Result<String, Fault> {
 fn parse<'a>(allocator: &'a Allocator, name: &str, source: &'a str) -> Result<Program<'a>, Fault> {
     let module = SourceType::mjs().with_typescript(true);
     let parsed = parse_as(allocator, source, module);
-    let Some(fault) = Fault::first(name, source, &parsed.errors) else { return Ok(parsed.program) };
+    let Some(fault) = Fault::first(name, source, &parsed.diagnostics) else { return Ok(parsed.program) };
     let again = parse_as(allocator, source, module.with_script(true));
-    if again.errors.is_empty() { Ok(again.program) } else { Err(fault) }
+    if again.diagnostics.is_empty() { Ok(again.program) } else { Err(fault) }
 }
 
 fn parse_as<'a>(allocator: &'a Allocator, source: &'a str, kind: SourceType) -> ParserReturn<'a> {
@@ -66,17 +65,18 @@ fn is_common_js(program: &Program<'_>) -> bool {
 
 fn transform<'a>(allocator: &'a Allocator, name: &str, program: &mut Program<'a>) -> Result<(), Fault> {
     let source = program.source_text;
-    let checked = SemanticBuilder::new().with_check_syntax_error(true).with_excess_capacity(2.0).build(program);
-    // This oxc takes two `infer T` in one type for a clash. Real ones are left to V8, which looks for them anyway.
-    let is_clash = |error: &OxcDiagnostic| error.message.contains("has already been declared");
-    let errors: Vec<_> = checked.errors.into_iter().filter(|error| !is_clash(error)).collect();
-    if let Some(fault) = Fault::first(name, source, &errors) {
+    let checked = SemanticBuilder::new()
+        .with_check_syntax_error(true)
+        .with_enum_eval(true)
+        .with_excess_capacity(2.0)
+        .build(program);
+    if let Some(fault) = Fault::first(name, source, &checked.diagnostics) {
         return Err(fault);
     }
     let scoping = checked.semantic.into_scoping();
     let options = TransformOptions::default();
     let done = Transformer::new(allocator, Path::new(name), &options).build_with_scoping(scoping, program);
-    if let Some(fault) = Fault::first(name, source, &done.errors) {
+    if let Some(fault) = Fault::first(name, source, &done.diagnostics) {
         return Err(fault);
     }
     // Where all imports were types, an `export {}` was added, which would make a module of a script.
@@ -85,15 +85,13 @@ fn transform<'a>(allocator: &'a Allocator, name: &str, program: &mut Program<'a>
 }
 
 fn is_mark(export: &ExportNamedDeclaration<'_>) -> bool {
-    export.span == SPAN && export.declaration.is_none() && export.specifiers.is_empty() && export.source.is_none()
+    export.span == SPAN && export.specifiers.is_empty()
 }
 
 fn print(name: &str, program: &Program<'_>) -> String {
     let options = CodegenOptions {
         minify: true,
-        comments: false,
-        annotation_comments: false,
-        legal_comments: LegalComment::None,
+        comments: CommentOptions::disabled(),
         source_map_path: (program.source_text.len() <= LONGEST_MAPPED).then(|| name.into()),
         ..CodegenOptions::default()
     };

@@ -15,7 +15,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use hearth_static::{Access, is_changed, open_canonical};
-use oxc_resolver::{FileMetadata, FileSystem};
+use oxc_resolver::{FileMetadata, FileSystem, ResolveError};
 
 /// More than any module has, and little enough memory.
 const MAX_FILE: u64 = 64 << 20;
@@ -150,8 +150,12 @@ impl FileSystem for JailFs {
         Self(None)
     }
 
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        Ok(self.jail()?.read(path)?)
+    }
+
     fn read_to_string(&self, path: &Path) -> io::Result<String> {
-        Ok(text(self.jail()?.read(path)?))
+        Ok(text(self.read(path)?))
     }
 
     fn metadata(&self, path: &Path) -> io::Result<FileMetadata> {
@@ -163,7 +167,11 @@ impl FileSystem for JailFs {
         self.metadata(path)
     }
 
-    fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
+    fn read_link(&self, path: &Path) -> Result<PathBuf, ResolveError> {
+        Ok(self.canonicalize(path)?)
+    }
+
+    fn canonicalize(&self, path: &Path) -> io::Result<PathBuf> {
         Ok(PathBuf::from(self.jail()?.canonical(path)?))
     }
 }

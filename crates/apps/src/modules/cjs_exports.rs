@@ -18,7 +18,7 @@
 use std::collections::{HashMap, HashSet};
 
 use oxc_ast::ast::{
-    Argument, AssignmentExpression, AssignmentTarget, BindingPatternKind, CallExpression, ChainElement, Expression,
+    Argument, AssignmentExpression, AssignmentTarget, BindingPattern, CallExpression, ChainElement, Expression,
     ObjectExpression, ObjectPropertyKind, PropertyKey, VariableDeclarator,
 };
 use oxc_span::GetSpan;
@@ -65,7 +65,7 @@ impl<'s> Exports<'s> {
     }
 
     pub fn declarator(&mut self, it: &VariableDeclarator<'_>) {
-        if let (BindingPatternKind::BindingIdentifier(name), Some(init)) = (&it.id.kind, &it.init) {
+        if let (BindingPattern::BindingIdentifier(name), Some(init)) = (&it.id, &it.init) {
             self.hold(&name.name, init);
         }
     }

@@ -20,8 +20,8 @@
 //!   keeps the folder's border (`app_root.rs`). An app with Hono, React, zod and more (177 modules,
 //!   2 MB) is loaded in 45 ms of CPU time.
 //!
-//! What swc has and oxc (0.75) has not: standard (stage 3) decorators, and ES modules rewritten to CommonJS. The first
-//! is refused with an explanation, the second is not needed. 0.75 is the last oxc for Rust 1.85.
+//! What swc has and oxc (0.146) has not: standard (stage 3) decorators, and ES modules rewritten to CommonJS. The first
+//! is refused with an explanation, the second is not needed.
 //!
 //! # Invariants
 //!

@@ -10,8 +10,8 @@
 use std::collections::HashSet;
 
 use oxc_allocator::Allocator;
-use oxc_ast::AstBuilder;
 use oxc_ast::ast::{BindingIdentifier, ChainElement, Expression, Program};
+use oxc_ast::builder::AstBuilder;
 use oxc_ast_visit::{Visit, VisitMut, walk, walk_mut};
 use oxc_span::{GetSpan, Span};
 
@@ -119,7 +119,7 @@ impl<'a> Visit<'a> for Finder {
 impl<'a> VisitMut<'a> for Replacer<'a> {
     fn visit_expression(&mut self, it: &mut Expression<'a>) {
         if self.spans.contains(&it.span()) && is_node_env(it) {
-            *it = self.build.expression_string_literal(it.span(), VALUE, None);
+            *it = Expression::new_string_literal(it.span(), VALUE, None, &self.build);
         } else {
             walk_mut::walk_expression(self, it);
         }
@@ -136,7 +136,7 @@ mod tests {
     fn spliced(source: &str) -> String {
         let allocator = Allocator::default();
         let parsed = Parser::new(&allocator, source, SourceType::mjs()).parse();
-        assert!(parsed.errors.is_empty(), "{:?}", parsed.errors);
+        assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
         splice(source, &find(source, &parsed.program))
     }
 

@@ -33,12 +33,12 @@ pub(super) fn parse<'a>(
         Goal::Open => (module, Some(script)),
     };
     let parsed = parse_as(allocator, source, first);
-    if parsed.errors.is_empty() {
+    if !parsed.diagnostics.has_errors() {
         return Ok(parsed.program);
     }
     match second.map(|goal| parse_as(allocator, source, goal)) {
-        Some(again) if again.errors.is_empty() => Ok(again.program),
-        _ => Err(syntax_error::syntax(id, source, &parsed.errors)),
+        Some(again) if !again.diagnostics.has_errors() => Ok(again.program),
+        _ => Err(syntax_error::syntax(id, source, &parsed.diagnostics)),
     }
 }
 

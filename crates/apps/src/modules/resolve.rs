@@ -33,9 +33,8 @@ const EXTENSION_ALIASES: [(&str, &[&str]); 4] = [
 
 /// Cached results per app; a graph has one per import.
 const MAX_FOUND: usize = 1 << 16;
-/// The number of failed imports after which an app's missing files are no longer searched for. The
-/// resolver caches each path that was asked for, and leaks its cache when it is cleared (reference
-/// cycles). Earlier results stay available.
+/// The number of searches without a cached result after which the resolver's own cache, which has each
+/// path that was looked for, is cleared.
 const MAX_MISSES: usize = 1 << 12;
 
 type Key = (ModuleId, String, ImportStyle);
@@ -84,18 +83,17 @@ impl Resolver {
             if let Some(id) = memory.found.get(&key) {
                 return Ok(id.clone());
             }
-            if memory.misses >= MAX_MISSES {
-                let reason =
-                    format!("{MAX_MISSES} imports of this app were not found; it is not looked up for any more");
-                return Err(asked.not_found(reason));
-            }
         }
         let result = self.search(asked, style, scopes);
         let mut memory = self.memory();
         match &result {
             Ok(id) if memory.found.len() < MAX_FOUND => drop(memory.found.insert(key, id.clone())),
-            Ok(_) => {}
-            Err(_) => memory.misses += 1,
+            Ok(_) | Err(_) => memory.misses += 1,
+        }
+        if memory.misses >= MAX_MISSES {
+            memory.misses = 0;
+            // `require` is a clone: both share one cache.
+            self.import.clear_cache();
         }
         result
     }
@@ -221,6 +219,7 @@ fn options(style: ImportStyle) -> ResolveOptions {
         extensions: EXTENSIONS.map(String::from).into(),
         main_fields: main_fields.iter().map(|&field| field.into()).collect(),
         symlinks: false,
+        node_path: false,
         builtin_modules: false,
         ..ResolveOptions::default()
     }

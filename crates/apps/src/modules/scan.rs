@@ -7,10 +7,10 @@
 use hearth_core::module::{ImportStyle, ImportType};
 use oxc_ast::ast::{
     ArrowFunctionExpression, AssignmentExpression, AwaitExpression, BindingIdentifier, CallExpression,
-    ConditionalExpression, Decorator, ExportAllDeclaration, ExportDefaultDeclaration, ExportNamedDeclaration,
-    Expression, ForOfStatement, Function, IdentifierReference, IfStatement, ImportAttributeKey, ImportDeclaration,
-    ImportExpression, LogicalExpression, LogicalOperator, MetaProperty, Program, VariableDeclaration,
-    VariableDeclarationKind, VariableDeclarator, WithClause,
+    ConditionalExpression, Decorator, ExportAllDeclaration, ExportDeclaration, ExportDefaultDeclaration,
+    ExportFromDeclaration, ExportNamedDeclaration, Expression, ForOfStatement, Function, IdentifierReference,
+    IfStatement, ImportAttributeKey, ImportDeclaration, ImportExpression, ImportMeta, LogicalExpression,
+    LogicalOperator, Program, VariableDeclaration, VariableDeclarationKind, VariableDeclarator, WithClause,
 };
 use oxc_ast_visit::{Visit, walk};
 use oxc_span::Span;
@@ -117,10 +117,22 @@ impl<'a> Visit<'a> for SourceScan<'_> {
     fn visit_export_named_declaration(&mut self, it: &ExportNamedDeclaration<'a>) {
         if it.export_kind.is_value() {
             self.module = true;
-            if let Some(source) = &it.source {
-                self.import(&source.value, ImportStyle::Import, attribute(it.with_clause.as_deref()), Need::Always);
-            }
             walk::walk_export_named_declaration(self, it);
+        }
+    }
+
+    fn visit_export_declaration(&mut self, it: &ExportDeclaration<'a>) {
+        if !it.declaration.declare() && !it.declaration.is_type() {
+            self.module = true;
+            walk::walk_export_declaration(self, it);
+        }
+    }
+
+    fn visit_export_from_declaration(&mut self, it: &ExportFromDeclaration<'a>) {
+        if it.export_kind.is_value() {
+            self.module = true;
+            self.import(&it.source.value, ImportStyle::Import, attribute(it.with_clause.as_deref()), Need::Always);
+            walk::walk_export_from_declaration(self, it);
         }
     }
 
@@ -136,8 +148,8 @@ impl<'a> Visit<'a> for SourceScan<'_> {
         walk::walk_export_default_declaration(self, it);
     }
 
-    fn visit_meta_property(&mut self, it: &MetaProperty<'a>) {
-        self.module |= it.meta.name == "import";
+    fn visit_import_meta(&mut self, _: &ImportMeta) {
+        self.module = true;
     }
 
     fn visit_await_expression(&mut self, it: &AwaitExpression<'a>) {

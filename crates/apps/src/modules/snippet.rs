@@ -3,9 +3,9 @@
 //! final expression.
 
 use hearth_core::module::ModuleError;
-use oxc_allocator::Allocator;
-use oxc_ast::AstBuilder;
-use oxc_ast::ast::{Program, Statement};
+use oxc_allocator::{Allocator, Box};
+use oxc_ast::ast::{Expression, Program, Statement};
+use oxc_ast::builder::AstBuilder;
 
 use super::format::{Goal, Language};
 use super::parse::parse;
@@ -29,17 +29,18 @@ pub fn function_body(name: &str, code: &str) -> Result<String, ModuleError> {
 
 /// A final expression is the result.
 fn return_the_last<'a>(allocator: &'a Allocator, program: &mut Program<'a>) {
+    let build = AstBuilder::new(allocator);
     match program.body.pop() {
         Some(Statement::ExpressionStatement(last)) => {
             let last = last.unbox();
-            program.body.push(AstBuilder::new(allocator).statement_return(last.span, Some(last.expression)));
+            program.body.push(Statement::new_return_statement(last.span, Some(last.expression), &build));
         }
         Some(other) => program.body.push(other),
         // A string alone may be a directive (`"use strict"`) or a text to be shown.
         None => {
             if let Some(last) = program.directives.pop() {
-                let text = oxc_ast::ast::Expression::StringLiteral(AstBuilder::new(allocator).alloc(last.expression));
-                program.body.push(AstBuilder::new(allocator).statement_return(last.span, Some(text)));
+                let text = Expression::StringLiteral(Box::new_in(last.expression, &build));
+                program.body.push(Statement::new_return_statement(last.span, Some(text), &build));
             }
         }
     }

@@ -20,12 +20,12 @@ pub(super) fn syntax(id: &str, source: &str, errors: &[OxcDiagnostic]) -> Module
     let Some(error) = errors.first() else {
         return ModuleError::Syntax { id: id.into(), message: format!("{id}: cannot be parsed") };
     };
-    let label = error.labels.as_ref().and_then(|labels| labels.iter().find(|l| l.primary()).or(labels.first()));
+    let label = error.labels.iter().find(|l| l.primary()).or(error.labels.first());
     let mut what = error.message.to_string();
     if let Some(help) = &error.help {
         what = format!("{what} ({help})");
     }
-    at(id, source, label.map(|label| label.offset()), &what)
+    at(id, source, label.map(|label| label.offset() as usize), &what)
 }
 
 /// `offset` in bytes.

@@ -7,8 +7,7 @@ use std::path::Path;
 use hearth_core::module::ModuleError;
 use oxc_allocator::Allocator;
 use oxc_ast::ast::{ExportNamedDeclaration, Program, Statement, TSModuleReference};
-use oxc_codegen::{Codegen, CodegenOptions, LegalComment};
-use oxc_diagnostics::OxcDiagnostic;
+use oxc_codegen::{Codegen, CodegenOptions, CommentOptions};
 use oxc_semantic::SemanticBuilder;
 use oxc_span::{SPAN, Span};
 use oxc_transformer::{HelperLoaderMode, HelperLoaderOptions, JsxOptions, JsxRuntime, TransformOptions, Transformer};
@@ -26,18 +25,19 @@ pub(super) fn transform<'a>(
     options: &CompilerOptions,
 ) -> Result<(), ModuleError> {
     let source = program.source_text;
-    let checked = SemanticBuilder::new().with_check_syntax_error(true).with_excess_capacity(2.0).build(program);
-    // This oxc takes two `infer T` in one type for a clash. Real ones are left to V8, which looks for them anyway.
-    let is_clash = |error: &OxcDiagnostic| error.message.contains("has already been declared");
-    let errors: Vec<_> = checked.errors.into_iter().filter(|error| !is_clash(error)).collect();
-    if !errors.is_empty() {
-        return Err(syntax_error::syntax(id, source, &errors));
+    let checked = SemanticBuilder::new()
+        .with_check_syntax_error(true)
+        .with_enum_eval(true)
+        .with_excess_capacity(2.0)
+        .build(program);
+    if checked.diagnostics.has_errors() {
+        return Err(syntax_error::syntax(id, source, &checked.diagnostics));
     }
     let scoping = checked.semantic.into_scoping();
     let options = transform_options(options, Pragmas::of(program));
     let done = Transformer::new(allocator, Path::new(id), &options).build_with_scoping(scoping, program);
-    if !done.errors.is_empty() {
-        return Err(syntax_error::syntax(id, source, &done.errors));
+    if done.diagnostics.has_errors() {
+        return Err(syntax_error::syntax(id, source, &done.diagnostics));
     }
     // If all imports were types, an `export {}` was added to keep the file a module; this is
     // decided here instead.
@@ -50,9 +50,7 @@ pub(super) fn transform<'a>(
 pub(super) fn print(id: &str, program: &Program<'_>) -> (String, FileMap) {
     let options = CodegenOptions {
         minify: true,
-        comments: false,
-        annotation_comments: false,
-        legal_comments: LegalComment::None,
+        comments: CommentOptions::disabled(),
         source_map_path: Some(id.into()),
         ..CodegenOptions::default()
     };
@@ -77,7 +75,7 @@ pub(super) fn common_js_syntax(program: &Program<'_>) -> Option<Span> {
 
 /// `export {}` at a certain position.
 fn is_mark(export: &ExportNamedDeclaration<'_>, span: Span) -> bool {
-    export.span == span && export.declaration.is_none() && export.specifiers.is_empty() && export.source.is_none()
+    export.span == span && export.specifiers.is_empty()
 }
 
 /// The JSX settings in a file's comments: `@jsxRuntime`, or a pragma that only one of the two

@@ -24,7 +24,7 @@ fn types_are_gone() {
 fn what_is_more_than_types_is_code() {
     assert!(code("enum Color { Red, Green = 'g' }").starts_with("var Color="));
     assert!(code("namespace N { export const a = 1 }").contains("N.a=1"));
-    assert_eq!(code("class P { constructor(private readonly a: number) {} }"), "class P{constructor(a){this.a=a}}");
+    assert_eq!(code("class P { constructor(private readonly a: number) {} }"), "class P{a;constructor(a){this.a=a}}");
 }
 
 #[test]

@@ -94,10 +94,10 @@ fn typescript() {
         other => panic!("{other:?}"),
     };
     assert_eq!(exports("/a.cts").0, "a b");
-    assert!(exports("/a.cts").1.contains("require(`./x`)"));
+    assert!(exports("/a.cts").1.contains("require(\"./x\")"), "{}", exports("/a.cts").1);
     assert_eq!(exports("/b.ts").0, "e");
     assert_eq!(exports("/c.tsx").0, "page");
-    assert!(exports("/c.tsx").1.contains("require(`react/jsx-runtime`)"), "{}", exports("/c.tsx").1);
+    assert!(exports("/c.tsx").1.contains("require(\"react/jsx-runtime\")"), "{}", exports("/c.tsx").1);
     let mixed = load("d.ts", "import x = require('./x'); export const y = x;");
     assert!(matches!(mixed, Err(ModuleError::Syntax { message, .. }) if message.contains("cannot be mixed")));
 }

@@ -97,7 +97,7 @@ fn conditions_follow_the_package_and_the_style() {
     assert_eq!(import("p/nested"), "import.js");
     assert_eq!(require("p/nested"), "require.cjs");
     assert_eq!(import("p/dir/a"), "files/a.js");
-    assert!(import("p/x.js").contains("is not defined by \"exports\""), "{}", import("p/x.js"));
+    assert!(import("p/x.js").contains("is not exported under the conditions"), "{}", import("p/x.js"));
     assert!(import("p/hidden/a").contains("cannot find"));
 }
 
@@ -187,5 +187,5 @@ fn many_misses_do_not_accumulate() {
         assert!(app.resolve(&format!("./{index}"), "/main.js", ImportStyle::Import).is_err());
     }
     assert_eq!(app.import("./a", "/main.js"), "/a.js", "what was found stays found");
-    assert!(app.import("./b", "/main.js").contains("not looked up for any more"));
+    assert_eq!(app.import("./b", "/main.js"), "/b.js", "what was not looked for yet is still found");
 }

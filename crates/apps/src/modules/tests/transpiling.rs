@@ -125,7 +125,7 @@ fn syntax_errors() {
         "/src/a.ts:2:8: Unexpected token\n  2 | let b: = 2;\n    |        ^"
     );
     assert!(
-        message("a.js", "f(a b)").starts_with("/a.js:1:5: Expected `,` but found"),
+        message("a.js", "f(a b)").starts_with("/a.js:1:5: Expected `,` or `)` but found"),
         "{}",
         message("a.js", "f(a b)")
     );
