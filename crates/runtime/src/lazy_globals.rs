@@ -48,6 +48,7 @@ const INTERFACES: &[Exports] = &[
             "WritableStreamDefaultWriter",
         ],
     ),
+    ("streams/compression", &["CompressionStream", "DecompressionStream"]),
     ("node/globals", &["Buffer", "global", "process"]),
     ("url/url", &["URL"]),
     ("url/search_params", &["URLSearchParams"]),

@@ -16,6 +16,7 @@ const bindings = {
   events: lazy("node/events"),
   process: lazy("node/process"),
   util: lazy("node/util"),
+  zlib: lazy("node/zlib"),
 };
 
 function binding(name) {

@@ -69,6 +69,22 @@ declare function op_binding_call(request: number, binding: string, method: strin
 /** Serialises and deserialises within this context. `transfer`: array buffers, detached. Throws DOMException DataCloneError. */
 declare function op_structured_clone(value: unknown, transfer: ArrayBuffer[]): unknown;
 
+// ---- src/ops/compression.rs  (codecs; one is freed by op_codec_free, by a failure, or with the object that owns it)
+type CodecError = [message: string, code: string, errno: number];
+/**
+ * `kind`: deflate, inflate, gzip, gunzip, deflate-raw, inflate-raw, unzip: no numbers, or level, window bits, memory level,
+ * strategy, and what may follow a gzip member (0 members, 1 only what begins like one, 2 nothing); brotli, unbrotli: name and
+ * value of parameters; zstd, unzstd: the size of the source or -1, then name and value. Throws RangeError when the app's
+ * memory limit is reached.
+ */
+declare function op_codec_new(owner: object, kind: string, numbers: Float64Array, dictionary: Bytes | undefined): number | CodecError;
+/** One step, of at most 64 KiB. state: bytes of output left, bytes of input left, flags: 1 there is more to do, 2 the end. */
+declare function op_codec_step(codec: number, flush: number, input: Bytes, from: number, fromLength: number, output: Bytes, to: number, toLength: number, state: Uint32Array): CodecError | undefined;
+declare function op_codec_reset(codec: number): CodecError | undefined;
+declare function op_codec_level(codec: number, level: number): CodecError | undefined;
+declare function op_codec_free(codec: number): void;
+declare function op_crc32(bytes: Bytes, value: number): number;
+
 // ---- src/ops/body.rs
 /** The next chunk, undefined at the end. Never two reads of one body at a time. Rejects with TypeError when the peer failed. */
 declare function op_body_read(body: number): Promise<Bytes | undefined>;

@@ -15,6 +15,7 @@ use crate::op_error::OpError;
 mod bindings;
 mod body;
 mod clone;
+mod compression;
 mod console;
 mod convert;
 mod crypto;
@@ -85,6 +86,7 @@ natives! {
     InTurn timers::{op_timer_start, op_timer_cancel, op_now, op_time_origin}
     InTurn console::{op_console}
     InTurn clone::{op_structured_clone}
+    InTurn compression::{op_codec_new, op_codec_step, op_codec_reset, op_codec_level, op_codec_free, op_crc32}
     InTurn bindings::{op_binding_call}
     InTurn body::{
         op_body_read, op_body_bytes, op_body_text, op_body_cancel, op_body_length,
