@@ -10,33 +10,17 @@ pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
         return None;
     }
     let word = plain(word);
-    let candidates = known.iter().map(|known| (distance(&word, &plain(known)), *known));
+    let candidates = known.iter().map(|known| (strsim::osa_distance(&word, &plain(known)), *known));
     let (steps, found) = candidates.min_by_key(|(steps, _)| *steps)?;
     // Half of the letters may be equal by chance.
-    let allowed = (word.len().max(plain(found).len()) / 3).clamp(1, 3);
+    let letters = word.chars().count().max(plain(found).chars().count());
+    let allowed = (letters / 3).clamp(1, 3);
     (steps <= allowed).then_some(found)
 }
 
 /// Without case and separators.
-fn plain(word: &str) -> Vec<char> {
+fn plain(word: &str) -> String {
     word.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()
-}
-
-fn distance(a: &[char], b: &[char]) -> usize {
-    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for i in 0..=a.len() {
-        for j in 0..=b.len() {
-            rows[i][j] = if i == 0 || j == 0 {
-                i + j
-            } else {
-                let change = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-                let swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-                let swap = if swapped { rows[i - 2][j - 2] + 1 } else { usize::MAX };
-                change.min(swap).min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1)
-            };
-        }
-    }
-    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use hearth_core::hex;
 use sha2::{Digest, Sha256};
 use tokio::process::Command;
 use tokio::sync::Semaphore;
@@ -219,5 +220,5 @@ fn installed_hash(folder: &Path) -> Option<String> {
 
 fn fingerprint(lock_file: &Path) -> Option<String> {
     let text = std::fs::read(lock_file).ok()?;
-    Some(Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect())
+    Some(hex::encode(&Sha256::digest(&text)))
 }

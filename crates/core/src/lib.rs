@@ -11,6 +11,7 @@ pub mod execution;
 pub mod failure;
 pub mod files;
 pub mod headers;
+pub mod hex;
 pub mod http;
 pub mod ids;
 pub mod limits;

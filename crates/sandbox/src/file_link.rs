@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use hearth_core::hex;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
@@ -115,7 +116,7 @@ impl LinkToken {
     fn random() -> Self {
         let mut bytes = [0_u8; 32];
         getrandom::fill(&mut bytes).expect("the system has random bytes");
-        Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+        Self(hex::encode(&bytes))
     }
 
     pub fn reveal(&self) -> &str {

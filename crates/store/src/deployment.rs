@@ -14,8 +14,8 @@ use hearth_core::{AppName, ByteSize, Owner, VersionName};
 
 use crate::activation::ActiveVersion;
 use crate::error::StoreError;
-use crate::hex;
 use crate::upload::{Unpacked, Uploads};
+use hearth_core::hex;
 
 /// Counts the uploads of one version, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -11,7 +11,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::StoreError;
-use crate::hex;
+use crate::random::random;
+use hearth_core::hex;
 
 /// A condition that the operator should know of; the server starts nevertheless.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,7 +93,7 @@ pub(crate) fn read_or_create(
 
 fn link_new(path: &Path, text: &str) -> Result<KeyFileOrigin, StoreError> {
     let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".tmp-{}", hex::encode(&hex::random::<8>()?)));
+    beside.push(format!(".tmp-{}", hex::encode(&random::<8>()?)));
     let beside = PathBuf::from(beside);
     let written = write(&beside, text).map_err(StoreError::io("write", &beside)).and_then(|()| {
         match fs::hard_link(&beside, path) {

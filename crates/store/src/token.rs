@@ -9,7 +9,8 @@ use hearth_core::AppName;
 use sha2::{Digest, Sha256};
 
 use crate::error::StoreError;
-use crate::hex;
+use crate::random::random;
+use hearth_core::hex;
 
 /// The token's id in the admin API. Ids of deleted tokens are not reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -51,7 +52,7 @@ impl PlainToken {
 
     /// A new token: `hearth_` and 64 hexadecimal digits.
     pub(crate) fn random() -> Result<Self, StoreError> {
-        let bytes: [u8; 32] = hex::random()?;
+        let bytes: [u8; 32] = random()?;
         Ok(Self(format!("hearth_{}", hex::encode(&bytes))))
     }
 

@@ -4,9 +4,10 @@
 use std::path::Path;
 
 use crate::error::StoreError;
-use crate::hex;
 use crate::key_file::{self, KeyFile, KeyFileOrigin, KeyFileWarning};
+use crate::random::random;
 use crate::token::PlainToken;
+use hearth_core::hex;
 
 const FILE: &str = "admin.token";
 pub const MCP_TOKEN_FILE: &str = "mcp.token";
@@ -36,7 +37,7 @@ impl AdminToken {
     }
 
     fn read_or_create_at(path: &Path) -> Result<Self, StoreError> {
-        let create = || Ok(hex::encode(&hex::random::<24>()?));
+        let create = || Ok(hex::encode(&random::<24>()?));
         let file = match key_file::read_or_create(path, create) {
             // A server whose data folder cannot be written to serves nevertheless.
             Err(error) if error.is_unwritable() && !path.exists() => KeyFile {

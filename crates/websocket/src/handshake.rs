@@ -1,12 +1,18 @@
 //! The opening handshake (RFC 6455, 4), of the server and of the client.
 
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::general_purpose::STANDARD;
+use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use hearth_core::Headers;
 use sha1::{Digest, Sha1};
 
-use crate::base64::{encode, is_key};
-
 /// The only version of the protocol.
 pub const VERSION: &str = "13";
+
+/// For keys: the four bits that are left over need not be zero, as in other servers.
+const LENIENT: GeneralPurpose =
+    GeneralPurpose::new(&alphabet::STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
 
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
@@ -42,7 +48,7 @@ pub struct Offer {
 
 /// The value of `sec-websocket-accept` for a key.
 pub fn accept(key: &[u8]) -> String {
-    encode(&Sha1::new().chain_update(key).chain_update(GUID).finalize())
+    STANDARD.encode(Sha1::new().chain_update(key).chain_update(GUID).finalize())
 }
 
 /// The answer's `sec-websocket-accept`, for the headers of a GET request of HTTP/1.1 that asked for an upgrade.
@@ -53,6 +59,11 @@ pub fn answer(headers: &Headers) -> Result<String, Refusal> {
         (Some(key), None) if is_key(key) => Ok(accept(key)),
         _ => Err(Refusal::Key),
     }
+}
+
+/// Whether it is sixteen bytes in base64.
+fn is_key(text: &[u8]) -> bool {
+    text.len() == 24 && matches!(LENIENT.decode_slice(text, &mut [0; 18]), Ok(16))
 }
 
 /// Checks the version: all that is to be checked over HTTP/2 (RFC 8441).
@@ -76,7 +87,7 @@ impl Offer {
     pub fn new(protocols: Vec<String>) -> Self {
         let mut key = [0; 16];
         getrandom::fill(&mut key).expect("the system gives randomness to every process");
-        Self { key: encode(&key), protocols }
+        Self { key: STANDARD.encode(key), protocols }
     }
 
     pub fn key(&self) -> &str {

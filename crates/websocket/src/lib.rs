@@ -2,7 +2,7 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `handshake.rs`, `base64.rs` | the opening handshake, of the server and of the client |
+//! | `handshake.rs` | the opening handshake, of the server and of the client |
 //! | `frame.rs`, `mask.rs` | a frame's header; the masking of what clients send |
 //! | `decoder.rs`, `utf8.rs` | from bytes to messages and control frames; checks every rule of the protocol |
 //! | `encoder.rs` | from messages to bytes |
@@ -13,7 +13,6 @@
 //! The one extension is `permessage-deflate` (`deflate.rs`), where both sides accept it; else reserved bits are errors.
 #![forbid(unsafe_code)]
 
-mod base64;
 mod budget;
 mod close;
 mod config;

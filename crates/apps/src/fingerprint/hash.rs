@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use hearth_core::hex;
 use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
@@ -38,7 +39,7 @@ impl AppHash {
 
 impl fmt::Display for AppHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex::encode(&self.0))
     }
 }
 

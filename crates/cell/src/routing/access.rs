@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Instant;
 
 use hearth_config::{Auth, PublicRoutes, Settings};
-use hearth_core::{Failure, Request};
+use hearth_core::{Failure, Request, hex};
 use hearth_gateway::{KeyedRateLimiter, Rate, RateDecision, client_group};
 use sha2::{Digest, Sha256};
 
@@ -27,7 +27,7 @@ impl AccessControl {
         let tokens = match settings.auth {
             Auth::None => None,
             Auth::Token => {
-                let hashes = tokens.iter().filter_map(|text| from_hex(text)).collect();
+                let hashes = tokens.iter().filter_map(|text| hex::decode_array(text)).collect();
                 Some(Tokens { hashes, public: settings.public_routes.clone() })
             }
         };
@@ -62,15 +62,4 @@ impl Tokens {
         // Hashes are compared, so an early end of the comparison reveals nothing about a token.
         self.hashes.contains(&given)
     }
-}
-
-fn from_hex(text: &str) -> Option<[u8; 32]> {
-    let mut bytes = [0; 32];
-    if text.len() != 64 || !text.is_ascii() {
-        return None;
-    }
-    for (at, byte) in bytes.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&text[at * 2..at * 2 + 2], 16).ok()?;
-    }
-    Some(bytes)
 }

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hearth_core::secret::constant_time_eq;
-use hearth_core::{ADMIN_COOKIE as COOKIE, Headers};
+use hearth_core::{ADMIN_COOKIE as COOKIE, Headers, hex};
 
 const SESSION_LIFETIME: Duration = Duration::from_secs(12 * 3600);
 /// With more sessions the oldest is dropped.
@@ -60,7 +60,7 @@ impl Auth {
         }
         let mut bytes = [0u8; 24];
         getrandom::fill(&mut bytes).map_err(|_| AuthResult::Denied)?;
-        let session: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let session = hex::encode(&bytes);
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         if sessions.len() == MAX_SESSIONS {
             sessions.pop_front();

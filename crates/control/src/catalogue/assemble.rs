@@ -8,7 +8,7 @@ use hearth_apps::discovery::{Found, Layout, discover, resolve_precedence};
 use hearth_apps::fingerprint::Stamp;
 use hearth_apps::versions::AppVersion;
 use hearth_config::{AppOrigin, OperatorConfig};
-use hearth_core::{AppName, Owner, VersionName};
+use hearth_core::{AppName, Owner, VersionName, hex};
 use hearth_ipc::{Active, Placement, VersionSpec};
 use hearth_store::{
     Activations, ActiveVersion, Deployments, RevisionState, Secrets, SqliteStore, StoreError, TokenHash, Tokens,
@@ -192,7 +192,7 @@ fn version(candidate: &Candidate, source: &AppSource, kept: &StoredApp, sources:
         hosts: settings.hosts.iter().map(ToString::to_string).collect(),
         settings,
         env: env.into_iter().collect(),
-        tokens: kept.tokens.iter().map(hex).collect(),
+        tokens: kept.tokens.iter().map(|token| hex::encode(&token.0)).collect(),
         placement: Placement::Here,
     };
     // While dependencies are being installed, the version of before is served on.
@@ -207,10 +207,6 @@ impl StoredApp {
     fn load(store: &SqliteStore, app: &AppName) -> Result<Self, StoreError> {
         Ok(Self { active: store.active(app)?, secrets: store.secrets(app)?, tokens: store.token_hashes(app)? })
     }
-}
-
-fn hex(hash: &TokenHash) -> String {
-    hash.0.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use hearth_core::hex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -132,10 +133,8 @@ pub(crate) struct NoHex;
 // === impl Hex ===
 
 impl From<Hex> for String {
-    fn from(hex: Hex) -> Self {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let digit = |at: u8| char::from(DIGITS[usize::from(at)]);
-        hex.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    fn from(bytes: Hex) -> Self {
+        hex::encode(&bytes.0)
     }
 }
 
@@ -143,13 +142,7 @@ impl TryFrom<String> for Hex {
     type Error = NoHex;
 
     fn try_from(text: String) -> Result<Self, NoHex> {
-        let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
-        let pairs = text.as_bytes().chunks(2);
-        let byte = |pair: &[u8]| match pair {
-            [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
-            _ => None,
-        };
-        pairs.map(byte).collect::<Option<_>>().map(Self).ok_or(NoHex)
+        hex::decode(&text).map(Self).ok_or(NoHex)
     }
 }
 

@@ -6,7 +6,7 @@ use chacha20poly1305::aead::{Aead, Payload};
 use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
 
 use crate::error::StoreError;
-use crate::hex;
+use crate::random::random;
 
 pub(super) struct Cipher(XChaCha20Poly1305);
 
@@ -31,7 +31,7 @@ impl Cipher {
     }
 
     pub(super) fn seal(&self, place: &SecretBinding<'_>, plain: &[u8]) -> Result<Ciphertext, StoreError> {
-        let nonce = hex::random()?;
+        let nonce = random()?;
         let payload = Payload { msg: plain, aad: &place.bytes() };
         let value = self.0.encrypt(&XNonce::from(nonce), payload).expect("values are far below the cipher's limit");
         Ok(Ciphertext { nonce, value })

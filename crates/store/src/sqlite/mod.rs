@@ -22,8 +22,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::error::StoreError;
-use crate::hex;
 use crate::key_file::KeyFileWarning;
+use crate::random::random;
 use crate::upload::Uploads;
 
 use self::cipher::Cipher;
@@ -57,7 +57,7 @@ impl SqliteStore {
     fn unavailable(data: PathBuf, error: &StoreError) -> Result<Self, StoreError> {
         let reason = error.to_string();
         let database = Database::unavailable(&data, reason.clone())?;
-        let cipher = Cipher::new(&hex::random::<32>()?);
+        let cipher = Cipher::new(&random::<32>()?);
         let uploads = Uploads::unopened(data.join("uploads"));
         let warnings = vec![KeyFileWarning::Unavailable { data: data.clone(), reason }];
         Ok(Self { data, database, cipher, uploads, warnings, _lock: None })

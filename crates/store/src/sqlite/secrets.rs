@@ -6,9 +6,10 @@ use hearth_core::AppName;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::StoreError;
-use crate::hex;
 use crate::key_file::{self, KeyFileWarning};
+use crate::random::random;
 use crate::secret::{self, Secrets};
+use hearth_core::hex;
 
 use super::SqliteStore;
 use super::cipher::{Cipher, Ciphertext, SecretBinding};
@@ -70,8 +71,8 @@ pub(super) fn unlock(data: &Path, database: &Database) -> Result<(Cipher, Option
     if secrets > 0 && key_file::read(&path)?.is_none() {
         return Err(StoreError::KeyMissing { path, database: database.path().to_owned(), secrets });
     }
-    let file = key_file::read_or_create(&path, || Ok(hex::encode(&hex::random::<32>()?)))?;
-    let key = hex::decode(&file.text).ok_or_else(|| StoreError::KeyMalformed { path: path.clone() })?;
+    let file = key_file::read_or_create(&path, || Ok(hex::encode(&random::<32>()?)))?;
+    let key = hex::decode_array(&file.text).ok_or_else(|| StoreError::KeyMalformed { path: path.clone() })?;
     let cipher = Cipher::new(&key);
     let mark = database.read(mark)?;
     let fits = mark.is_some_and(|mark| cipher.open(&SecretBinding::Mark, &mark).as_deref() == Some(MARK));

@@ -8,7 +8,8 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::hex;
+use crate::random::random;
+use hearth_core::hex;
 
 use super::archive;
 use super::error::UploadError;
@@ -93,7 +94,7 @@ impl Uploads {
     }
 
     fn scratch(&self) -> Result<Scratch, UploadError> {
-        let random = hex::random::<8>().map_err(io::Error::other).map_err(UploadError::io("name", &self.folder))?;
+        let random = random::<8>().map_err(io::Error::other).map_err(UploadError::io("name", &self.folder))?;
         Ok(Scratch(self.folder.join(format!("tmp-{}", hex::encode(&random)))))
     }
 }

@@ -6,6 +6,7 @@
 //! | `operation.rs` | what JavaScript asks for, as an operation of `hearth-crypto` |
 //! | `run.rs` | computing here or on another thread |
 
+use hearth_core::hex;
 use hearth_crypto::{CryptoError, Hash};
 
 use super::convert::{buffer_value, string_of, text_value, with_bytes};
@@ -54,7 +55,7 @@ pub(super) fn op_crypto_uuid<'s>(
     // RFC 9562: version 4, variant 10.
     bytes[6] = (bytes[6] & 0x0f) | 0x40;
     bytes[8] = (bytes[8] & 0x3f) | 0x80;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = hex::encode(&bytes);
     let uuid = format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]);
     let value = text_value(scope, &uuid)?;
     rv.set(value.into());
