@@ -21,7 +21,7 @@ fn every_file_passes_its_own_cases() {
     let mut failures = String::new();
     for file in files() {
         let name = file.file_name().unwrap().to_string_lossy().into_owned();
-        let server = serve_file(&file, &["--cpu", "60s"]);
+        let server = serve_file(&file, &["--cpu", "60s", "--egress", "all"]);
         let reply = server.get("/");
         if reply.status != 200 {
             writeln!(failures, "{name}: {} {}", reply.status, reply.text()).unwrap();

@@ -4,7 +4,7 @@
 // define them. Interfaces are writable and not enumerable, as Web IDL has it; an app that
 // overwrites one changes it for itself, since built-in code does not look there.
 
-const { ObjectDefineProperty, ReflectDeleteProperty, SymbolToStringTag } = require("primordials");
+const { ObjectDefineProperty, ReflectDeleteProperty } = require("primordials");
 const { addListener, removeListener, dispatch } = require("events/scope");
 const { queueMicrotask, reportError } = require("dom/report");
 const { Headers } = require("fetch/headers");
@@ -39,7 +39,6 @@ for (const name in functions) {
 charge(global.Intl);
 define("Bun", bun);
 defineEnumerable("self", global);
-defineEnumerable("navigator", { __proto__: { [SymbolToStringTag]: "Navigator" }, userAgent: "Hearth" });
 
 // Apps have no memory that two threads could share, and no waiting on it: apps have no second
 // thread, and a thread that waits serves no requests. A flag of V8 keeps SharedArrayBuffer out

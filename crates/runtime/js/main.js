@@ -35,6 +35,8 @@ const commonJs = lazy("commonjs");
 const nodeModules = lazy("node/modules");
 const urls = lazy("url/url");
 const bindings = lazy("bindings");
+const channels = lazy("dom/broadcast_channel");
+const schedulers = lazy("scheduler");
 
 const FETCH = 1, SCHEDULED = 2, TASK = 4;
 // Hooks, not events: src/worker/hooks.rs.
@@ -327,6 +329,8 @@ function dropRequest(id) {
   if (sockets.exports !== undefined) sockets.exports.dropSockets(id);
   if (timers.exports !== undefined) timers.exports.dropTimers(id);
   if (consoles.exports !== undefined) consoles.exports.dropConsole(id);
+  if (channels.exports !== undefined) channels.exports.dropChannels(id);
+  if (schedulers.exports !== undefined) schedulers.exports.dropTasks(id);
 }
 
 // Rust holds on to these from the beginning of a context, and the files behind them need not have run by then.

@@ -22,8 +22,15 @@ const INTERFACES: &[Exports] = &[
     ),
     ("dom/abort", &["AbortController", "AbortSignal"]),
     ("dom/message_port", &["MessageChannel", "MessagePort"]),
+    ("dom/broadcast_channel", &["BroadcastChannel"]),
     ("encoding/text", &["TextEncoder", "TextDecoder"]),
     ("performance", &["Performance"]),
+    ("performance/entries", &["PerformanceEntry", "PerformanceMark", "PerformanceMeasure"]),
+    ("performance/observer", &["PerformanceObserver", "PerformanceObserverEntryList"]),
+    ("navigator", &["Navigator"]),
+    ("scheduler", &["Scheduler"]),
+    ("event_source/event_source", &["EventSource"]),
+    ("cache/caches", &["Cache", "CacheStorage"]),
     ("crypto/subtle", &["SubtleCrypto"]),
     ("crypto/key", &["CryptoKey"]),
     ("crypto/random", &["Crypto"]),
@@ -52,6 +59,7 @@ const INTERFACES: &[Exports] = &[
     ("node/globals", &["Buffer", "global", "process"]),
     ("url/url", &["URL"]),
     ("url/search_params", &["URLSearchParams"]),
+    ("urlpattern/url_pattern", &["URLPattern"]),
     ("file/blob", &["Blob", "File"]),
     ("file/form_data", &["FormData"]),
     ("websocket/socket", &["WebSocket"]),
@@ -68,6 +76,9 @@ const MEMBERS: &[Exports] = &[
     ("crypto/random", &["crypto"]),
     ("node/globals", &["setImmediate", "clearImmediate"]),
     ("performance", &["performance"]),
+    ("navigator", &["navigator"]),
+    ("scheduler", &["scheduler"]),
+    ("cache/caches", &["caches"]),
 ];
 
 /// The getter's address, for the snapshot.
