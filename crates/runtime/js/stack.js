@@ -5,7 +5,8 @@
 // would show Hearth's internals.
 
 const {
-  ArrayPrototypeJoin, ErrorPrototypeToString, StringPrototypeStartsWith, SymbolFor,
+  ArrayPrototypeJoin, Error, ErrorPrototypeToString, FunctionPrototypeCall, ObjectDefineProperty,
+  StringPrototypeStartsWith, SymbolFor,
 } = require("primordials");
 const { op_source_position } = require("ops");
 
@@ -15,12 +16,32 @@ const NODE_ERROR = SymbolFor("hearth.nodeError");
 
 /** V8 calls this when `stack` is first read. Must not throw. */
 function prepareStackTrace(error, sites) {
+  // As in Node and browsers of V8, an app may make its stacks itself (https://v8.dev/docs/stack-trace-api).
+  try {
+    const own = Error.prepareStackTrace;
+    if (typeof own === "function") return FunctionPrototypeCall(own, Error, error, visible(sites));
+  } catch {
+    // then it gets the usual text
+  }
   const lines = [heading(error)];
   for (let i = 0; i < sites.length; i++) {
     const line = frame(sites[i]);
     if (line !== undefined) lines[lines.length] = line;
   }
   return ArrayPrototypeJoin(lines, "\n");
+}
+
+/** The frames that are not of built-in files. */
+function visible(sites) {
+  const list = [];
+  for (let i = 0; i < sites.length; i++) {
+    const file = sites[i].getFileName();
+    if (typeof file === "string" && StringPrototypeStartsWith(file, HIDDEN)) continue;
+    ObjectDefineProperty(list, list.length, {
+      __proto__: null, value: sites[i], writable: true, enumerable: true, configurable: true,
+    });
+  }
+  return list;
 }
 
 function heading(error) {

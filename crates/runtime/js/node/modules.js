@@ -13,9 +13,13 @@ const { op_node_body, op_node_file } = require("ops");
 const bindings = {
   __proto__: null,
   async_hooks: lazy("node/async_hooks"),
+  buffer: lazy("node/buffer"),
   events: lazy("node/events"),
+  module: lazy("node/module"),
   process: lazy("node/process"),
   util: lazy("node/util"),
+  v8: lazy("node/v8"),
+  vm: lazy("node/vm"),
   zlib: lazy("node/zlib"),
 };
 

@@ -142,3 +142,35 @@ declare function op_request_body(request: number): number; // a body id, 0: no b
 declare const HEADERS_NONE: 0, HEADERS_TEXT: 1, HEADERS_JSON: 2, HEADERS_LIST: 3; // 1: only content-type text/plain;charset=UTF-8; 2: only application/json; 3: `headers`
 declare function op_respond(request: number, status: number, statusText: string, headersKind: 0 | 1 | 2 | 3, headers: FlatHeaders | undefined, bodyKind: 0 | 1 | 2 | 3, body: Bytes | string | number | undefined, socket?: number): void;
 declare function op_wait_until(request: number, change: 1 | -1): void; // promises given to waitUntil that are pending
+
+// ---- src/ops/buffer.rs (encodings: 0 utf8, 1 utf16le, 2 latin1, 3 ascii, 4 base64, 5 base64url, 6 hex)
+declare function op_buffer_to_string(bytes: ArrayBufferView, encoding: number, start: number, end: number): string;
+declare function op_buffer_from_string(text: string, encoding: number): ArrayBuffer;
+/** How many bytes were written; of UTF-8 and UTF-16 whole characters only. */
+declare function op_buffer_write(into: ArrayBufferView, text: string, encoding: number, offset: number, length: number): number;
+declare function op_buffer_utf8_length(text: string): number;
+declare function op_buffer_compare(left: ArrayBufferView, right: ArrayBufferView): number; // -1, 0, 1
+declare function op_buffer_index_of(bytes: ArrayBufferView, wanted: ArrayBufferView, from: number, backwards: boolean, wide: boolean): number;
+declare function op_buffer_fill(into: ArrayBufferView, pattern: ArrayBufferView, start: number, end: number): void;
+declare function op_buffer_copy(from: ArrayBufferView, into: ArrayBufferView, intoStart: number, fromStart: number, length: number): void;
+declare function op_buffer_swap(bytes: ArrayBufferView, unit: 2 | 4 | 8): void;
+declare function op_buffer_is_utf8(bytes: ArrayBufferView | ArrayBuffer): boolean;
+declare function op_buffer_is_ascii(bytes: ArrayBufferView | ArrayBuffer): boolean;
+
+// ---- src/ops/node_util.rs
+declare function op_node_kinds(value: any): number; // a bit for each kind: node/util.js names them
+declare function op_node_is(value: any, kind: number): boolean;
+declare function op_node_proxy(value: any): [any, any] | undefined; // target, handler
+declare function op_node_promise(value: any): [0 | 1 | 2, any] | undefined; // pending, fulfilled, rejected; result
+declare function op_node_entries(value: any): [any[], boolean] | undefined; // entries; whether they are keys and values in turn
+declare function op_node_keys(object: object, enumerableOnly: boolean): (string | symbol)[]; // own, no indices
+declare function op_node_constructor_name(object: any): string | undefined;
+
+// ---- src/ops/node_v8.rs
+declare function op_v8_serialize(value: any): ArrayBuffer; // in V8's format, array buffer views as Node writes them
+declare function op_v8_deserialize(bytes: ArrayBufferView, bufferPrototype: object): any; // of views that were a Buffer
+declare function op_v8_heap(): number[]; // see node/v8.js for their names
+
+// ---- src/ops/vm.rs
+declare function op_vm_script(code: string, fileName: string, line: number, column: number, run: boolean): any;
+declare function op_vm_function(code: string, fileName: string, line: number, column: number, parameters: string[]): Function;

@@ -14,6 +14,7 @@ use crate::op_error::OpError;
 
 mod bindings;
 mod body;
+mod buffer;
 mod clone;
 mod compression;
 mod console;
@@ -25,9 +26,12 @@ mod file;
 mod json;
 mod modules;
 mod natives;
+mod node_util;
+mod node_v8;
 mod request;
 mod timers;
 mod url;
+mod vm;
 mod websocket;
 
 pub(crate) use convert::{bytes_value, string_bytes, text_value};
@@ -99,6 +103,16 @@ natives! {
         op_request_method, op_request_url, op_request_headers, op_request_body,
         op_respond, op_request_fail, op_event_done, op_wait_until, op_background_error,
     }
+    InTurn buffer::{
+        op_buffer_to_string, op_buffer_from_string, op_buffer_write, op_buffer_utf8_length, op_buffer_compare,
+        op_buffer_index_of, op_buffer_fill, op_buffer_copy, op_buffer_swap, op_buffer_is_utf8, op_buffer_is_ascii,
+    }
+    InTurn node_util::{
+        op_node_kinds, op_node_is, op_node_proxy, op_node_promise, op_node_entries, op_node_keys,
+        op_node_constructor_name,
+    }
+    InTurn node_v8::{op_v8_serialize, op_v8_deserialize, op_v8_heap}
+    InTurn vm::{op_vm_script, op_vm_function}
     InTurn modules::{op_source_position, op_commonjs_load, op_commonjs_resolve, op_node_file, op_node_body}
     InTurn websocket::{
         op_websocket_pair, op_websocket_accept, op_websocket_send, op_websocket_buffered, op_websocket_close,
