@@ -1,0 +1,4 @@
+"use strict";
+// node:assert/strict: assert whose equal, deepEqual, notEqual and notDeepEqual are the strict ones.
+
+module.exports = require("assert").strict;

@@ -1,0 +1,4 @@
+"use strict";
+// node:sys: the old name of node:util.
+
+module.exports = require("util");
