@@ -6,7 +6,7 @@
 
 const { isModule, load, resolve } = binding("module");
 const { ERR_FEATURE_UNAVAILABLE_ON_PLATFORM, ERR_INVALID_ARG_TYPE, ERR_INVALID_ARG_VALUE } = require("internal/errors");
-const { validateString } = require("internal/validators");
+const { validateBoolean, validateObject, validateString } = require("internal/validators");
 
 /** Node's names; those that are not here are left out. */
 const NAMES = [
@@ -23,7 +23,7 @@ const WITH_SCHEME_ONLY = ["node:sea", "node:sqlite", "node:test", "node:test/rep
 const builtinModules = [...NAMES.filter((name) => isModule(`node:${name}`)), ...WITH_SCHEME_ONLY.filter(isModule)];
 
 function isBuiltin(name) {
-  validateString(name, "id");
+  if (typeof name !== "string") return false;
   return builtinModules.includes(name) || (name.startsWith("node:") && isModule(name));
 }
 
@@ -127,7 +127,7 @@ Object.assign(Module, {
   Module, SourceMap: unavailable("SourceMap", "stacks have the original positions already"),
   _cache: Object.create(null), _extensions: { __proto__: null, ".js"() {}, ".json"() {}, ".node"() {} },
   _load: (specifier, parent) => createRequire(parent?.filename ?? "/index.js")(specifier),
-  _nodeModulePaths: (from) => nodeModulePaths(`${from}/`), _pathCache: Object.create(null),
+  _initPaths() {}, _nodeModulePaths: (from) => nodeModulePaths(`${from.replace(/\/+$/, "")}/`), _pathCache: Object.create(null),
   _resolveFilename: (specifier, parent) => createRequire(parent?.filename ?? "/index.js").resolve(specifier),
   builtinModules,
   constants: { compileCacheStatus: { __proto__: null, FAILED: 0, ENABLED: 1, ALREADY_ENABLED: 2, DISABLED: 3 } },
@@ -135,7 +135,10 @@ Object.assign(Module, {
   flushCompileCache() {}, getCompileCacheDir: () => undefined,
   getSourceMapsSupport: () => ({ __proto__: null, enabled: true, nodeModules: true, generatedCode: false }),
   globalPaths: [], isBuiltin, register: unavailable("register", OWN_LOADER),
-  registerHooks: unavailable("registerHooks", OWN_LOADER), runMain() {}, setSourceMapsSupport() {},
+  registerHooks: unavailable("registerHooks", OWN_LOADER), runMain() {}, setSourceMapsSupport(enabled, options = {}) {
+    validateBoolean(enabled, "enabled");
+    validateObject(options, "options");
+  },
   stripTypeScriptTypes: unavailable("stripTypeScriptTypes", OWN_LOADER), syncBuiltinESMExports() {},
   wrap: (code) => WRAPPER[0] + code + WRAPPER[1], wrapper: WRAPPER,
 });

@@ -28,7 +28,7 @@ function cutUtf8(bytes) {
   for (let back = 1; back <= 3 && back <= length; back++) {
     const byte = bytes[length - back];
     if ((byte & 0xc0) === 0x80) continue;
-    const size = byte >= 0xf0 && byte <= 0xf4 ? 4 : byte >= 0xe0 && byte < 0xf0 ? 3 : byte >= 0xc2 && byte < 0xe0 ? 2 : 1;
+    const size = byte >= 0xf0 && byte <= 0xf7 ? 4 : byte >= 0xe0 && byte < 0xf0 ? 3 : byte >= 0xc0 && byte < 0xe0 ? 2 : 1;
     if (size <= back || !canFollow(bytes, length - back)) return [0, 0];
     return [back, size - back];
   }

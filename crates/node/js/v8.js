@@ -57,6 +57,8 @@ function unavailable(name, instead) {
   }[name];
 }
 
+/** Of cached code, which apps cannot make: any number but 0. */
+const CACHE_VERSION = 1;
 const ONE_FOR_ALL = "it would read the memory of the server's process; use getHeapStatistics()";
 const NO_CLASSES = "use serialize() and deserialize()";
 
@@ -71,7 +73,7 @@ module.exports = {
   DefaultSerializer: unavailable("DefaultSerializer", NO_CLASSES),
   Deserializer: unavailable("Deserializer", NO_CLASSES), Serializer: unavailable("Serializer", NO_CLASSES),
   GCProfiler: unavailable("GCProfiler", ONE_FOR_ALL),
-  cachedDataVersionTag: () => 0, deserialize, getHeapCodeStatistics,
+  cachedDataVersionTag: () => CACHE_VERSION, deserialize, getHeapCodeStatistics,
   getHeapSnapshot: unavailable("getHeapSnapshot", ONE_FOR_ALL), getHeapSpaceStatistics, getHeapStatistics,
   isStringOneByteRepresentation, queryObjects: unavailable("queryObjects", ONE_FOR_ALL), serialize, setFlagsFromString,
   setHeapSnapshotNearHeapLimit() {}, startCpuProfile: unavailable("startCpuProfile", ONE_FOR_ALL),

@@ -91,7 +91,7 @@ function compileFunction(code, params = undefined, options = {}) {
 }
 
 function isContext(object) {
-  validateObject(object, "object", 1);
+  validateObject(object, "object", 6);
   return false;
 }
 
@@ -111,7 +111,11 @@ module.exports = {
     __proto__: null, USE_MAIN_CONTEXT_DEFAULT_LOADER: Symbol("vm_dynamic_import_main_context_default"),
     DONT_CONTEXTIFY: Symbol("vm_context_no_contextify"),
   },
-  createContext() { throw unavailable("createContext"); },
+  createContext(object = {}, options = {}) {
+    if (object !== undefined && typeof object !== "symbol") validateObject(object, "contextObject", 6);
+    validateObject(options, "options");
+    throw unavailable("createContext");
+  },
   createScript: (code, options) => new Script(code, options), isContext, measureMemory,
   runInContext() { throw unavailable("runInContext"); },
   runInNewContext() { throw unavailable("runInNewContext"); }, runInThisContext,

@@ -1,6 +1,7 @@
 "use strict";
 // console.table: the rows of a list, a map or a set as a table of characters.
 
+const { entriesOf } = binding("util");
 const { inspect } = require("internal/util/inspect");
 const { getStringWidth } = require("internal/util/inspect_layout");
 const types = require("internal/util/types");
@@ -15,30 +16,39 @@ function shown(value) {
 
 function table(data, properties) {
   const rows = [];
-  let first = INDEX;
+  let first = INDEX, keyed = false;
   if (types.isMap(data)) {
     first = ITERATION;
+    keyed = true;
     for (const [key, value] of data) rows.push({ index: rows.length, key, value });
   } else if (types.isSet(data)) {
     first = ITERATION;
     for (const value of data) rows.push({ index: rows.length, value });
+  } else if (types.isMapIterator(data) || types.isSetIterator(data)) {
+    // As far as the iterator has not gone; it stays where it is.
+    first = ITERATION;
+    const [list, pairs] = entriesOf(data);
+    keyed = pairs;
+    for (let i = 0; i < list.length; i += pairs ? 2 : 1) {
+      rows.push(pairs ? { index: rows.length, key: list[i], value: list[i + 1] } : { index: rows.length, value: list[i] });
+    }
   } else {
     for (const index of Object.keys(data)) rows.push({ index, value: data[index] });
   }
   const columns = properties?.map(String) ?? [];
-  let hasValues = false;
+  let hasValues = first === ITERATION;
   for (const { value } of rows) {
-    const isRow = value !== null && typeof value === "object" && !types.isMap(data);
+    const isRow = value !== null && typeof value === "object" && first === INDEX;
     if (properties !== undefined) continue;
     if (!isRow) hasValues = true;
     else for (const key of Object.keys(value)) if (!columns.includes(key)) columns.push(key);
   }
-  const head = [first, ...(types.isMap(data) ? [KEY] : []), ...columns, ...(hasValues ? [VALUES] : [])];
+  const head = [first, ...(keyed ? [KEY] : []), ...columns, ...(hasValues ? [VALUES] : [])];
   const body = rows.map(({ index, key, value }) => {
-    const isRow = value !== null && typeof value === "object" && !types.isMap(data);
+    const isRow = value !== null && typeof value === "object" && first === INDEX;
     const cells = columns.map((column) =>
       (isRow && Object.hasOwn(value, column) ? shown(value[column]) : ""));
-    return [`${index}`, ...(types.isMap(data) ? [shown(key)] : []), ...cells, ...(hasValues ? [isRow ? "" : shown(value)] : [])];
+    return [`${index}`, ...(keyed ? [shown(key)] : []), ...cells, ...(hasValues ? [isRow ? "" : shown(value)] : [])];
   });
   return draw(head, body);
 }

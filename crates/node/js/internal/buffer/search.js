@@ -35,7 +35,7 @@ function find(buffer, value, offset, end, encoding, forwards) {
   if (end !== undefined) {
     const last = Math.trunc(end) || 0;
     bytes = new Uint8Array(buffer.buffer, buffer.byteOffset,
-      Math.max(0, Math.min(last < 0 ? buffer.length + last : last, buffer.length)));
+      Math.max(0, Math.min(last, buffer.length)));
   }
   const { length } = bytes;
   offset = +offset;
