@@ -13,6 +13,8 @@ test("a Buffer is a Uint8Array and the global of that name", () => {
   equal(globalThis.Buffer, Buffer);
   equal(buffer.constructor, Buffer);
   ok(buffer.map((byte) => byte) instanceof Buffer);
+  class Own extends Buffer {}
+  ok(!(buffer instanceof Own));
 });
 
 test("text becomes bytes in each encoding, and text again", () => {

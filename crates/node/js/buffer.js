@@ -145,10 +145,6 @@ Buffer.isBuffer = function isBuffer(value) {
 Buffer.isEncoding = function isEncoding(encoding) {
   return typeof encoding === "string" && encoding !== "" && encodingNumber(encoding) !== undefined;
 };
-Object.defineProperty(Buffer, Symbol.hasInstance, {
-  __proto__: null, value: (value) => value !== null && typeof value === "object" &&
-    Object.prototype.isPrototypeOf.call(FastBuffer.prototype, value), configurable: true, writable: true,
-});
 
 Buffer.byteLength = function byteLength(text, encoding) {
   if (typeof text !== "string") {
