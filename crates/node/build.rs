@@ -1,7 +1,11 @@
-//! Makes the table of the modules' texts: the files of `js/`.
+//! Makes the table of the modules' texts: the files of `js/`, and those of packages from npm, which `tools/setup` installs.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+
+/// Folders of installed packages, and the names below which their files stand in the table. A file of `js/` takes the place of
+/// a package's file of the same name.
+const PACKAGES: &[(&str, &str)] = &[("node_modules/readable-stream/lib", "internal/readable-stream/lib")];
 
 fn main() {
     let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
@@ -10,7 +14,15 @@ fn main() {
     println!("cargo:rerun-if-changed=js");
     let mut files = Vec::new();
     collect(&root.join("js"), Path::new(""), &mut files);
-    files.sort();
+    for (folder, prefix) in PACKAGES {
+        let folder = root.join(folder);
+        assert!(folder.is_dir(), "{} is missing: run tools/setup (or `npm ci` in crates/node)", folder.display());
+        println!("cargo:rerun-if-changed={}", folder.display());
+        collect(&folder, Path::new(prefix), &mut files);
+    }
+    // Stable: of two files with one name that of `js/` is the first.
+    files.sort_by(|(left, _), (right, _)| left.cmp(right));
+    files.dedup_by(|(right, _), (left, _)| left == right);
     let mut table = String::from("[\n");
     for (index, (name, path)) in files.iter().enumerate() {
         println!("cargo:rerun-if-changed={}", path.display());

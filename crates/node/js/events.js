@@ -7,10 +7,8 @@
 //
 // Deviation: `usingDomains` is a plain property that nothing reads.
 
-const {
-  codes: { ERR_INVALID_ARG_TYPE, ERR_OUT_OF_RANGE, ERR_UNHANDLED_ERROR },
-  inspect, validateBoolean, validateFunction, validateNumber,
-} = require("internal/minimal");
+const { ERR_INVALID_ARG_TYPE, ERR_UNHANDLED_ERROR } = require("internal/errors");
+const { validateBoolean, validateFunction, validateNumber } = require("internal/validators");
 
 const kCapture = Symbol("kCapture");
 const kRejection = Symbol.for("nodejs.rejection");
@@ -78,7 +76,7 @@ function throwUnhandled(error) {
   if (error instanceof Error) throw error;
   let shown;
   try {
-    shown = inspect(error);
+    shown = require("util").inspect(error);
   } catch {
     shown = error;
   }
@@ -154,20 +152,13 @@ function addListener(emitter, type, listener, isFirst) {
 function warnOfLeak(emitter, type, count, limit) {
   const warning = new Error(
     `Possible EventEmitter memory leak detected. ${count} ${String(type)} listeners added to ` +
-    `${nameOf(emitter)}. MaxListeners is ${limit}. Use emitter.setMaxListeners() to increase limit`,
+    `${require("util").inspect(emitter, { depth: -1 })}. MaxListeners is ${limit}. Use emitter.setMaxListeners() to increase limit`,
   );
   warning.name = "MaxListenersExceededWarning";
   warning.emitter = emitter;
   warning.type = type;
   warning.count = count;
   require("process").emitWarning(warning);
-}
-
-/** As inspect shows an object of which it shows nothing but the class. */
-function nameOf(emitter) {
-  const custom = emitter[Symbol.for("nodejs.util.inspect.custom")];
-  if (typeof custom === "function") return inspect(custom.call(emitter, -1, {}, inspect));
-  return `[${emitter.constructor?.name || "Object"}]`;
 }
 
 EventEmitter.prototype.addListener = function addListener_(type, listener) {

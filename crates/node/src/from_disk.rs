@@ -5,9 +5,17 @@ use std::path::{Path, PathBuf};
 
 /// The text is leaked: V8 keeps it for as long as it likes.
 pub(crate) fn text(name: &str) -> Option<&'static str> {
-    let text = std::fs::read_to_string(folder()?.join(format!("{name}.js"))).ok()?;
+    let own = folder()?.join(format!("{name}.js"));
+    let text = std::fs::read_to_string(own).ok().or_else(|| package_text(name))?;
     assert!(text.is_ascii(), "{name}.js is not ASCII");
     Some(text.leak())
+}
+
+/// The text of a package's file: `build.rs` names it so.
+fn package_text(name: &str) -> Option<String> {
+    let (package, file) = name.strip_prefix("internal/")?.split_once('/')?;
+    let path = folder()?.join("../node_modules").join(package).join(format!("{file}.js"));
+    std::fs::read_to_string(path).ok()
 }
 
 /// The names of all files.

@@ -4,7 +4,8 @@
 
 const { AsyncResource } = require("async_hooks");
 const EventEmitter = require("events");
-const { codes: { ERR_INVALID_THIS }, validateString } = require("internal/minimal");
+const { ERR_INVALID_THIS } = require("internal/errors");
+const { validateString } = require("internal/validators");
 
 class EmittersResource extends AsyncResource {
   #emitter;

@@ -1,9 +1,8 @@
 "use strict";
 // events.on (https://nodejs.org/api/events.html#eventsonemitter-eventname-options): events as an async iterator.
 
-const {
-  codes: { ERR_INVALID_ARG_TYPE }, validateAbortSignal, validateInteger, validateObject,
-} = require("internal/minimal");
+const { ERR_INVALID_ARG_TYPE } = require("internal/errors");
+const { validateAbortSignal, validateInteger, validateObject } = require("internal/validators");
 const { abortErrorOf, addAbortListener, listen, unlisten } = require("internal/events/targets");
 
 const AsyncIteratorPrototype = Object.getPrototypeOf(Object.getPrototypeOf(async function* () {}).prototype);

@@ -1,7 +1,7 @@
 "use strict";
 // events.once (https://nodejs.org/api/events.html#eventsonceemitter-name-options): a promise of an event.
 
-const { validateAbortSignal, validateObject } = require("internal/minimal");
+const { validateAbortSignal, validateObject } = require("internal/validators");
 const { abortErrorOf, addAbortListener, listen, unlisten } = require("internal/events/targets");
 
 module.exports = async function once(emitter, type, options = {}) {

@@ -1,7 +1,8 @@
 "use strict";
 // What node:events does for EventEmitter and EventTarget alike: questions about listeners, and their limits.
 
-const { AbortError, codes: { ERR_INVALID_ARG_TYPE }, validateAbortSignal, validateFunction } = require("internal/minimal");
+const { AbortError, ERR_INVALID_ARG_TYPE } = require("internal/errors");
+const { validateAbortSignal, validateFunction } = require("internal/validators");
 const { isEventTarget, listenersOf } = binding("events");
 
 /** EventTarget to what setMaxListeners was given for it. */

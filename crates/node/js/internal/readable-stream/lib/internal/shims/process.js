@@ -1,0 +1,4 @@
+"use strict";
+// In place of readable-stream's copy.
+
+module.exports = require("process");
