@@ -5,7 +5,7 @@
 // this folder, which alone has natives. What a binding exports an app can reach, so it takes any argument without harm.
 
 const {
-  ReflectApply, SafeMap, StringPrototypeEndsWith, StringPrototypeLastIndexOf,
+  ObjectDefineProperty, ReflectApply, SafeMap, StringPrototypeEndsWith, StringPrototypeLastIndexOf,
   StringPrototypeSlice, StringPrototypeStartsWith, TypeError,
 } = require("primordials");
 const { op_node_body, op_node_file } = require("ops");
@@ -16,12 +16,18 @@ const bindings = {
   buffer: lazy("node/buffer"),
   events: lazy("node/events"),
   module: lazy("node/module"),
+  modules: lazy("node/modules"),
   process: lazy("node/process"),
+  timers: lazy("node/timers"),
   util: lazy("node/util"),
   v8: lazy("node/v8"),
   vm: lazy("node/vm"),
   zlib: lazy("node/zlib"),
 };
+
+const scopes = lazy("globals");
+const webTimers = lazy("node/timers");
+const TIMERS = ["setTimeout", "setInterval", "clearTimeout", "clearInterval"];
 
 function binding(name) {
   const file = bindings[name];
@@ -34,7 +40,10 @@ let modules;
 
 /** The exports of a file: `fs/promises`, `internal/errors`. */
 function requireNode(name) {
-  modules ??= new SafeMap();
+  if (modules === undefined) {
+    modules = new SafeMap();
+    useNodeTimers();
+  }
   const known = modules.get(name);
   if (known !== undefined) return known.exports;
   const body = op_node_body(name);
@@ -51,9 +60,28 @@ function requireNode(name) {
   return module.exports;
 }
 
+/**
+ * An app that uses Node's modules has Node's timers as its globals: packages call `setTimeout(...).unref()`. Those that the app
+ * has replaced stay.
+ */
+function useNodeTimers() {
+  const { scope } = scopes.use();
+  const { web } = webTimers.use();
+  const ours = requireNode("timers");
+  for (let i = 0; i < TIMERS.length; i++) {
+    const name = TIMERS[i];
+    if (scope[name] !== web[name]) continue;
+    ObjectDefineProperty(scope, name, {
+      __proto__: null, value: ours[name], writable: true, enumerable: true, configurable: true,
+    });
+  }
+}
+
 /** The file that a file's `require` means: `node:path`, `path`, `internal/errors`, or `./errors` beside it. */
 function fileOf(specifier, from) {
   if (StringPrototypeStartsWith(specifier, "node:")) return StringPrototypeSlice(specifier, 5);
+  // Packages ask so for a package that has the name of one of Node's modules, which here is that module.
+  if (StringPrototypeEndsWith(specifier, "/")) return StringPrototypeSlice(specifier, 0, -1);
   if (!StringPrototypeStartsWith(specifier, ".")) return specifier;
   let folder = parentOf(from);
   let rest = specifier;
