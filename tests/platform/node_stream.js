@@ -92,3 +92,9 @@ test("readline has the lines of a stream", async () => {
   input.write("yes\n");
   equal(await answer, "yes");
 });
+
+test("a stream that is disposed of is destroyed", async () => {
+  const target = new Writable({ write(chunk, encoding, callback) { callback(); } });
+  await target[Symbol.asyncDispose]();
+  ok(target.destroyed);
+});
