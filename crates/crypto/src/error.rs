@@ -13,6 +13,9 @@ pub enum CryptoError {
     /// "NotSupportedError": the algorithm or one of its parameters is not supported.
     #[error("{0}")]
     NotSupported(String),
+    /// What Node's `crypto` says: OpenSSL's own texts, one error a line, or one of Node's codes and a message.
+    #[error("{0}")]
+    Node(String),
 }
 
 impl CryptoError {
@@ -27,7 +30,7 @@ impl CryptoError {
     /// The name of the DOMException.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Operation(_) => "OperationError",
+            Self::Operation(_) | Self::Node(_) => "OperationError",
             Self::Data(_) => "DataError",
             Self::NotSupported(_) => "NotSupportedError",
         }

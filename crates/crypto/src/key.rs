@@ -9,6 +9,8 @@ pub enum KeyKind {
     Rsa,
     Ec(Curve),
     Okp(OkpCurve),
+    /// What Web Cryptography has no name for: DSA, Diffie-Hellman, RSA-PSS with parameters, other curves.
+    Other,
 }
 
 /// How a key is written as bytes.
@@ -60,7 +62,9 @@ impl CryptoKey {
                 match kind {
                     KeyKind::Ec(curve) => curve.public_from_raw(data)?,
                     KeyKind::Okp(curve) => curve.public_from_raw(data)?,
-                    KeyKind::Rsa => return Err(CryptoError::NotSupported("RSA keys have no raw format".into())),
+                    KeyKind::Rsa | KeyKind::Other => {
+                        return Err(CryptoError::NotSupported("keys of this kind have no raw format".into()));
+                    }
                 },
             )),
             KeyFormat::Spki => {
@@ -81,6 +85,7 @@ impl CryptoKey {
             KeyKind::Rsa => rsa::from_jwk(jwk),
             KeyKind::Ec(curve) => curve.key_from_jwk(jwk),
             KeyKind::Okp(curve) => curve.key_from_jwk(jwk),
+            KeyKind::Other => Err(CryptoError::NotSupported("keys of this kind are no JSON Web Keys".into())),
         }
     }
 
@@ -111,6 +116,7 @@ impl CryptoKey {
                 KeyKind::Rsa => rsa::to_jwk(self),
                 KeyKind::Ec(curve) => ec::to_jwk(*curve, self),
                 KeyKind::Okp(_) => okp::to_jwk(self),
+                KeyKind::Other => Err(CryptoError::NotSupported("keys of this kind are no JSON Web Keys".into())),
             },
         }
     }
@@ -135,6 +141,11 @@ impl CryptoKey {
             Self::Public { kind, .. } | Self::Private { kind, .. } => Ok(Self::public(*kind, self.to_public()?)),
             Self::Secret(_) => Err(CryptoError::operation("a secret has no public half")),
         }
+    }
+
+    /// The bytes of a secret.
+    pub fn secret_bytes(&self) -> Result<&[u8], CryptoError> {
+        self.secret()
     }
 
     pub(crate) fn secret(&self) -> Result<&[u8], CryptoError> {
@@ -173,6 +184,7 @@ fn check_kind<T: openssl::pkey::HasPublic>(key: &PKey<T>, kind: KeyKind) -> Resu
         KeyKind::Rsa => key.id() == Id::RSA && key.rsa().is_ok_and(|key| rsa::is_usable(key.n(), key.e())),
         KeyKind::Ec(curve) => key.id() == Id::EC && ec::is_on(key, curve),
         KeyKind::Okp(curve) => key.id() == curve.id(),
+        KeyKind::Other => false,
     };
     if fits { Ok(()) } else { Err(CryptoError::data("the key is of another kind than the algorithm's")) }
 }

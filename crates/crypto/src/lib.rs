@@ -8,6 +8,7 @@
 //! | `rsa.rs`, `ec.rs`, `okp.rs` | key pairs by kind: generation, formats, signatures, agreement, encryption |
 //! | `jwk.rs` | the members of JSON Web Keys, as base64url |
 //! | `hash.rs`, `mac.rs`, `cipher.rs`, `derive.rs` | digests, HMAC, AES and ChaCha20, derivation of bits |
+//! | `node/` | what Node's `crypto` has beyond that: streams, all formats of keys, certificates |
 //! | `error.rs` | [`CryptoError`]: named as the DOMException that the app sees |
 //!
 //! Why OpenSSL (the `openssl` crate, built from source): the standard's algorithms have parameters that `ring` and
@@ -27,6 +28,7 @@ mod hash;
 mod jwk;
 mod key;
 mod mac;
+pub mod node;
 mod okp;
 mod operation;
 mod rsa;

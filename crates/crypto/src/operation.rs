@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::key::{CryptoKey, KeyKind, KeyPair};
 use crate::{Cipher, CryptoError, Curve, Hash, OkpCurve, RsaPadding, RsaParameters};
-use crate::{cipher, derive, ec, mac, okp, rsa};
+use crate::{cipher, derive, ec, mac, node, okp, rsa};
 
 #[derive(Clone, Debug)]
 pub enum Operation {
@@ -110,6 +110,8 @@ pub enum Operation {
     GenerateRsa(RsaParameters),
     GenerateEc(Curve),
     GenerateOkp(OkpCurve),
+    /// What Node's `crypto` computes.
+    Node(Box<node::Computation>),
 }
 
 #[derive(Clone, Debug)]
@@ -117,6 +119,7 @@ pub enum Output {
     Bytes(Vec<u8>),
     Verdict(bool),
     Pair(KeyPair),
+    Parts(Vec<Vec<u8>>),
 }
 
 impl Operation {
@@ -166,6 +169,7 @@ impl Operation {
             Op::GenerateRsa(parameters) => Output::Pair(rsa::generate(&parameters)?),
             Op::GenerateEc(curve) => Output::Pair(curve.generate()?),
             Op::GenerateOkp(curve) => Output::Pair(curve.generate()?),
+            Op::Node(computation) => computation.run()?,
         })
     }
 
@@ -194,12 +198,22 @@ impl Operation {
                 (*bytes as u64 / 20 + 1).saturating_mul(u64::from(*iterations)).saturating_mul(500),
             ),
             Op::GenerateRsa(parameters) => Duration::from_millis(50) * (parameters.modulus_bits / 2048 + 1).pow(3),
+            Op::Node(computation) => computation.estimated_cost(),
+        }
+    }
+
+    /// How many bytes it holds while it runs, beside what it was given.
+    pub fn memory(&self) -> u64 {
+        match self {
+            Self::Node(computation) => computation.memory(),
+            Self::Hkdf { bytes, .. } | Self::Pbkdf2 { bytes, .. } => *bytes as u64,
+            _ => 0,
         }
     }
 }
 
 /// A computation with the private key; it grows with the third power of the modulus.
-fn rsa_private(key: &CryptoKey) -> Duration {
+pub(crate) fn rsa_private(key: &CryptoKey) -> Duration {
     let bits = match key {
         CryptoKey::Public { key, .. } => key.bits(),
         CryptoKey::Private { key, .. } => key.bits(),

@@ -116,6 +116,10 @@ pub(crate) fn verify(
     data: &[u8],
     signature: &[u8],
 ) -> Result<bool, CryptoError> {
+    // OpenSSL takes a signature without its leading zeros, too.
+    if signature.len() != key.size() {
+        return Ok(false);
+    }
     let mut verifier = Verifier::new(hash.message_digest(), key)?;
     match padding {
         RsaPadding::Pkcs1 => verifier.set_rsa_padding(Padding::PKCS1)?,
