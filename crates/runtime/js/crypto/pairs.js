@@ -221,16 +221,25 @@ function okp(name, publicUsages, privateUsages, use, operations) {
   });
 }
 
-function checkContext({ context }) {
-  if (context !== undefined && TypedArrayPrototypeGetByteLength(context) > 0) throw operationError("A context is not supported");
+/** Ed448 alone has contexts; none and an empty one are the same. */
+function contextOf({ context }) {
+  return context !== undefined && TypedArrayPrototypeGetByteLength(context) > 0 ? context : undefined;
 }
 
 const EDDSA = {
   __proto__: null,
-  sign: (algorithm, key, data) =>
-    (needs(key, "private"), checkContext(algorithm), run("eddsa-sign", key.handle, data)),
-  verify: (algorithm, key, signature, data) =>
-    (needs(key, "public"), checkContext(algorithm), run("eddsa-verify", key.handle, data, signature)),
+  sign(algorithm, key, data) {
+    needs(key, "private");
+    const context = contextOf(algorithm);
+    if (context === undefined) return run("eddsa-sign", key.handle, data);
+    return run("node-sign", key.handle, undefined, undefined, undefined, false, context, data, false);
+  },
+  verify(algorithm, key, signature, data) {
+    needs(key, "public");
+    const context = contextOf(algorithm);
+    if (context === undefined) return run("eddsa-verify", key.handle, data, signature);
+    return run("node-verify", key.handle, undefined, undefined, undefined, false, context, data, false, signature);
+  },
 };
 
 /** @type {Record<string, any>} */

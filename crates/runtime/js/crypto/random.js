@@ -1,7 +1,7 @@
 // @ts-check
 "use strict";
 // The Crypto interface (https://w3c.github.io/webcrypto/#crypto-interface) over op_crypto_random and op_crypto_uuid; this
-// adds the checks of types and of the quota. No known deviations.
+// adds the checks of types and of the quota, and two members that Workers have. No known deviations.
 
 const { SafeSet, TypedArrayPrototypeGetByteLength, TypedArrayPrototypeGetSymbolToStringTag } =
   require("primordials");
@@ -12,6 +12,7 @@ const { op_crypto_random, op_crypto_uuid } = require("ops");
 
 /** Most apps use no more than this file. */
 const subtle = lazy("crypto/subtle");
+const digestStream = lazy("crypto/digest_stream");
 
 const TOKEN = { __proto__: null };
 const QUOTA = 65536;
@@ -54,6 +55,20 @@ class Crypto {
   randomUUID() {
     if (!(#brand in this)) throw webidl.brandError("Failed to execute 'randomUUID' on 'Crypto'");
     return op_crypto_uuid();
+  }
+
+  /** Of Workers. */
+  get DigestStream() {
+    if (!(#brand in this)) throw webidl.brandError("Failed to read 'DigestStream' of 'Crypto'");
+    return digestStream.use().DigestStream;
+  }
+
+  /** Of Workers, where `subtle` has it: whether both are the same bytes, in a time that depends on their length alone. */
+  timingSafeEqual(one, other) {
+    const prefix = "Failed to execute 'timingSafeEqual' on 'Crypto'";
+    if (!(#brand in this)) throw webidl.brandError(prefix);
+    webidl.requiredArguments(arguments.length, 2, prefix);
+    return subtle.use().timingSafeEqual(one, other, prefix);
   }
 }
 webidl.configureInterface(Crypto);

@@ -21,7 +21,7 @@ const { converter: convertKey, createKey, define, has, normalizeUsages, slotsOf,
 const jwk = require("crypto/jwk");
 const { pairs } = require("crypto/pairs");
 const { run, secrets } = require("crypto/secrets");
-const { op_crypto_digest, op_crypto_key_public } = require("ops");
+const { op_crypto_digest, op_crypto_equal, op_crypto_key_public } = require("ops");
 
 const TOKEN = { __proto__: null };
 
@@ -254,6 +254,12 @@ class SubtleCrypto {
     return importKey(format, format === "jwk" ? parseJwk(bytes, prefix) : bytes, target, extractable, usages, prefix);
   }
 
+  /** Of Workers: whether both are the same bytes, in a time that depends on their length alone. */
+  timingSafeEqual(one, other) {
+    const prefix = SubtleCrypto.#begin(this, "timingSafeEqual", arguments.length, 2);
+    return timingSafeEqual(one, other, prefix);
+  }
+
   async getPublicKey(key, keyUsages) {
     const prefix = SubtleCrypto.#begin(this, "getPublicKey", arguments.length, 2);
     key = convertKey(key, prefix, "Argument 1");
@@ -272,6 +278,15 @@ class SubtleCrypto {
 }
 webidl.configureInterface(SubtleCrypto);
 
+function timingSafeEqual(one, other, prefix) {
+  one = asBytes(converters.BufferSource(one, prefix, "Argument 1"));
+  other = asBytes(converters.BufferSource(other, prefix, "Argument 2"));
+  if (TypedArrayPrototypeGetByteLength(one) !== TypedArrayPrototypeGetByteLength(other)) {
+    throw new TypeError(`${prefix}: The two have different lengths`);
+  }
+  return op_crypto_equal(one, other);
+}
+
 function parseJwk(bytes, prefix) {
   let parsed;
   try {
@@ -287,4 +302,13 @@ function parseJwk(bytes, prefix) {
 
 const subtle = new SubtleCrypto(/** @type {any} */ (TOKEN));
 
-module.exports = { SubtleCrypto, subtle };
+/** `importKey` without a promise, for Node's KeyObject. */
+function importAtOnce(format, data, algorithm, extractable, keyUsages) {
+  const prefix = "Failed to make a CryptoKey";
+  algorithm = algorithmIdentifier(algorithm, prefix, "The algorithm");
+  const usages = convertUsages(keyUsages, prefix, "The usages");
+  const normalized = normalize(algorithm, "importKey", prefix);
+  return importKey(format, asBytes(data), normalized, extractable === true, usages, prefix);
+}
+
+module.exports = { SubtleCrypto, subtle, importAtOnce, timingSafeEqual };

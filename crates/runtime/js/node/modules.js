@@ -14,6 +14,7 @@ const bindings = {
   __proto__: null,
   async_hooks: lazy("node/async_hooks"),
   buffer: lazy("node/buffer"),
+  crypto: lazy("node/crypto"),
   events: lazy("node/events"),
   module: lazy("node/module"),
   modules: lazy("node/modules"),

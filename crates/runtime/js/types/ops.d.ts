@@ -51,6 +51,23 @@ declare function op_crypto_key_rsa(handle: number): [number, Bytes]; // bits of 
 /** Computes; see src/ops/crypto/operation.rs for names and values. A promise where it takes long, else what it comes to:
  *  an ArrayBuffer, a boolean, or [public handle, private handle]. */
 declare function op_crypto_run(request: number, name: string, values: any[]): any;
+/** The same, however long it takes. */
+declare function op_crypto_run_sync(name: string, values: any[]): any;
+declare function op_crypto_equal(one: Bytes, other: Bytes): boolean; // in constant time
+/** Names and what is known of them: see src/ops/crypto/node_state.rs. */
+declare function op_node_crypto_info(what: string, values: any[]): any;
+/** A hash, HMAC or cipher that is fed piece by piece, for as long as its owner lives. */
+declare function op_node_crypto_state_new(owner: object, kind: string, values: any[]): number;
+declare function op_node_crypto_state_update(handle: number, data: Bytes): ArrayBuffer | undefined;
+declare function op_node_crypto_state_call(handle: number, method: string, values: any[]): any;
+declare function op_node_crypto_key_read(isPrivate: boolean, values: any[]): number;
+declare function op_node_crypto_key_jwk(kty: string, crv: string, members: string[]): number;
+declare function op_node_crypto_key_write(isPrivate: boolean, values: any[]): ArrayBuffer;
+declare function op_node_crypto_key_to_jwk(handle: number): string[];
+declare function op_node_crypto_key_describe(handle: number): any[];
+declare function op_node_crypto_key_equals(one: number, other: number): boolean;
+declare function op_node_crypto_key_share(handle: number): number;
+declare function op_node_crypto_certificate(method: string, certificate: Bytes, values: any[]): any;
 
 // ---- src/ops/timers.rs  (`fireTimer(id)` of main.js is called when one is due, in the request's async context)
 declare function op_timer_start(request: number, id: number, milliseconds: number, repeat: boolean): void;

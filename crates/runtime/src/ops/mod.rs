@@ -85,7 +85,10 @@ natives! {
     InTurn crypto::{
         op_crypto_random, op_crypto_uuid, op_crypto_digest, op_crypto_key_own, op_crypto_key_secret, op_crypto_key_import,
         op_crypto_key_import_jwk, op_crypto_key_export, op_crypto_key_export_jwk, op_crypto_key_public, op_crypto_key_rsa,
-        op_crypto_run,
+        op_crypto_run, op_crypto_run_sync, op_crypto_equal, op_node_crypto_info, op_node_crypto_state_new,
+        op_node_crypto_state_update, op_node_crypto_state_call, op_node_crypto_key_read, op_node_crypto_key_jwk,
+        op_node_crypto_key_write, op_node_crypto_key_to_jwk, op_node_crypto_key_describe, op_node_crypto_key_equals,
+        op_node_crypto_key_share, op_node_crypto_certificate,
     }
     InTurn timers::{op_timer_start, op_timer_cancel, op_now, op_time_origin}
     InTurn console::{op_console}

@@ -46,8 +46,13 @@ impl Keys {
     }
 
     pub(super) fn insert(&mut self, key: CryptoKey) -> u64 {
+        self.share(Arc::new(key))
+    }
+
+    /// One more handle of a key.
+    pub(super) fn share(&mut self, key: Arc<CryptoKey>) -> u64 {
         self.next += 1;
-        self.keys.insert(self.next, Arc::new(key));
+        self.keys.insert(self.next, key);
         self.unowned.push_back(self.next);
         if self.unowned.len() > MAX_UNOWNED
             && let Some(oldest) = self.unowned.pop_front()

@@ -1,69 +1,21 @@
 //! What JavaScript asks for: a name and an array of values (`js/crypto/{secrets,pairs,subtle}.js`), as an operation.
 
-use std::sync::Arc;
-
-use hearth_crypto::{Aead, Cipher, CryptoKey, Hash, KeyKind, Operation, RsaPadding, RsaParameters};
+use hearth_crypto::{Aead, Cipher, KeyKind, Operation, RsaPadding, RsaParameters};
 
 use super::Scope;
-use super::keys::{Keys, kind_of};
+use super::node_operation::computation;
+use super::values::Values;
 use crate::op_error::OpError;
-use crate::ops::convert::{bytes_of, id_of, string_of};
-
-/// Takes the values one by one.
-struct Values<'a, 's, 'i> {
-    scope: Scope<'a, 's, 'i>,
-    values: v8::Local<'s, v8::Array>,
-    next: u32,
-}
-
-impl<'s> Values<'_, 's, '_> {
-    fn value(&mut self) -> Result<v8::Local<'s, v8::Value>, OpError> {
-        let value = self.values.get_index(self.scope, self.next).ok_or(OpError::Pending)?;
-        self.next += 1;
-        Ok(value)
-    }
-
-    fn key(&mut self) -> Result<Arc<CryptoKey>, OpError> {
-        let handle = id_of(self.value()?)?;
-        Keys::of(self.scope).get(handle)
-    }
-
-    fn text(&mut self) -> Result<String, OpError> {
-        let value = self.value()?;
-        string_of(self.scope, value)
-    }
-
-    fn hash(&mut self) -> Result<Hash, OpError> {
-        Ok(Hash::from_name(&self.text()?)?)
-    }
-
-    fn bytes(&mut self) -> Result<Vec<u8>, OpError> {
-        Ok(bytes_of(self.value()?)?.into())
-    }
-
-    /// `undefined` is no bytes.
-    fn optional_bytes(&mut self) -> Result<Vec<u8>, OpError> {
-        let value = self.value()?;
-        if value.is_undefined() { Ok(Vec::new()) } else { Ok(bytes_of(value)?.into()) }
-    }
-
-    fn number(&mut self) -> Result<u32, OpError> {
-        u32::try_from(id_of(self.value()?)?).map_err(|_| OpError::Range("the number is too large".into()))
-    }
-
-    fn kind(&mut self) -> Result<KeyKind, OpError> {
-        kind_of(&self.text()?)
-    }
-}
 
 pub(super) fn operation<'s>(
     scope: Scope<'_, 's, '_>,
     name: &str,
     values: v8::Local<'s, v8::Value>,
 ) -> Result<Operation, OpError> {
-    let values = values.try_into().map_err(|_| OpError::type_error("internal: an array was expected"))?;
-    let mut values = Values { scope, values, next: 0 };
-    let v = &mut values;
+    let v = &mut Values::new(scope, values)?;
+    if let Some(computation) = computation(name, v)? {
+        return Ok(Operation::Node(Box::new(computation)));
+    }
     if let Some(operation) = cipher_operation(name, v)? {
         return Ok(operation);
     }
@@ -126,7 +78,7 @@ pub(super) fn operation<'s>(
         "generate-pair" => match v.kind()? {
             KeyKind::Ec(curve) => Operation::GenerateEc(curve),
             KeyKind::Okp(curve) => Operation::GenerateOkp(curve),
-            KeyKind::Rsa => return Err(OpError::type_error("internal: RSA has parameters")),
+            KeyKind::Rsa | KeyKind::Other => return Err(OpError::type_error("internal: the kind has parameters")),
         },
         _ => return Err(OpError::type_error("internal: no such operation")),
     })

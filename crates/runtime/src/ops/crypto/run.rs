@@ -51,23 +51,49 @@ pub(in crate::ops) fn op_crypto_run<'s>(
     let name = string_of(scope, args.get(1))?;
     let operation = operation(scope, &name, args.get(2))?;
     let cost = operation.estimated_cost();
+    let state = ContextState::current(scope);
+    check(&state, &operation)?;
     if cost <= MAX_IN_TURN {
         let value = output_value(scope, operation.run()?)?;
         rv.set(value);
         return Ok(());
     }
-    let state = ContextState::current(scope);
+    let promise = start(scope, &state, request, operation)?;
+    rv.set(promise.into());
+    Ok(())
+}
+
+/// (name, values) -> what it comes to, however long it takes: the turn is charged for it.
+pub(in crate::ops) fn op_crypto_run_sync<'s>(
+    scope: Scope<'_, 's, '_>,
+    args: &Arguments<'s>,
+    rv: &mut Return<'s>,
+) -> Result<(), OpError> {
+    let name = string_of(scope, args.get(0))?;
+    let operation = operation(scope, &name, args.get(1))?;
+    check(&ContextState::current(scope), &operation)?;
+    let value = output_value(scope, operation.run()?)?;
+    rv.set(value);
+    Ok(())
+}
+
+/// Refuses what is beyond the app's limits, since nothing can interrupt it.
+fn check(state: &ContextState, operation: &Operation) -> Result<(), OpError> {
+    let (cost, memory) = (operation.estimated_cost(), operation.memory());
+    let refused = |message| Err(OpError::Dom { name: "OperationError", message });
+    let heap = state.app.limits.heap.bytes();
+    if memory > heap {
+        let (memory, heap) = (memory >> 20, heap >> 20);
+        return refused(format!("the operation would hold {memory} MB; the app's memory limit is {heap} MB"));
+    }
     let limit = state.app.limits.cpu;
     if !limit.is_zero() && cost > limit * MAX_LIMITS {
-        let message = format!(
+        return refused(format!(
             "the operation would take about {} s of CPU time; the app's limit is {} s: raise it with `cpu`",
             cost.as_secs(),
             limit.as_secs_f32()
-        );
-        return Err(OpError::Dom { name: "OperationError", message });
+        ));
     }
-    let promise = start(scope, &state, request, operation)?;
-    rv.set(promise.into());
     Ok(())
 }
 
@@ -101,6 +127,10 @@ fn output_value<'s>(scope: &mut v8::PinScope<'s, '_>, output: Output) -> Result<
     Ok(match output {
         Output::Bytes(bytes) => buffer_value(scope, &bytes).into(),
         Output::Verdict(verdict) => v8::Boolean::new(scope, verdict).into(),
+        Output::Parts(parts) => {
+            let parts: Vec<_> = parts.iter().map(|part| buffer_value(scope, part).into()).collect();
+            v8::Array::new_with_elements(scope, &parts).into()
+        }
         Output::Pair(pair) => {
             let keys = Keys::of(scope);
             let handles = [keys.insert(pair.public), keys.insert(pair.private)];
