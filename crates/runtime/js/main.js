@@ -16,7 +16,7 @@ const { setReportException } = require("dom/report");
 const { abortNativeRequest, requestFromNative } = require("fetch/request");
 const { Response, isResponse, plainBody, respondNative } = require("fetch/response");
 const { addPending, dropPending, pendingRequest } = require("events/pending");
-const { callListeners, listens } = require("events/scope");
+const { callListeners, listens, offerError } = require("events/scope");
 const { KEY, ExecutionContext, setWaitUntilReport } = require("events/context");
 const { defineHearth } = require("globals");
 const { setEnvironment: keepEnvironment } = require("environment");
@@ -320,7 +320,9 @@ function makeDomException(message, name) {
 }
 
 setWaitUntilReport((id, error) => note(id, "A promise given to waitUntil was rejected", error));
-setReportException((error) => background(currentRequest(), error));
+setReportException((error) => {
+  if (!offerError(error, describeError)) background(currentRequest(), error);
+});
 
 /** The request is over. Files that have not run have nothing of it. */
 function dropRequest(id) {

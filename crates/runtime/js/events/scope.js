@@ -7,6 +7,7 @@ const { ArrayPrototypeIndexOf, ArrayPrototypeSplice, FunctionPrototypeCall, Type
 const webidl = require("webidl");
 
 const events = lazy("dom/event");
+const carriers = lazy("dom/events");
 
 /** @type {any} The ordinary target, made when first needed. */
 let target;
@@ -48,6 +49,24 @@ function dispatch(event) {
   return onTarget("dispatchEvent", event);
 }
 
+let isReporting = false;
+
+/**
+ * An exception that no caller got goes to the listeners for "error". Says whether one has prevented what happens otherwise. What
+ * such a listener throws goes to none.
+ */
+function offerError(error, describe) {
+  if (target === undefined || isReporting || !events.use().hasListener(target, "error")) return false;
+  isReporting = true;
+  try {
+    const { ErrorEvent } = carriers.use();
+    const event = new ErrorEvent("error", { __proto__: null, cancelable: true, message: `Uncaught ${describe(error)}`, error });
+    return !events.use().fire(target, event);
+  } finally {
+    isReporting = false;
+  }
+}
+
 function listens(type) {
   return handlers[type].length > 0;
 }
@@ -66,4 +85,4 @@ function callListeners(type, event, isAnswered) {
   return returned;
 }
 
-module.exports = { addListener, removeListener, dispatch, listens, callListeners };
+module.exports = { addListener, removeListener, dispatch, listens, callListeners, offerError };

@@ -55,6 +55,11 @@ function takeText(body) {
     const id = stream === null ? value : streams.use().takeNative(stream);
     if (id !== 0) return op_body_text(id);
   }
+  if (stream !== null) {
+    body.used = true;
+    body.value = undefined;
+    return streams.use().readAllBytes(stream, decode);
+  }
   const bytes = takeBytes(body);
   return webidl.isUint8Array(bytes) ? decode(bytes) : PromisePrototypeThen(bytes, decode);
 }

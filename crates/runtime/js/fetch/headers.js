@@ -153,6 +153,8 @@ function validateList(list, prefix) {
 
 // ---- Headers
 
+const guards = lazy("fetch/header_guards");
+
 /** First argument of the constructor within this folder: then the list or a function that makes it, and the guard. */
 const INTERNAL = { __proto__: null };
 
@@ -202,7 +204,9 @@ class Headers {
     value = toByteString(value, prefix, "Argument 2");
     value = normalizeValue(value, prefix);
     name = normalizeName(name, prefix);
-    ArrayPrototypePush(this.#write(prefix), name, value);
+    const list = this.#write(prefix);
+    if (this.#isGuarded(name) && guards.use().refuses(this.#guard, name, value, getHeader(list, name))) return;
+    ArrayPrototypePush(list, name, value);
   }
 
   delete(name) {
@@ -244,7 +248,15 @@ class Headers {
     value = toByteString(value, prefix, "Argument 2");
     value = normalizeValue(value, prefix);
     name = normalizeName(name, prefix);
-    setHeader(this.#write(prefix), name, value);
+    const list = this.#write(prefix);
+    if (this.#isGuarded(name) && guards.use().refuses(this.#guard, name, value, null)) return;
+    setHeader(list, name, value);
+  }
+
+  /** Whether a request may have to do without this header: the guards know. */
+  #isGuarded(name) {
+    if (this.#guard !== "request") return this.#guard === "request-no-cors";
+    return name === "x-http-method" || name === "x-http-method-override" || name === "x-method-override";
   }
 
   static {

@@ -24,6 +24,7 @@ const { registerPlatformClass } = require("platform_classes");
 const aborts = lazy("dom/abort");
 const urls = lazy("url/url");
 const inits = lazy("fetch/request_init");
+const guards = lazy("fetch/header_guards");
 
 /** First argument of the constructor for incoming requests: the second is the id. */
 const NATIVE = { __proto__: null };
@@ -111,9 +112,10 @@ class Request {
       throw new TypeError(`${prefix}: '${method}' is not allowed in no-cors mode`);
     }
     if (options.signal !== undefined) self.#follows = options.signal === null ? undefined : options.signal;
-    const list = options.headers !== undefined
+    let list = options.headers !== undefined
       ? validateList(options.headers, prefix)
       : from === null ? [] : copyList(headerListOf(from));
+    if (self.#settings.mode === "no-cors") list = guards.use().allowedList("request-no-cors", list);
     self.#headers = list;
 
     const inputBody = from === null ? null : bodyOf(from);
@@ -248,7 +250,8 @@ class Request {
         const id = request.#id;
         return (request.#headers = headersFromThunk(() => op_request_headers(id), "immutable"));
       }
-      return ArrayIsArray(headers) ? (request.#headers = headersFromList(headers, "request")) : headers;
+      if (!ArrayIsArray(headers)) return headers;
+      return (request.#headers = headersFromList(headers, request.#settings.mode === "no-cors" ? "request-no-cors" : "request"));
     };
     headerListOf = (request) => (ArrayIsArray(request.#headers) ? request.#headers : flatHeaders(headersOf(request)));
     settingsOf = (request) => request.#settings;

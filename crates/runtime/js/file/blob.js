@@ -29,6 +29,8 @@ let blobParts;
 let blobType;
 /** @type {(blob: any) => number} */
 let blobSize;
+/** @type {(blob: any) => boolean} Whether it is a file that has not been read. */
+let isElsewhere;
 
 class Blob {
   /** @type {(Uint8Array | string)[] | null} null: they are elsewhere (app_file.js). */
@@ -133,6 +135,7 @@ class Blob {
 
   static {
     isBlob = (value) => typeof value === "object" && value !== null && #size in value;
+    isElsewhere = (blob) => blob.#parts === null;
     blobBytes = (blob) => blob.#bytes();
     blobParts = (blob) => blob.#encoded();
     blobType = (blob) => blob.#type;
@@ -276,14 +279,28 @@ function fileFromBytes(bytes, name, type) {
 
 /** A File of another blob's bytes. */
 function fileFromBlob(blob, name) {
-  const parts = blobParts(blob);
-  const shared = [];
-  for (let i = 0; i < parts.length; i++) ArrayPrototypePush(shared, parts[i]);
   // @ts-ignore the arguments of INTERNAL
-  return new File(INTERNAL, shared, blobType(blob), name, isFile(blob) ? fileLastModified(blob) : DateNow());
+  return new File(INTERNAL, copyList(blobParts(blob)), blobType(blob), name, isFile(blob) ? fileLastModified(blob) : DateNow());
+}
+
+/** For structuredClone: another one of the same bytes; undefined if they are elsewhere. */
+function cloneBlob(blob) {
+  if (isElsewhere(blob)) return undefined;
+  if (isFile(blob)) {
+    // @ts-ignore the arguments of INTERNAL
+    return new File(INTERNAL, copyList(blobParts(blob)), blobType(blob), fileName(blob), fileLastModified(blob));
+  }
+  // @ts-ignore the arguments of INTERNAL
+  return new Blob(INTERNAL, copyList(blobParts(blob)), blobType(blob));
+}
+
+function copyList(parts) {
+  const copy = [];
+  for (let i = 0; i < parts.length; i++) ArrayPrototypePush(copy, parts[i]);
+  return copy;
 }
 
 module.exports = {
-  INTERNAL, Blob, File, isBlob, isFile, blobBytes, blobType, blobSize, fileName, blobFromBytes, fileFromBytes, fileFromBlob,
+  INTERNAL, Blob, File, isBlob, cloneBlob, isFile, blobBytes, blobType, blobSize, fileName, blobFromBytes, fileFromBytes, fileFromBlob,
   view, lengthOf, clampIndex, normalizeType,
 };

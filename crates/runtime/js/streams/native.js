@@ -286,10 +286,12 @@ class Collector extends ReadRequest {
   length = 0;
   /** @type {any} a Uint8Array with `length` bytes in use */
   buffer = undefined;
+  convert;
 
-  constructor(state) {
+  constructor(state, convert) {
     super();
     this.state = state;
+    this.convert = convert;
     this.reader = acquireDefaultReader(state);
     state.controller.eager = true;
   }
@@ -344,7 +346,7 @@ class Collector extends ReadRequest {
     } else if (ArrayBufferPrototypeGetByteLength(TypedArrayPrototypeGetBuffer(buffer)) !== this.length) {
       buffer = new Uint8Array(buffer); // a part of a chunk's buffer
     }
-    this.resolvers.resolve(buffer);
+    this.resolvers.resolve(this.convert === undefined ? buffer : this.convert(buffer));
   }
 
   errorSteps(error) {
@@ -357,14 +359,18 @@ class Collector extends ReadRequest {
 
 /**
  * What is left of a stream, as a promise of a Uint8Array without other references, which is all of its buffer. Rejects when
- * the stream is locked.
+ * the stream is locked. With `convert` it is a promise of what that makes of the bytes, so that of a string no app is asked
+ * for a `then`.
  */
-function readAllBytes(stream) {
+function readAllBytes(stream, convert = undefined) {
   const state = stateOfReadable(stream);
   const body = takeNativeState(state);
-  if (body !== 0) return PromiseResolve(op_body_bytes(body));
+  if (body !== 0) {
+    const bytes = PromiseResolve(op_body_bytes(body));
+    return convert === undefined ? bytes : PromisePrototypeThen(bytes, convert);
+  }
   if (state.reader !== undefined) return PromiseReject(new TypeError("The stream is locked to a reader already"));
-  const collector = new Collector(state);
+  const collector = new Collector(state, convert);
   collector.run();
   return collector.resolvers.promise;
 }
@@ -387,9 +393,9 @@ function isClosed(stream) {
   return stateOfReadable(stream).status === CLOSED;
 }
 
-/** The branches, [first, second]; chunks of byte streams are copied, others are shared. Throws when it is locked. */
+/** The branches, [first, second], with chunks of their own. Throws when it is locked. */
 function teeForClone(stream) {
-  return teeReadable(stateOfReadable(stream));
+  return teeReadable(stateOfReadable(stream), true);
 }
 
 /** Cancels, also when it is locked; the promise is that of the source's cancel(). */

@@ -147,8 +147,8 @@ const convertPair = webidl.createDictionaryConverter("ReadableWritablePair", [
 ]);
 
 /** The two branches, as streams. */
-function teeReadable(state) {
-  const { branch1, branch2 } = teeState(state);
+function teeReadable(state, clonesForSecond = false) {
+  const { branch1, branch2 } = teeState(state, clonesForSecond);
   return [wrapReadable(branch1.state), wrapReadable(branch2.state)];
 }
 

@@ -1,8 +1,8 @@
 // @ts-check
 "use strict";
 // ReadableStreamDefaultTee and ReadableByteStreamTee: https://streams.spec.whatwg.org/#abstract-opdef-readablestreamdefaulttee
-// Chunks are never structured-cloned: both branches of a default stream get the same objects; those of a byte stream get
-// bytes of their own, always.
+// Both branches of a default stream get the same chunks, unless the second is to have clones; those of a byte stream get bytes of
+// their own, always.
 
 const { PromisePrototypeThen, PromiseWithResolvers } = require("primordials");
 const { queueTask } = require("streams/promises");
@@ -14,6 +14,8 @@ const { createDefaultState } = require("streams/readable_default");
 const { createByteState } = require("streams/byte_controller");
 const { bufferOf, byteLengthOf, byteOffsetOf, cloneBytes } = require("streams/views");
 const { byobRequestState } = require("streams/readable_byte");
+
+const cloning = lazy("structured_clone");
 
 /** A branch: the source of one of the two streams. */
 class Branch extends Source {
@@ -98,6 +100,12 @@ class Tee {
 
 class DefaultTee extends Tee {
   request = new DefaultTeeRequest(this);
+  clonesForSecond;
+
+  constructor(stream, clonesForSecond) {
+    super(stream);
+    this.clonesForSecond = clonesForSecond;
+  }
 
   pull() {
     if (this.reading) {
@@ -111,8 +119,17 @@ class DefaultTee extends Tee {
   deliver(chunk) {
     const { branch1, branch2 } = this;
     branch1.readAgain = false;
+    let second = chunk;
+    if (!branch2.cancelled && this.clonesForSecond) {
+      try {
+        second = cloning.use().structuredClone(chunk);
+      } catch (error) {
+        this.fail(error);
+        return;
+      }
+    }
     if (!branch1.cancelled) branch1.controller.enqueue(chunk);
-    if (!branch2.cancelled) branch2.controller.enqueue(chunk);
+    if (!branch2.cancelled) branch2.controller.enqueue(second);
     this.reading = false;
     if (branch1.readAgain) this.pull();
   }
@@ -278,14 +295,14 @@ class ByteTeeIntoRequest extends ReadRequest {
 }
 
 /** ReadableStreamTee: the states of the two branches. Throws when the stream is locked. */
-function teeState(stream) {
+function teeState(stream, clonesForSecond = false) {
   let tee;
   if (stream.controller.isByte) {
     tee = new ByteTee(stream);
     tee.branch1.state = createByteState(tee.branch1);
     tee.branch2.state = createByteState(tee.branch2);
   } else {
-    tee = new DefaultTee(stream);
+    tee = new DefaultTee(stream, clonesForSecond);
     tee.branch1.state = createDefaultState(tee.branch1);
     tee.branch2.state = createDefaultState(tee.branch2);
   }

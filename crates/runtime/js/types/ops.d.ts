@@ -83,8 +83,13 @@ declare function op_console(request: number, level: "debug" | "log" | "info" | "
 declare function op_binding_call(request: number, binding: string, method: string, args: string): Promise<string>;
 
 // ---- src/ops/clone.rs
-/** Serialises and deserialises within this context. `transfer`: array buffers, detached. Throws DOMException DataCloneError. */
-declare function op_structured_clone(value: unknown, transfer: ArrayBuffer[]): unknown;
+/**
+ * Serialises and deserialises within this context. `transfer`: array buffers, detached. `find` is asked about objects: the index of
+ * the clone in `clones`, or -1 for what V8 is to clone; not about those whose prototype is `plain`. Throws DOMException DataCloneError.
+ */
+declare function op_structured_clone(
+  value: unknown, transfer: ArrayBuffer[], find: (object: object) => number, clones: object[], plain?: object,
+): unknown;
 
 // ---- src/ops/compression.rs  (codecs; one is freed by op_codec_free, by a failure, or with the object that owns it)
 type CodecError = [message: string, code: string, errno: number];
