@@ -95,7 +95,7 @@ class Process:
                 'const result = await run(JSON.parse(readFileSync(new URL("./job.json", import.meta.url), "utf8")));\n'
                 f'log("\\n{MARK}" + JSON.stringify(result));\nprocess.exit(0);\n'.replace("process.exit", "(await import('node:process')).default.exit"))
             done = subprocess.run([*self.command, f"{folder}/main.mjs"], capture_output=True, timeout=seconds, stdin=subprocess.DEVNULL)
-        lines = [line for line in done.stdout.decode(errors="replace").splitlines() if line.startswith(MARK)]
+        lines = [line for line in done.stdout.decode(errors="replace").split("\n") if line.startswith(MARK)]
         return json.loads(lines[-1][len(MARK):]) if lines else failure(done.stderr.decode(errors="replace")[-300:])
 
     def close(self):
