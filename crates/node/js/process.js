@@ -6,8 +6,8 @@
 // Deviations:
 // - exit() ends the running request with an error, and the worker keeps serving: it is no process of the app's own.
 // - uncaughtException and unhandledRejection come by the global events `error` and `unhandledrejection`, where the
-//   runtime dispatches those; a listener
-//   prevents what would happen without it. beforeExit and signals are never emitted; `exit` is emitted by exit() alone.
+//   runtime dispatches those; a listener prevents what would happen without it. beforeExit and signals are never
+//   emitted; `exit` is emitted by exit() alone.
 // - pid, umask, user and group ids are constants: apps share one process, which is not theirs to look into.
 // - cpuUsage, resourceUsage and loadavg are zero. memoryUsage is the isolate's.
 // - chdir, kill, abort, dlopen, binding and the like throw.

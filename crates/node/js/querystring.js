@@ -38,13 +38,26 @@ function unescape(text, decodeSpaces = undefined) {
 /** Without the escapes of encodeURIComponent alone. */
 function escape(value) {
   if (typeof value !== "string") value = typeof value === "object" ? String(value) : `${value}`;
-  if (!value.isWellFormed()) {
-    const { ERR_INVALID_URI } = require("internal/errors");
-    // A low surrogate that follows nothing, or a high one that nothing follows.
-    if (/[\ud800-\udbff](?![\ud800-\udfff])|(?:^|[^\ud800-\udbff])[\udc00-\udfff]/.test(value)) throw new ERR_INVALID_URI();
-    return value.replace(/[^]/gu, (character) => encodeURIComponent(character.toWellFormed()));
-  }
+  if (!value.isWellFormed()) return escapeSurrogates(value);
   return encodeURIComponent(value);
+}
+
+/** A surrogate takes the unit behind it along, whatever that is; at the end of the text it is an error. */
+function escapeSurrogates(text) {
+  let out = "";
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit < 0xd800 || unit > 0xdfff) {
+      out += encodeURIComponent(text[i]);
+      continue;
+    }
+    if (++i >= text.length) {
+      const { ERR_INVALID_URI } = require("internal/errors");
+      throw new ERR_INVALID_URI();
+    }
+    out += encodeURIComponent(String.fromCodePoint(0x10000 + (((unit & 0x3ff) << 10) | (text.charCodeAt(i) & 0x3ff))));
+  }
+  return out;
 }
 
 function primitive(value) {

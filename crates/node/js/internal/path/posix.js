@@ -54,12 +54,11 @@ function relative(from, to) {
 function dirname(path) {
   validateString(path, "path");
   if (path === "") return ".";
-  let [end] = lastSegment(path, 0, isSeparator);
-  if (end === 0) return path[0] === "/" ? "/" : ".";
+  const [start] = lastSegment(path, 0, isSeparator);
+  if (start === 0) return path[0] === "/" ? "/" : ".";
+  if (start === 1) return "/";
   // "//a" is below "//".
-  if (end === 2 && path.startsWith("//")) return "//";
-  while (end > 1 && isSeparator(path.charCodeAt(end - 1))) end--;
-  return path.slice(0, end);
+  return start === 2 && path.startsWith("//") ? "//" : path.slice(0, start - 1);
 }
 
 function basename(path, suffix) {

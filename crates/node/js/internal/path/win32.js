@@ -67,11 +67,10 @@ function normalize(path) {
   let tail = inner(path.slice(root), isAbsolute);
   if (tail === "" && !isAbsolute) tail = ".";
   if (tail !== "" && isSeparator(path.charCodeAt(path.length - 1))) tail += "\\";
-  if (!isAbsolute && device === "" && /^[^\\]*:/.test(tail) && path.includes(":")) {
+  if (!isAbsolute && device === "" && path.includes(":")) {
     // What begins like a drive after normalization must not become one.
     if (tail.length >= 2 && isLetter(tail.charCodeAt(0)) && tail[1] === ":") return `.\\${tail}`;
-    const colon = path.indexOf(":");
-    if (colon === path.length - 1 || isSeparator(path.charCodeAt(colon + 1))) return `.\\${tail}`;
+    if (/:(?:[\\/]|$)/.test(path)) return `.\\${tail}`;
   }
   return `${device}${isAbsolute ? "\\" : ""}${tail}`;
 }
@@ -103,9 +102,6 @@ function relative(from, to) {
   let same = 0;
   while (same < a.length && same < b.length && a[same].toLowerCase() === b[same].toLowerCase()) same++;
   if (same === 0) return right;
-  const { device } = split(left);
-  // Another share of a host is another root.
-  if (device.startsWith("\\\\") && same < 2) return right;
   return [...a.slice(same).fill(".."), ...b.slice(same)].join("\\");
 }
 
@@ -113,10 +109,9 @@ function dirname(path) {
   validateString(path, "path");
   if (path === "") return ".";
   const { root } = split(path);
-  let [end] = lastSegment(path, root, isSeparator);
-  if (end <= root) return root > 0 ? path.slice(0, root) : ".";
-  while (end > root && isSeparator(path.charCodeAt(end - 1))) end--;
-  return path.slice(0, end);
+  const [start] = lastSegment(path, root, isSeparator);
+  if (start <= root) return root > 0 ? path.slice(0, root) : ".";
+  return path.slice(0, start - 1);
 }
 
 function basename(path, suffix) {
