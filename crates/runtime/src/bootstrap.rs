@@ -160,6 +160,7 @@ static FILES: &[File] = files![
     Rare "node/v8",
     Rare "node/vm",
     Rare "node/zlib",
+    Rare "node/fs",
     Rare "node/modules",
     Rare "node/globals",
     Now "events/pending",

@@ -18,6 +18,7 @@ const bindings = {
   events: lazy("node/events"),
   module: lazy("node/module"),
   modules: lazy("node/modules"),
+  fs: lazy("node/fs"),
   process: lazy("node/process"),
   timers: lazy("node/timers"),
   util: lazy("node/util"),

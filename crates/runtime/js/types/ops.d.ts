@@ -136,6 +136,11 @@ type FileRefusal = -1 | -2 | -3 | -4 | -5; // missing, outside the folder, not f
 declare function op_file_stat(path: string): [size: number, modified: number] | FileRefusal; // milliseconds since the epoch
 /** A body of the request with the bytes from `start` up to `end`, -1 for the file's; read on demand. */
 declare function op_file_open(request: number, path: string, start: number, end: number): number | FileRefusal;
+/** kind: 0 file, 1 folder, 2 link, 3 other; times in milliseconds. A number: why not, as above. */
+declare function op_fs_stat(path: string, keepLink: boolean): [kind: number, size: number, inode: number, modified: number, accessed: number, changed: number] | number;
+declare function op_fs_list(path: string): (string | number)[] | number; // name, kind, name, kind...
+declare function op_fs_real(path: string): string | number;
+declare function op_fs_read(path: string, bytes: Bytes, offset: number, length: number, position: number): number; // at most 1 MiB
 
 // ---- src/ops/fetch.rs
 declare const BODY_NONE: 0, BODY_BYTES: 1, BODY_TEXT: 2, BODY_NATIVE: 3; // body kinds; `body` is nothing, Bytes, string, a body id

@@ -100,7 +100,7 @@ natives! {
         op_pipe_new, op_pipe_write, op_pipe_ready, op_pipe_close, op_pipe_fail,
     }
     InTurn json::{op_body_json, op_json_text}
-    InTurn file::{op_file_stat, op_file_open}
+    InTurn file::{op_file_stat, op_file_open, op_fs_stat, op_fs_list, op_fs_real, op_fs_read}
     InTurn fetch::{op_fetch_start, op_fetch_head, op_fetch_abort}
     InTurn request::{
         op_request_method, op_request_url, op_request_headers, op_request_body,

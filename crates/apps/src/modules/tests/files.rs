@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::os::unix::fs::symlink;
 
-use hearth_core::files::{AppFiles, FileRefusal};
+use hearth_core::files::{AppFiles, FileRefusal, Links, PathKind};
 
 use super::*;
 
@@ -113,4 +113,40 @@ fn a_link_that_is_swapped_in_has_no_effect() {
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });
+}
+
+#[test]
+fn folders_are_listed_without_what_is_hidden() {
+    let app = app();
+    let files = files(&app);
+    symlink("a.html", app.path("public/link")).unwrap();
+    let mut entries = files.list("/public").unwrap();
+    entries.sort_by(|left, right| left.0.cmp(&right.0));
+    assert_eq!(entries, [("a.html".to_owned(), PathKind::File), ("link".to_owned(), PathKind::Link)]);
+    assert_eq!(files.list("sub"), Ok(vec![]), "an environment file is not named");
+    assert_eq!(files.list("main.js"), Err(FileRefusal::NotAFile));
+    assert_eq!(files.list("nothing"), Err(FileRefusal::Missing));
+    symlink(app.folder.path().join("outside"), app.path("away")).unwrap();
+    assert_eq!(files.list("away"), Err(FileRefusal::Outside));
+    assert_eq!(files.list("../outside"), Err(FileRefusal::Outside));
+}
+
+#[test]
+fn links_are_described_or_followed() {
+    let app = app();
+    let files = files(&app);
+    symlink("public/a.html", app.path("link")).unwrap();
+    symlink(app.folder.path().join("outside/secret"), app.path("away")).unwrap();
+    symlink(".env", app.path("disguised")).unwrap();
+    let kind = |path, links| files.stat(path, links).map(|facts| facts.kind);
+    assert_eq!(kind("link", Links::Follow), Ok(PathKind::File));
+    assert_eq!(kind("link", Links::Keep), Ok(PathKind::Link));
+    assert_eq!(files.real_path("link").as_deref(), Ok("/public/a.html"));
+    assert_eq!(kind("/", Links::Keep), Ok(PathKind::Folder));
+    assert_eq!(kind("away", Links::Follow), Err(FileRefusal::Outside));
+    assert_eq!(kind("away", Links::Keep), Ok(PathKind::Link), "a link itself lies in the folder");
+    assert_eq!(files.real_path("away"), Err(FileRefusal::Outside));
+    assert_eq!(kind("disguised", Links::Follow), Err(FileRefusal::Hidden));
+    assert_eq!(kind(".env", Links::Keep), Err(FileRefusal::Hidden));
+    assert_eq!(kind("a\0b", Links::Keep), Err(FileRefusal::Missing));
 }
