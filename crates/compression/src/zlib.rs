@@ -1,6 +1,7 @@
 //! gzip, zlib and raw deflate, by zlib-rs.
 //!
-//! Deviation from Node: `params` changes the level alone, since zlib-rs has no call for the strategy.
+//! Deviation from Node: `params` changes the level alone, since zlib-rs has no call for the strategy, and refuses a level of
+//! another algorithm in the middle of a stream.
 
 use zlib_rs::{
     Deflate, DeflateConfig, DeflateError, DeflateFlush, Inflate, InflateError, InflateFlush, Method, Status, Strategy,

@@ -26,6 +26,8 @@ const FLAG_ENDED: u32 = 2;
 struct Entry {
     codec: Codec,
     charge: Charge,
+    /// Its first step, which allocates most, is over.
+    has_run: bool,
 }
 
 /// Kept with the isolate.
@@ -73,9 +75,9 @@ pub(super) fn op_codec_new<'s>(
         Err(error) => return error_value(scope, &error, rv),
     };
     let account = ContextState::current(scope).app.meters.memory.clone();
-    let mut entry = Entry { codec, charge: account.open() };
-    let expected = entry.codec.expected_memory();
-    entry.charge(scope, expected)?;
+    let mut entry = Entry { codec, charge: account.open(), has_run: false };
+    let held = entry.codec.memory();
+    entry.charge(scope, held)?;
     let codecs = Codecs::of(scope);
     codecs.next += 1;
     let handle = codecs.next;
@@ -103,6 +105,11 @@ pub(super) fn op_codec_step<'s>(
     };
     let mut entry =
         Codecs::of(scope).entries.remove(&handle).ok_or_else(|| OpError::type_error("the codec is closed"))?;
+    if !entry.has_run {
+        entry.has_run = true;
+        let expected = entry.codec.expected_memory();
+        entry.charge(scope, expected)?;
+    }
     // The input is copied: it may lie in the same buffer as the output.
     let input = with_bytes(args.get(2), |bytes| {
         let whole = part(bytes, from, from_length);
