@@ -48,13 +48,15 @@ Object.defineProperty(KeyObject.prototype, Symbol.toStringTag, { __proto__: null
 
 const isKeyObject = (value) => typeof value === "object" && value !== null && slots.has(value);
 
-function about(key) {
+/** What the natives say of a secret, or of a key of a pair. */
+function about(key, isSecret) {
   const slot = slotsOf(key);
+  if ((slot.type === "secret") !== isSecret) throw new codes.ERR_INVALID_THIS("KeyObject");
   return (slot.about ??= crypto.describe(slot.handle));
 }
 
 class SecretKeyObject extends KeyObject {
-  get symmetricKeySize() { return about(this)[9]; }
+  get symmetricKeySize() { return about(this, true)[9]; }
 
   export(options) {
     if (options !== undefined) {
@@ -73,10 +75,10 @@ class SecretKeyObject extends KeyObject {
 }
 
 class AsymmetricKeyObject extends KeyObject {
-  get asymmetricKeyType() { return about(this)[1] || undefined; }
+  get asymmetricKeyType() { return about(this, false)[1] || undefined; }
 
   get asymmetricKeyDetails() {
-    const [, type, modulusLength, exponent, hash, mgf1, salt, divisorLength, namedCurve] = about(this);
+    const [, type, modulusLength, exponent, hash, mgf1, salt, divisorLength, namedCurve] = about(this, false);
     const details = {};
     if (type === "rsa" || type === "rsa-pss") {
       details.modulusLength = modulusLength;
