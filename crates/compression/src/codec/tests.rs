@@ -2,7 +2,10 @@ use proptest::prelude::*;
 
 use super::*;
 
-const FORMATS: [(fn() -> Config, fn() -> Config, u32); 5] = [
+/// What compresses, what decompresses, and the number that ends the input.
+type Format = (fn() -> Config, fn() -> Config, u32);
+
+const FORMATS: [Format; 5] = [
     (|| zlib(ZlibMode::Deflate), || zlib(ZlibMode::Inflate), 4),
     (|| zlib(ZlibMode::Gzip), || zlib(ZlibMode::Unzip), 4),
     (|| zlib(ZlibMode::DeflateRaw), || zlib(ZlibMode::InflateRaw), 4),
