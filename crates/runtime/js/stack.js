@@ -6,7 +6,7 @@
 
 const {
   ArrayPrototypeJoin, Error, ErrorPrototypeToString, FunctionPrototypeCall, ObjectDefineProperty,
-  StringPrototypeStartsWith, SymbolFor,
+  StringPrototypeStartsWith, SymbolFor, safeGetOwnPropertyDescriptor,
 } = require("primordials");
 const { op_source_position } = require("ops");
 
@@ -18,8 +18,10 @@ const NODE_ERROR = SymbolFor("hearth.nodeError");
 function prepareStackTrace(error, sites) {
   // As in Node and browsers of V8, an app may make its stacks itself (https://v8.dev/docs/stack-trace-api).
   try {
-    const own = Error.prepareStackTrace;
-    if (typeof own === "function") return FunctionPrototypeCall(own, Error, error, visible(sites));
+    const own = safeGetOwnPropertyDescriptor(Error, "prepareStackTrace");
+    if (own !== undefined && typeof own.value === "function") {
+      return FunctionPrototypeCall(own.value, Error, error, visible(sites));
+    }
   } catch {
     // then it gets the usual text
   }
