@@ -37,6 +37,7 @@ const urls = lazy("url/url");
 const bindings = lazy("bindings");
 const channels = lazy("dom/broadcast_channel");
 const schedulers = lazy("scheduler");
+const workers = lazy("node/workers");
 
 const FETCH = 1, SCHEDULED = 2, TASK = 4;
 // Hooks, not events: src/worker/hooks.rs.
@@ -62,6 +63,7 @@ function setEnvironment(list, name, version, worker, bound) {
 function setHandlers(namespace) {
   onFetch = onScheduled = onTask = undefined;
   const main = namespace === undefined ? undefined : namespace.default;
+  if (workers.exports !== undefined && workers.exports.isEntrypoint(main)) return setEntrypoint(namespace, main);
   target = isClass(main) ? ReflectConstruct(main, [undefined, env]) : main;
   if (typeof target === "function" && typeof target.fetch !== "function") {
     onFetch = target;
@@ -75,10 +77,33 @@ function setHandlers(namespace) {
   }
   onIdle = hook(namespace, "onIdle");
   onTerminate = hook(namespace, "onTerminate");
+  return handlerBits();
+}
+
+function handlerBits() {
   return (onFetch !== undefined || listens("fetch") ? FETCH : 0) |
     (onScheduled !== undefined || listens("scheduled") ? SCHEDULED : 0) |
     (onTask !== undefined || listens("task") ? TASK : 0) |
     (onIdle !== undefined ? IDLE : 0) | (onTerminate !== undefined ? TERMINATE : 0);
+}
+
+/** A class that extends WorkerEntrypoint of cloudflare:workers: each event has an instance of its own. */
+function setEntrypoint(namespace, main) {
+  target = undefined;
+  onFetch = onEntrypoint(main, "fetch");
+  onScheduled = onEntrypoint(main, "scheduled");
+  onTask = onEntrypoint(main, "task");
+  onIdle = hook(namespace, "onIdle");
+  onTerminate = hook(namespace, "onTerminate");
+  return handlerBits();
+}
+
+function onEntrypoint(main, name) {
+  if (typeof main.prototype[name] !== "function") return undefined;
+  return (event, env, context) => {
+    const instance = ReflectConstruct(main, [context, env]);
+    return FunctionPrototypeCall(instance[name], instance, event, env, context);
+  };
 }
 
 /** A method of the default export, or an export of its own. */

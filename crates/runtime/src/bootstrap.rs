@@ -166,6 +166,7 @@ static FILES: &[File] = files![
     Now "events/pending",
     Now "events/scope",
     Now "events/context",
+    Rare "node/workers",
     Rare "events/extendable",
     Now "hearth",
     Now "intl",

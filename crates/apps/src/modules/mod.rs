@@ -4,7 +4,7 @@
 //! ```text
 //! specifier ─ specifier.rs ─> resolve.rs ─────────────> id ─> app.rs ─ cache ─> ModuleSource
 //!             refuses what     oxc_resolver over app_root.rs       │
-//!             names no file    (and tsconfig.rs paths)         └─ compile.rs: parse.rs -> transpile.rs -> scan.rs
+//!             names no file    (conditions.rs, tsconfig.rs)    └─ compile.rs: parse.rs -> transpile.rs -> scan.rs
 //!                                                                (on a thread whose stack fits: deep_stack.rs)
 //! ```
 //!
@@ -37,6 +37,7 @@ mod app;
 mod app_root;
 mod cjs_exports;
 mod compile;
+mod conditions;
 mod dead_branches;
 mod deep_stack;
 mod files;

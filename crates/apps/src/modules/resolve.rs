@@ -1,5 +1,4 @@
-//! Resolves specifiers to files, by the rules of Node and of bundlers for browsers, within the
-//! app's folder.
+//! Resolves specifiers to files, by the rules of Node and of bundlers, within the app's folder.
 //!
 //! oxc_resolver performs the resolution and sees the app's folder as the whole disk. Symbolic links
 //! are resolved afterwards in this module, so that the border is checked in one place and ids are
@@ -13,23 +12,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hearth_core::module::{ImportStyle, ModuleError, ModuleId};
-use oxc_resolver::{ResolveError, ResolveOptions, ResolverGeneric};
+use oxc_resolver::{Resolution, ResolveError};
 
-use super::app_root::{AppRoot, JailFs, Refusal};
+use super::app_root::{AppRoot, Refusal};
+use super::conditions::{Builds, EXTENSIONS, Packages};
 use super::package_scope::Scopes;
-use super::specifier::{Refused, Specifier, package};
+use super::specifier::{self, Refused, Specifier, package};
 use super::synthetic;
-
-/// In order of precedence.
-const EXTENSIONS: [&str; 9] = [".ts", ".tsx", ".mts", ".cts", ".js", ".mjs", ".cjs", ".jsx", ".json"];
-
-/// TypeScript code may name the output file instead of the input file.
-const EXTENSION_ALIASES: [(&str, &[&str]); 4] = [
-    (".js", &[".js", ".ts", ".tsx", ".jsx"]),
-    (".jsx", &[".jsx", ".tsx"]),
-    (".mjs", &[".mjs", ".mts"]),
-    (".cjs", &[".cjs", ".cts"]),
-];
 
 /// Cached results per app; a graph has one per import.
 const MAX_FOUND: usize = 1 << 16;
@@ -42,8 +31,9 @@ type Key = (ModuleId, String, ImportStyle);
 #[derive(Debug)]
 pub(super) struct Resolver {
     root: Arc<AppRoot>,
-    import: ResolverGeneric<JailFs>,
-    require: ResolverGeneric<JailFs>,
+    import: Builds,
+    require: Builds,
+    packages: Packages,
     memory: Mutex<Memory>,
 }
 
@@ -64,9 +54,10 @@ struct Asked<'a> {
 
 impl Resolver {
     pub fn new(root: Arc<AppRoot>) -> Self {
-        let import = ResolverGeneric::new_with_file_system(JailFs::new(root.clone()), options(ImportStyle::Import));
-        let require = import.clone_with_options(options(ImportStyle::Require));
-        Self { root, import, require, memory: Mutex::default() }
+        let import = Builds::new(&root, ImportStyle::Import);
+        let require = import.beside(ImportStyle::Require);
+        let packages = Packages::new(root.clone());
+        Self { root, import, require, packages, memory: Mutex::default() }
     }
 
     pub fn resolve(
@@ -92,7 +83,7 @@ impl Resolver {
         }
         if memory.misses >= MAX_MISSES {
             memory.misses = 0;
-            // `require` is a clone: both share one cache.
+            // All builds share one cache.
             self.import.clear_cache();
         }
         result
@@ -108,32 +99,55 @@ impl Resolver {
         if let Some(id) = synthetic::resolve(asked.specifier) {
             return Ok(id);
         }
-        let resolver = match style {
+        let builds = match style {
             ImportStyle::Import => &self.import,
             ImportStyle::Require => &self.require,
         };
-        let (wanted, error) =
-            match Specifier::parse(asked.specifier, folder).map_err(|refused| asked.refuse(refused))? {
-                Specifier::BuiltIn(name) => return Ok(ModuleId::new(name)),
-                Specifier::Path(path) => match resolver.resolve("/", &path) {
+        let parsed = Specifier::parse(asked.specifier, folder).map_err(|refused| asked.refuse(refused))?;
+        let (wanted, error) = match parsed {
+            Specifier::BuiltIn(name) => return Ok(ModuleId::new(name)),
+            Specifier::Path(path) => {
+                let resolver = builds.for_path(scopes.of(folder)?.origin, self.packages.around(folder));
+                match resolver.resolve("/", &path) {
                     Ok(found) => return self.identify(found.path(), asked),
                     Err(error) => (Some(path), error),
-                },
-                Specifier::Bare => {
-                    let mapped = scopes.of(folder)?.compiler.mapped(asked.specifier);
-                    if let Some(found) = mapped.iter().find_map(|path| resolver.resolve("/", path).ok()) {
-                        return self.identify(found.path(), asked);
-                    }
-                    match resolver.resolve(folder, asked.specifier) {
-                        Ok(found) => return self.identify(found.path(), asked),
-                        Err(error) => (None, error),
-                    }
                 }
-            };
+            }
+            Specifier::Bare => {
+                let scope = scopes.of(folder)?;
+                let resolver = builds.for_path(scope.origin, Default::default());
+                let mapped = scope.compiler.mapped(asked.specifier);
+                if let Some(found) = mapped.iter().find_map(|path| resolver.resolve("/", path).ok()) {
+                    return self.identify(found.path(), asked);
+                }
+                match self.package(builds, asked.specifier, folder) {
+                    Ok(found) => return self.identify(found.path(), asked),
+                    Err(error) => (None, error),
+                }
+            }
+            Specifier::Foreign { scheme, name } => match self.package(builds, &name, folder) {
+                Ok(found) => return self.identify(found.path(), asked),
+                Err(_) => return Err(asked.not_found(specifier::not_installed(scheme, &name))),
+            },
+        };
         if error.is_ignore() {
             return Ok(synthetic::empty());
         }
         Err(self.explain(asked, folder, wanted.as_deref(), &error))
+    }
+
+    /// The best build of a package that there is. The error is that of the build for Node.
+    fn package(&self, builds: &Builds, specifier: &str, folder: &Path) -> Result<Resolution, ResolveError> {
+        let build = self.packages.named(specifier, folder);
+        let mut first = None;
+        for resolver in builds.in_order(build) {
+            match resolver.resolve(folder, specifier) {
+                Ok(found) => return Ok(found),
+                Err(error) if error.is_ignore() => return Err(error),
+                Err(error) => first = first.or(Some(error)),
+            }
+        }
+        Err(first.unwrap_or_else(|| ResolveError::NotFound(specifier.to_owned())))
     }
 
     fn identify(&self, path: &Path, asked: Asked<'_>) -> Result<ModuleId, ModuleError> {
@@ -163,10 +177,14 @@ impl Resolver {
             (ResolveError::NotFound(_) | ResolveError::ExtensionAlias(..), Some(path)) => {
                 format!("there is no {path} in the app's folder, with or without an extension")
             }
-            (ResolveError::NotFound(_), None) if !asked.specifier.starts_with('#') => format!(
-                "no such package in node_modules from {} up to the app's folder, and no built-in module of this name",
-                folder.display()
-            ),
+            (ResolveError::NotFound(_), None) if !asked.specifier.starts_with('#') => {
+                let name = package(asked.specifier).unwrap_or(asked.specifier);
+                format!(
+                    "no such package in node_modules from {} up to the app's folder, and no built-in module of this name; \
+                     run `npm install {name}` in the app's folder",
+                    folder.display()
+                )
+            }
             (error, _) => error.to_string(),
         })
     }
@@ -200,27 +218,5 @@ impl Asked<'_> {
                 reason: reason.into(),
             },
         }
-    }
-}
-
-/// Packages without `exports` have their ES build in `module`, which `require` must not get.
-fn options(style: ImportStyle) -> ResolveOptions {
-    let (condition, main_fields): (_, &[&str]) = match style {
-        ImportStyle::Import => ("import", &["browser", "module", "main"]),
-        ImportStyle::Require => ("require", &["browser", "main"]),
-    };
-    ResolveOptions {
-        cwd: Some("/".into()),
-        alias_fields: vec![vec!["browser".into()]],
-        condition_names: ["hearth", "worker", "browser", condition, "default"].map(String::from).into(),
-        extension_alias: EXTENSION_ALIASES
-            .map(|(written, tried)| (written.into(), tried.iter().map(|&t| t.into()).collect()))
-            .into(),
-        extensions: EXTENSIONS.map(String::from).into(),
-        main_fields: main_fields.iter().map(|&field| field.into()).collect(),
-        symlinks: false,
-        node_path: false,
-        builtin_modules: false,
-        ..ResolveOptions::default()
     }
 }

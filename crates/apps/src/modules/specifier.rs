@@ -17,6 +17,11 @@ pub(super) enum Specifier {
     /// `pkg`, `@scope/pkg/sub`, and `#internal`.
     Bare,
     BuiltIn(&'static str),
+    /// `npm:` and `jsr:`, as the package that they are installed as.
+    Foreign {
+        scheme: &'static str,
+        name: String,
+    },
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -52,7 +57,7 @@ impl Specifier {
             return Ok(Self::BuiltIn(id));
         }
         if let Some(scheme) = scheme(text) {
-            return Err(refused_scheme(scheme));
+            return foreign(scheme, &text[scheme.len() + 1..]);
         }
         if normal(Path::new(text)).is_none() || package(text).is_some_and(|name| climbs(&text[name.len()..])) {
             return Err(Refused::Outside("the path climbs out of its package"));
@@ -91,14 +96,68 @@ fn scheme(text: &str) -> Option<&str> {
     fits.then_some(scheme)
 }
 
-fn refused_scheme(scheme: &str) -> Refused {
-    match scheme.to_ascii_lowercase().as_str() {
-        "file" => Refused::Outside("modules are named by paths in the app's folder, not by file: URLs"),
-        "node" => Refused::NotFound("Node has no such module, or Hearth does not have it".into()),
-        "npm" | "jsr" => Refused::NotFound(format!(
-            "{scheme}: specifiers are not resolved; install the package into the app's node_modules and import it by name"
-        )),
-        _ => Refused::NotFound(format!("modules are not loaded from {scheme}: URLs, only from the app's folder")),
+fn foreign(scheme: &str, rest: &str) -> Result<Specifier, Refused> {
+    let scheme = scheme.to_ascii_lowercase();
+    let reason = match scheme.as_str() {
+        "file" => return Err(Refused::Outside("modules are named by paths in the app's folder, not by file: URLs")),
+        "npm" => return installed("npm", unversioned(rest)),
+        // As npm has the packages of JSR: https://jsr.io/docs/npm-compatibility
+        "jsr" => {
+            let name = unversioned(rest);
+            return installed(
+                "jsr",
+                name.strip_prefix('@').map_or_else(String::new, |it| format!("@jsr/{}", it.replacen('/', "__", 1))),
+            );
+        }
+        "node" => {
+            "Node has no such module, or Hearth does not have it; packages of this name are imported without node:"
+                .into()
+        }
+        "bun" => "modules of Bun exist in Bun alone; use a web standard, a module of Node or a package instead".into(),
+        "deno" | "ext" => {
+            "modules of Deno exist in Deno alone; use a web standard, a module of Node or a package instead".into()
+        }
+        "cloudflare" => {
+            "Hearth has no such module of Cloudflare's; use a web standard, a module of Node or a package instead"
+                .into()
+        }
+        "http" | "https" => format!(
+            "modules are not loaded from {scheme}: URLs; install the package into the app's node_modules and import it by \
+             name, bundle the app, or keep a copy in its folder"
+        ),
+        "data" | "blob" => {
+            format!("modules are not loaded from {scheme}: URLs; put the code into a file of the app's folder")
+        }
+        _ => format!("modules are not loaded from {scheme}: URLs, only from the app's folder"),
+    };
+    Err(Refused::NotFound(reason))
+}
+
+fn installed(scheme: &'static str, name: String) -> Result<Specifier, Refused> {
+    if package(&name).is_none_or(str::is_empty) || climbs(&name) || name.starts_with('.') || name.contains(':') {
+        return Err(Refused::NotFound(format!("it names no package: write {scheme}:NAME or {scheme}:NAME/FILE")));
+    }
+    Ok(Specifier::Foreign { scheme, name })
+}
+
+/// `@a/b/c` of `/@a/b@^1.2/c`: what is installed is the version.
+fn unversioned(text: &str) -> String {
+    let text = text.strip_prefix('/').unwrap_or(text);
+    let Some(package) = package(text) else { return text.to_owned() };
+    let rest = &text[package.len()..];
+    let scope = usize::from(package.starts_with('@'));
+    let name = package[scope..].find('@').map_or(package, |at| &package[..scope + at]);
+    format!("{name}{rest}")
+}
+
+/// Why an `npm:` or `jsr:` package was not found, and what to do.
+pub(super) fn not_installed(scheme: &str, name: &str) -> String {
+    let package = package(name).unwrap_or(name);
+    match (scheme, package.strip_prefix("@jsr/").and_then(|rest| rest.split_once("__"))) {
+        ("jsr", Some((scope, name))) => format!(
+            "{package} is not in node_modules, where packages of JSR are looked for; run `npx jsr add @{scope}/{name}` in the app's folder"
+        ),
+        _ => format!("{package} is not in node_modules; run `npm install {package}` in the app's folder"),
     }
 }
 
@@ -149,11 +208,31 @@ mod tests {
     fn schemes() {
         assert_eq!(parse("node:async_hooks"), Ok(Specifier::BuiltIn("node:async_hooks")));
         assert_eq!(parse("async_hooks"), Ok(Specifier::BuiltIn("node:async_hooks")));
-        for text in
-            ["node:nothing", "https://deno.land/x", "npm:hono", "data:text/javascript,1", "cloudflare:nothing", ""]
-        {
+        for text in [
+            "node:nothing",
+            "https://deno.land/x",
+            "npm:",
+            "jsr:std",
+            "npm:../x",
+            "bun:sqlite",
+            "data:text/javascript,1",
+            "cloudflare:nothing",
+            "",
+        ] {
             assert!(matches!(parse(text), Err(Refused::NotFound(_))), "{text:?}");
         }
+    }
+
+    #[test]
+    fn packages_of_registries() {
+        let name = |text| match parse(text) {
+            Ok(Specifier::Foreign { name, .. }) => name,
+            other => format!("{other:?}"),
+        };
+        assert_eq!(name("npm:hono"), "hono");
+        assert_eq!(name("npm:/hono@4.1.0/cors"), "hono/cors");
+        assert_eq!(name("npm:@a/b@^1"), "@a/b");
+        assert_eq!(name("jsr:@std/path@1/posix"), "@jsr/std__path/posix");
     }
 
     #[test]

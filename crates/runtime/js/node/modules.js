@@ -21,6 +21,7 @@ const bindings = {
   fs: lazy("node/fs"),
   process: lazy("node/process"),
   timers: lazy("node/timers"),
+  workers: lazy("node/workers"),
   util: lazy("node/util"),
   v8: lazy("node/v8"),
   vm: lazy("node/vm"),

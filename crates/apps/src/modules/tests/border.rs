@@ -109,6 +109,7 @@ fn packages_that_point_outside() {
         ("node_modules/b/package.json", r#"{"exports": "./../../../outside/secret.js"}"#),
         ("node_modules/c/package.json", r#"{"browser": {"./i.js": "../../../outside/secret.js"}, "main": "./i.js"}"#),
         ("node_modules/c/i.js", ""),
+        ("node_modules/e/package.json", r#"{"browser": "../../../outside/secret.js"}"#),
         ("node_modules/d/package.json", r#"{"exports": {"./*": "./*"}}"#),
         (
             "tsconfig.json",
@@ -116,7 +117,8 @@ fn packages_that_point_outside() {
         ),
     ]);
     write(&app.folder.path().join("outside"), &[("secret.js", ""), ("tsconfig.json", "not json")]);
-    for specifier in ["#x", "#y", "a", "b", "c", "d/../../../../outside/secret.js", "@/secret.js"] {
+    assert_eq!(app.import("c", "/main.js"), "/node_modules/c/i.js");
+    for specifier in ["#x", "#y", "a", "b", "e", "d/../../../../outside/secret.js", "@/secret.js"] {
         assert!(app.resolve(specifier, "/main.js", ImportStyle::Import).is_err(), "{specifier}");
     }
 }

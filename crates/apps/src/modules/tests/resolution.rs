@@ -88,13 +88,13 @@ fn conditions_follow_the_package_and_the_style() {
     let app = App::new(&files);
     let import = |specifier| app.import(specifier, "/main.js").replace("/node_modules/p/", "");
     let require = |specifier| app.require(specifier, "/main.js").replace("/node_modules/p/", "");
-    assert_eq!(import("p"), "import.js");
+    assert_eq!(import("p"), "import.js", "the package has builds for workers");
     assert_eq!(require("p"), "require.cjs");
     assert_eq!(import("p/ours"), "hearth.js");
-    assert_eq!(import("p/workerd"), "default.js", "its APIs are not there");
+    assert_eq!(import("p/workerd"), "workerd.js", "the package knows Node, too");
     assert_eq!(import("p/worker"), "worker.js");
-    assert_eq!(import("p/browser"), "browser.js");
-    assert_eq!(import("p/nested"), "import.js");
+    assert_eq!(import("p/browser"), "default.js", "better than the one for browsers");
+    assert_eq!(import("p/nested"), "import.js", "the one for browsers is the only one");
     assert_eq!(require("p/nested"), "require.cjs");
     assert_eq!(import("p/dir/a"), "files/a.js");
     assert!(import("p/x.js").contains("is not exported under the conditions"), "{}", import("p/x.js"));
@@ -115,7 +115,7 @@ fn main_fields() {
         ("node_modules/chart.js/index.js", ""),
         (
             "node_modules/o/package.json",
-            r#"{"browser": {"./n.js": "./b.js", "fs": false, "q": "./q.js"}, "main": "n.js"}"#,
+            r#"{"browser": {"./n.js": "./b.js", "gone": false, "q": "./q.js"}, "main": "n.js"}"#,
         ),
         ("node_modules/o/n.js", ""),
         ("node_modules/o/b.js", ""),
@@ -129,10 +129,10 @@ fn main_fields() {
     assert_eq!(import("@s/c"), "/node_modules/@s/c/lib/index.js");
     assert_eq!(import("@s/c/lib"), "/node_modules/@s/c/lib/index.js");
     assert_eq!(import("chart.js"), "/node_modules/chart.js/index.js");
-    assert_eq!(import("o"), "/node_modules/o/b.js");
+    assert_eq!(import("o"), "/node_modules/o/n.js", "the build for Node");
     assert_eq!(app.import("q", "/node_modules/o/b.js"), "/node_modules/o/q.js");
     assert_eq!(import("near"), "/src/node_modules/near/index.js");
-    let empty = app.require("fs", "/node_modules/o/b.js");
+    let empty = app.require("gone", "/node_modules/o/b.js");
     assert_eq!(code(&app.load(&empty).unwrap()), ("commonjs", ""));
 }
 
