@@ -124,7 +124,7 @@ fn give_data<'s>(
     result.set(arguments.data());
 }
 
-/// `import.meta`: `url`, `filename` and `dirname`, all below the app's folder.
+/// `import.meta`: `url`, `filename` and `dirname`, all below the app's folder; `main` and `resolve`.
 pub(crate) unsafe extern "C" fn initialize_import_meta(
     context: v8::Local<v8::Context>,
     module: v8::Local<v8::Module>,
@@ -151,4 +151,41 @@ fn fill_import_meta<'s>(
             meta.create_data_property(scope, name.into(), value.into());
         }
     }
+    let main = v8::Boolean::new(scope, state.app.loader.entry() == id);
+    if let Ok(name) = text_value(scope, "main") {
+        meta.create_data_property(scope, name.into(), main.into());
+    }
+    let (Ok(name), Ok(from)) = (text_value(scope, "resolve"), text_value(scope, id.as_str())) else { return };
+    if let Some(resolve) = v8::Function::builder(resolve_from).data(from.into()).build(scope) {
+        meta.create_data_property(scope, name.into(), resolve.into());
+    }
+}
+
+/// `import.meta.resolve(specifier)`: the URL of a module that exists, or the error that its import would be.
+fn resolve_from<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    arguments: v8::FunctionCallbackArguments<'s>,
+    mut result: v8::ReturnValue<'s>,
+) {
+    let state = ContextState::current(scope);
+    guarded(&state, || {
+        let Ok(specifier) = v8::Local::<v8::String>::try_from(arguments.get(0)) else {
+            if let Ok(message) = text_value(scope, "import.meta.resolve takes a string") {
+                let exception = v8::Exception::type_error(scope, message);
+                scope.throw_exception(exception);
+            }
+            return;
+        };
+        let specifier = specifier.to_rust_string_lossy(scope);
+        let from = ModuleId::new(arguments.data().to_rust_string_lossy(scope));
+        match state.app.loader.resolve(&specifier, &from, ImportStyle::Import) {
+            Ok(id) => {
+                let url = if id.is_built_in() { id.to_string() } else { format!("file://{id}") };
+                if let Ok(url) = text_value(scope, &url) {
+                    result.set(url.into());
+                }
+            }
+            Err(error) => super::compile::CompileError::from(error).throw(scope),
+        }
+    });
 }
