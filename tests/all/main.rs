@@ -18,6 +18,7 @@ mod admin;
 mod answers;
 mod apis;
 mod apps;
+mod assets;
 mod bounds;
 mod cells;
 mod changes;

@@ -127,7 +127,7 @@ fn nothing_outside_the_folder_is_read() {
         "relative",
         "relative/../../relative/app.js",
         "http://127.0.0.1/app.js",
-        "node:fs",
+        "node:nothing",
         "data:text/javascript,1",
         "ext:core/ops",
         "hearth:inspect",

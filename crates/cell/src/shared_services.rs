@@ -6,7 +6,7 @@ use std::time::Instant;
 use hearth_core::module::ModuleLoader;
 use hearth_core::{AppName, ByteSize, Limits, Owner, VersionName};
 use hearth_egress::{Egress, EgressPolicy};
-use hearth_runtime::{App, CodeCache, LatencyProfile, Meters};
+use hearth_runtime::{App, Assets, CodeCache, LatencyProfile, Meters};
 
 /// Compiled code that is kept in memory.
 const CODE_CACHE_SIZE: ByteSize = ByteSize::mb(64);
@@ -25,6 +25,7 @@ pub struct AppParts {
     pub limits: Limits,
     pub env: Vec<(String, String)>,
     pub egress: EgressPolicy,
+    pub assets: Option<Assets>,
 }
 
 /// The certificates that verify outgoing connections are not available.
@@ -40,7 +41,7 @@ impl SharedServices {
     }
 
     pub fn app(&self, parts: AppParts) -> Arc<App> {
-        let AppParts { name, version, owner, loader, limits, env, egress } = parts;
+        let AppParts { name, version, owner, loader, limits, env, egress, assets } = parts;
         Arc::new(App {
             meters: Meters::new(&limits),
             name,
@@ -51,6 +52,7 @@ impl SharedServices {
             env,
             egress: Arc::new(self.egress.client(egress)),
             code_cache: self.code_cache.clone(),
+            assets,
             operations: None,
             latency: LatencyProfile::new(Instant::now()),
         })

@@ -60,6 +60,7 @@ pub fn app(commons: &SharedServices, name: AppName, loader: Arc<dyn ModuleLoader
         limits: hearth_cell::engine_limits(settings),
         env: settings.env.clone().into_iter().collect(),
         egress: settings.egress.clone(),
+        assets: None,
     })
 }
 

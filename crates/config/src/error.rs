@@ -98,6 +98,10 @@ pub enum ConfigProblem {
     Listen(ListenError),
     #[error("{key} is missing beside it")]
     Missing { key: &'static str },
+    #[error("{name:?} cannot be a name in env: write letters, digits and _, and no digit first")]
+    BindingName { name: String },
+    #[error("{name} is bound to assets, and no folder is: name it with `static`")]
+    NoAssets { name: String },
     #[error("it is empty")]
     Empty,
     #[error("it has a character that cannot be in an environment: {0:?}")]

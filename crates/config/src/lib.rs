@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod as_text;
+mod bindings;
 mod ceilings;
 mod cron;
 mod diff;
@@ -44,6 +45,7 @@ mod value;
 mod warning;
 mod yaml;
 
+pub use bindings::{BindingKind, Bindings};
 pub use ceilings::AppCeilings;
 pub use cron::{Cron, CronError, CronReason};
 pub use diff::changed_keys;

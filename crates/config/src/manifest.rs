@@ -12,6 +12,7 @@ use hearth_core::{AppName, ByteSize, Owner, VersionName};
 use hearth_egress_policy::EgressPolicy;
 use serde::{Deserialize, Serialize};
 
+use crate::bindings::{self, Bindings};
 use crate::cron::Cron;
 use crate::error::{ConfigErrors, ConfigProblem, Position, SourceLocation};
 use crate::fields::{Fields, Read, read_file};
@@ -58,6 +59,7 @@ pub struct Manifest {
     pub crons: Option<Vec<Cron>>,
     /// `static`, inside the folder, without `.` and `..`.
     pub static_folder: Option<PathBuf>,
+    pub bindings: Option<Bindings>,
     /// Positions of the keys.
     pub source: Source,
 }
@@ -139,6 +141,7 @@ impl Manifest {
             hosts: fields.read("hosts", value::at_most(256, value::several(host))),
             crons: fields.read("crons", value::at_most(64, value::several(cron))),
             static_folder: fields.read("static", inside),
+            bindings: fields.read("bindings", bindings::read),
             source: Source::default(),
         };
         check_scope(&mut fields, part);

@@ -12,6 +12,7 @@ use std::time::Duration;
 use hearth_core::Owner;
 use hearth_egress_policy::EgressPolicy;
 
+use crate::bindings::Bindings;
 use crate::ceilings::AppCeilings;
 use crate::env_filter::remove_sensitive;
 use crate::error::{ConfigError, ConfigErrors, ConfigProblem};
@@ -120,8 +121,22 @@ impl<'a> Resolver<'a> {
             hosts: self.hosts(),
             crons: self.get(|m| m.crons.clone()).unwrap_or(base.crons),
             static_folder: self.get(|m| m.static_folder.clone()),
+            bindings: self.bindings()?,
         };
         Ok(Resolved { settings, warnings: self.warnings })
+    }
+
+    /// Each has what it is bound to.
+    fn bindings(&self) -> Result<Bindings, ConfigErrors> {
+        let Some(Sourced { value, by, .. }) = self.said(|m| m.bindings.clone()) else { return Ok(Bindings::new()) };
+        let folder = self.get(|m| m.static_folder.clone());
+        match value.keys().next() {
+            Some(name) if folder.is_none() => {
+                let problem = ConfigProblem::NoAssets { name: name.clone() };
+                Err(ConfigError { place: by.place("bindings"), problem }.into())
+            }
+            _ => Ok(value),
+        }
     }
 
     /// The value of the highest layer that has one.

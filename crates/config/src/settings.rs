@@ -10,6 +10,7 @@ use hearth_egress_policy::EgressPolicy;
 use serde::{Deserialize, Serialize};
 
 use crate::as_text;
+use crate::bindings::Bindings;
 use crate::cron::Cron;
 use crate::host::HostPattern;
 use crate::public_routes::PublicRoutes;
@@ -64,6 +65,7 @@ pub struct Settings {
     pub crons: Vec<Cron>,
     /// Within the app's folder.
     pub static_folder: Option<PathBuf>,
+    pub bindings: Bindings,
 }
 
 /// The maximum lifetime of a worker, from its start.
@@ -155,6 +157,7 @@ impl Default for Settings {
             hosts: Vec::new(),
             crons: Vec::new(),
             static_folder: None,
+            bindings: Bindings::new(),
         }
     }
 }

@@ -48,6 +48,7 @@ pub(crate) fn app(names: &Names<'_>, script: &Script, limits: &Limits, operation
         limits: limits.clone(),
         env: Vec::new(),
         egress: EgressPolicy::public(),
+        assets: None,
     });
     Arc::get_mut(&mut app).expect("the app was not shared yet").operations = Some(operations);
     app

@@ -38,6 +38,7 @@ const bindings = lazy("bindings");
 const channels = lazy("dom/broadcast_channel");
 const schedulers = lazy("scheduler");
 const workers = lazy("node/workers");
+const assetBindings = lazy("fetch/assets");
 
 const FETCH = 1, SCHEDULED = 2, TASK = 4;
 // Hooks, not events: src/worker/hooks.rs.
@@ -50,11 +51,12 @@ let env = ObjectFreeze({ __proto__: null });
 // ---- loading
 
 /** The context becomes a worker's. `bound` is undefined unless the embedding program has bindings. */
-function setEnvironment(list, name, version, worker, bound) {
+function setEnvironment(list, name, version, worker, bound, assets) {
   defineHearth(makeHearth(name, version, worker));
   const values = {};
   for (let i = 0; i < list.length; i += 2) values[list[i]] = list[i + 1];
   if (bound !== undefined) bindings.use().addBindings(values, bound);
+  if (assets !== undefined) assetBindings.use().addAssets(values, assets);
   env = ObjectFreeze(values);
   keepEnvironment(env);
 }

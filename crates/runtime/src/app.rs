@@ -8,6 +8,7 @@ use hearth_core::log_limit::{Admitted, LogLimiter};
 use hearth_core::module::ModuleLoader;
 use hearth_core::{AppName, Limits, MemoryAccount, Owner, VersionName};
 
+use crate::assets::Assets;
 use crate::code_cache::CodeCache;
 use crate::operations::Operations;
 use crate::scheduler::LatencyProfile;
@@ -24,6 +25,8 @@ pub struct App {
     /// Makes the app's outgoing requests, under its policy.
     pub egress: Arc<hearth_egress::Client>,
     pub code_cache: Arc<CodeCache>,
+    /// The files that its `env` has.
+    pub assets: Option<Assets>,
     /// Replaces Hearth's own operations in an embedding program.
     pub operations: Option<Arc<dyn Operations>>,
     pub latency: LatencyProfile,
@@ -70,6 +73,7 @@ impl App {
             env: self.env.clone(),
             egress: self.egress.clone(),
             code_cache: self.code_cache.clone(),
+            assets: self.assets.clone(),
             operations: self.operations.clone(),
             latency: LatencyProfile::new(Instant::now()),
             meters: self.meters.clone(),

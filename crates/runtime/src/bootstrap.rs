@@ -146,6 +146,7 @@ static FILES: &[File] = files![
     Rare "cache/policy",
     Rare "cache/store",
     Rare "cache/caches",
+    Rare "fetch/assets",
     Rare "routes/pattern",
     Rare "routes/table",
     Rare "routes/entry",

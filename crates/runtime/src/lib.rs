@@ -12,6 +12,7 @@
 //! | modules | `modules/`, `code_cache.rs` |
 
 mod app;
+mod assets;
 mod body_table;
 mod bootstrap;
 mod callbacks;
@@ -50,6 +51,7 @@ mod watchdog;
 mod worker;
 
 pub use app::{App, Meters};
+pub use assets::{AssetRequest, AssetSource, Assets};
 pub use bootstrap::BootstrapError;
 pub use code_cache::{CodeCache, CodeCacheStatistics, UnpackError, pack, unpack};
 pub use current_request::running_request;

@@ -97,6 +97,7 @@ async fn start(
         limits,
         env,
         egress: EgressPolicy::none(),
+        assets: None,
     });
     let rules = AppRules {
         execution: Execution::Oneshot,

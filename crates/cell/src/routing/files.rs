@@ -61,6 +61,17 @@ pub(super) fn assets(spec: &VersionSpec, folder: &Path) -> Result<Site, FilesErr
     check_still_inside(spec, site)
 }
 
+/// The static files of a worker as its assets binding has them.
+pub(super) fn bound(spec: &VersionSpec, folder: &Path) -> Result<Site, FilesError> {
+    let site = Site::open(SiteRules {
+        fallback: Fallback::Pages,
+        hidden: HOST_FILES.iter().map(|name| (*name).to_owned()).collect(),
+        audience: audience(&spec.settings),
+        ..SiteRules::new(folder_inside_app(spec, folder)?)
+    })?;
+    check_still_inside(spec, site)
+}
+
 /// The real path of a folder of the app.
 fn folder_inside_app(spec: &VersionSpec, folder: &Path) -> Result<PathBuf, FilesError> {
     let named = spec.folder.join(folder);

@@ -12,6 +12,7 @@ use hearth_ipc::{Active, CellRole, Kind, LoadError, Placement, VersionSpec};
 use hearth_runtime::App;
 
 use super::access::AccessControl;
+use super::asset_binding;
 use super::cordon_proxy::OtherCell;
 use super::counters::{VersionCounterRegistry, VersionCounters};
 use super::files::{self, FilesError};
@@ -201,6 +202,7 @@ impl VersionLoader {
             limits: engine_limits(&spec.settings),
             env: spec.env.clone(),
             egress: spec.settings.egress.clone(),
+            assets: asset_binding::open(spec)?,
         });
         let warmup = PendingWarmup { modules: Arc::downgrade(&modules), app: Arc::downgrade(&app) };
         self.pending_warmups.lock().unwrap_or_else(PoisonError::into_inner).push(warmup);

@@ -10,6 +10,7 @@
 //! in the table is dropped when its last request is answered.
 
 mod access;
+mod asset_binding;
 mod cordon_proxy;
 mod counters;
 mod files;

@@ -42,7 +42,14 @@ function fetch(input, init = undefined) {
   }
 }
 
-function fetchHttp(request, url, signal) {
+/** By the app's assets, without a network. */
+function fetchAssets(request) {
+  const signal = signalToMind(request);
+  discardBody(bodyOf(request), undefined);
+  return fetchHttp(request, urlOf(request), signal, "assets");
+}
+
+function fetchHttp(request, url, signal, answerer = undefined) {
   const { integrity, redirect } = settingsOf(request);
   const headers = copyList(headerListOf(request));
   if (!hasHeader(headers, "accept")) {
@@ -51,11 +58,11 @@ function fetchHttp(request, url, signal) {
   }
   const hash = StringPrototypeIndexOf(url, "#");
   const scope = currentRequest();
-  const body = bodyForNative(bodyOf(request), scope);
+  const body = bodyForNative(answerer === undefined ? bodyOf(request) : null, scope);
   let id;
   try {
     const target = hash < 0 ? url : StringPrototypeSlice(url, 0, hash);
-    id = op_fetch_start(scope, methodOf(request), target, headers, body[0], body[1], redirect);
+    id = op_fetch_start(scope, methodOf(request), target, headers, body[0], body[1], answerer ?? redirect);
   } catch (error) {
     // The writer of the body is told to stop.
     if (body[0] === BODY_NATIVE) op_body_cancel(body[1]);
@@ -122,4 +129,4 @@ function fetchData(request, url) {
   return PromiseResolve(responseFromNative([200, "OK", ["content-type", data.type], url, false, body]));
 }
 
-module.exports = { fetch };
+module.exports = { fetch, fetchAssets };

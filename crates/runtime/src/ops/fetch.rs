@@ -13,6 +13,7 @@ use super::body::body_argument;
 use super::convert::{header_value, id_of, string_of, strings_of, text_value};
 use super::websocket::adopt;
 use super::{Arguments, Return};
+use crate::assets::AssetRequest;
 use crate::body_table::BodyId;
 use crate::context_state::{ContextState, OpValue};
 use crate::op_error::OpError;
@@ -22,9 +23,17 @@ type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
 
 /// An outgoing request: `Prepared -> Sent -> Answered`.
 pub(crate) enum FetchState {
-    Prepared { request: RequestId, outgoing: Box<FetchRequest> },
+    Prepared { request: RequestId, outgoing: Box<FetchRequest>, target: Target },
     Sent { op: u64 },
     Answered { body: BodyId },
+}
+
+/// What answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    Network,
+    /// The files of an assets binding.
+    Assets,
 }
 
 /// A response's head, and its body still to be read.
@@ -54,16 +63,17 @@ pub(super) fn op_fetch_start<'s>(
     for pair in list.chunks_exact(2) {
         headers.push(pair[0].as_bytes(), &latin1(&pair[1]));
     }
-    let redirect = match string_of(scope, args.get(6))?.as_str() {
-        "error" => RedirectMode::Error,
-        "manual" => RedirectMode::Manual,
-        _ => RedirectMode::Follow,
+    let (redirect, target) = match string_of(scope, args.get(6))?.as_str() {
+        "error" => (RedirectMode::Error, Target::Network),
+        "manual" => (RedirectMode::Manual, Target::Network),
+        "assets" => (RedirectMode::Manual, Target::Assets),
+        _ => (RedirectMode::Follow, Target::Network),
     };
     count(&state, request)?;
     let body = body_argument(scope, &state, request, args.get(4), args.get(5))?;
     let id = state.next_id();
     let outgoing = Box::new(FetchRequest { method, url, headers, body, redirect });
-    state.fetches.borrow_mut().insert(id, FetchState::Prepared { request, outgoing });
+    state.fetches.borrow_mut().insert(id, FetchState::Prepared { request, outgoing, target });
     state.requests.borrow_mut().add_fetch(request, id);
     rv.set_double(id as f64);
     Ok(())
@@ -95,16 +105,25 @@ pub(super) fn op_fetch_head<'s>(
     let state = ContextState::current(scope);
     let fetch = id_of(args.get(0))?;
     let taken = state.fetches.borrow_mut().remove(&fetch);
-    let Some(FetchState::Prepared { request, outgoing }) = taken else {
+    let Some(FetchState::Prepared { request, outgoing, target }) = taken else {
         return Err(OpError::type_error("internal: the request was sent already"));
     };
     let gate = gate(&state, request);
     let (client, operations) = (state.app.egress.clone(), state.app.operations.clone());
+    let assets = state.app.assets.clone().filter(|_| target == Target::Assets);
+    if target == Target::Assets && assets.is_none() {
+        return Err(OpError::type_error("internal: the app has no assets"));
+    }
     let (op, promise) = state.start_op(scope, request, async move {
         let permit = pass(gate).await;
-        let answer = match operations {
-            None => client.send(*outgoing).await.map_err(|error| OpError::type_error(error.to_string()))?,
-            Some(operations) => send_by(&*operations, *outgoing, client).await?,
+        let answer = match (assets, operations) {
+            (Some(assets), _) => {
+                let FetchRequest { method, url, headers, .. } = *outgoing;
+                let response = assets.source.fetch(AssetRequest { method, url: url.clone(), headers }).await;
+                FetchResponse { response, url, redirected: false }
+            }
+            (None, None) => client.send(*outgoing).await.map_err(|error| OpError::type_error(error.to_string()))?,
+            (None, Some(operations)) => send_by(&*operations, *outgoing, client).await?,
         };
         let mut response = answer.response;
         let body = match (response.body, &mut response.websocket) {

@@ -413,7 +413,15 @@ fn set_environment(scope: &mut v8::PinScope<'_, '_>, state: &ContextState, id: W
     let about = [name.as_str(), version.as_str(), &id.to_string()];
     let about = about.map(|text| text_value(scope, text).map_or(undefined, Into::into));
     let bindings = bindings_value(scope, state).unwrap_or(undefined);
-    set.call(scope, undefined, &[list.into(), about[0], about[1], about[2], bindings]);
+    let assets = assets_value(scope, state).unwrap_or(undefined);
+    set.call(scope, undefined, &[list.into(), about[0], about[1], about[2], bindings, assets]);
+}
+
+/// The names of assets bindings.
+fn assets_value<'s>(scope: &mut v8::PinScope<'s, '_>, state: &ContextState) -> Option<v8::Local<'s, v8::Value>> {
+    let names = state.app.assets.as_ref()?.names.iter().map(|name| text_value(scope, name).map(Into::into));
+    let names = names.collect::<Result<Vec<v8::Local<v8::Value>>, _>>().ok()?;
+    Some(v8::Array::new_with_elements(scope, &names).into())
 }
 
 /// [name, methods, name, methods, ...]

@@ -57,6 +57,7 @@ pub fn named(name: &str, code: &str, egress: Arc<Client>, code_cache: Arc<CodeCa
         env: Vec::new(),
         egress,
         code_cache,
+        assets: None,
         operations: None,
         latency: LatencyProfile::new(std::time::Instant::now()),
         meters: Meters::new(&Limits::default()),
