@@ -57,6 +57,7 @@ mod mcp_resume;
 mod memory;
 mod metrics;
 mod modules;
+mod node_server;
 mod npm;
 mod operator;
 mod platform;

@@ -77,3 +77,11 @@ fn react_as_a_stream() {
     let (fallback, slow) = (text.find("still loading").unwrap(), text.find("slow part").unwrap());
     assert!(fallback < slow, "{text}");
 }
+
+#[test]
+fn hono_on_node() {
+    let server = serve("hono-node.js");
+    server.expect("/", "Hello Hono on Node!");
+    let reply = server.post("/echo", r#"{"a":1}"#);
+    assert_eq!((reply.status, reply.text()), (201, r#"{"a":1}"#));
+}

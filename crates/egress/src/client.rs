@@ -75,7 +75,7 @@ impl Client {
             let answer = send(&self.connector, &self.pool, &mut hop).await?;
             let status = answer.head.status.as_u16();
             let location = match mode {
-                RedirectMode::Manual => None,
+                RedirectMode::Manual | RedirectMode::Exact => None,
                 _ => redirect::location(status, &answer.head.headers),
             };
             let Some(location) = location else {
@@ -83,7 +83,7 @@ impl Client {
                     StatusCode::SWITCHING_PROTOCOLS => {
                         upgrade::join(hop.offer.as_ref(), &hop.target.origin.host, answer, permit).await?
                     }
-                    _ => deliver(answer, permit),
+                    _ => deliver(answer, permit, mode),
                 };
                 return Ok(FetchResponse { response, url: hop.url, redirected: redirects > 0 });
             };
@@ -101,12 +101,14 @@ impl Client {
 }
 
 /// Makes the last answer the app's response.
-fn deliver(answer: Answer, permit: OwnedSemaphorePermit) -> Response {
+fn deliver(answer: Answer, permit: OwnedSemaphorePermit, mode: RedirectMode) -> Response {
     let Answer { head, body } = answer;
     let body = body.into_body(permit);
     let encoded = head.headers.get_all(hyper::header::CONTENT_ENCODING).iter().map(|value| value.as_bytes());
     let (body, encoding) = match codings(encoded) {
-        Some(codings) if !codings.is_empty() && !body.is_empty() => (decode(body, &codings), Encoding::Undone),
+        Some(codings) if mode != RedirectMode::Exact && !codings.is_empty() && !body.is_empty() => {
+            (decode(body, &codings), Encoding::Undone)
+        }
         _ => (body, Encoding::Kept),
     };
     let headers = incoming(&head.headers, encoding);

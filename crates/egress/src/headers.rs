@@ -11,6 +11,7 @@ use hyper::header::{
 };
 
 use crate::error::FetchError;
+use crate::redirect::RedirectMode;
 use crate::target::Origin;
 
 /// Headers of one connection, which are not passed on.
@@ -31,6 +32,7 @@ pub(crate) struct Head<'a> {
     pub(crate) user_agent: &'a str,
     /// Where it asks for a WebSocket.
     pub(crate) offer: Option<&'a Offer>,
+    pub(crate) mode: RedirectMode,
     pub(crate) body: Presence,
 }
 
@@ -60,11 +62,13 @@ pub(crate) fn outgoing(head: &Head<'_>) -> Result<HeaderMap, FetchError> {
         add(&mut map, SEC_WEBSOCKET_VERSION, VERSION.as_bytes())?;
         add(&mut map, SEC_WEBSOCKET_KEY, offer.key().as_bytes())?;
     }
-    default(&mut map, ACCEPT, b"*/*")?;
-    // A part of compressed bytes cannot be decoded.
-    let encodings: &[u8] = if map.contains_key(RANGE) { b"identity" } else { b"gzip, br, deflate" };
-    default(&mut map, ACCEPT_ENCODING, encodings)?;
-    default(&mut map, USER_AGENT, head.user_agent.as_bytes())?;
+    if head.mode != RedirectMode::Exact {
+        default(&mut map, ACCEPT, b"*/*")?;
+        // A part of compressed bytes cannot be decoded.
+        let encodings: &[u8] = if map.contains_key(RANGE) { b"identity" } else { b"gzip, br, deflate" };
+        default(&mut map, ACCEPT_ENCODING, encodings)?;
+        default(&mut map, USER_AGENT, head.user_agent.as_bytes())?;
+    }
     // hyper sets the length of bodies; with these methods it is also set where there is no body.
     if head.body == Presence::Absent && matches!(head.method, Method::Post | Method::Put) {
         add(&mut map, CONTENT_LENGTH, b"0")?;

@@ -25,6 +25,9 @@ pub enum RedirectMode {
     Error,
     /// A redirect is a response like any other.
     Manual,
+    /// The same for a client that speaks HTTP itself: no headers are added that HTTP does not demand, and no content
+    /// coding is undone.
+    Exact,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

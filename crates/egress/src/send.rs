@@ -17,6 +17,7 @@ use crate::connection::Connection;
 use crate::error::FetchError;
 use crate::headers::{Head, Presence, outgoing};
 use crate::pool::Pool;
+use crate::redirect::RedirectMode;
 use crate::request_body::{RequestBody, RequestPayload};
 use crate::response_body::{ConnectionGuard, ResponseBody};
 use crate::target::Target;
@@ -32,6 +33,7 @@ pub(crate) struct RedirectHop {
     pub(crate) payload: RequestPayload,
     /// Where it asks for a WebSocket.
     pub(crate) offer: Option<Offer>,
+    pub(crate) mode: RedirectMode,
 }
 
 /// The head of a response, and its body still on the connection.
@@ -44,14 +46,14 @@ pub(crate) struct Answer {
 
 impl RedirectHop {
     pub(crate) fn new(outgoing: FetchRequest) -> Result<Self, FetchError> {
-        let FetchRequest { method, url, headers, body, .. } = outgoing;
+        let FetchRequest { method, url, headers, body, redirect: mode } = outgoing;
         let forbidden = ["CONNECT", "TRACE", "TRACK"];
         if forbidden.iter().any(|name| name.eq_ignore_ascii_case(method.as_str())) {
             return Err(FetchError::Method { method: method.as_str().to_owned() });
         }
         let target = Target::parse(&url)?;
         let offer = upgrade::offer(&method, &headers);
-        Ok(Self { method, url, target, headers, payload: RequestPayload::new(body), offer })
+        Ok(Self { method, url, target, headers, payload: RequestPayload::new(body), offer, mode })
     }
 
     fn request(&mut self, user_agent: &str) -> Result<Request<RequestBody>, FetchError> {
@@ -65,6 +67,7 @@ impl RedirectHop {
             headers: &self.headers,
             user_agent,
             offer: self.offer.as_ref(),
+            mode: self.mode,
             body: if self.payload.is_empty() { Presence::Absent } else { Presence::Present },
         })?;
         let mut request = Request::new(self.payload.body());

@@ -15,8 +15,12 @@ function file(path, options = undefined) {
   return appFiles.use().appFile(path, options, prefix);
 }
 
+function serve(options) {
+  return nodeModules.use().requireNode("internal/bun/serve").serve(options);
+}
+
 /** Packages that find a Bun ask for its `env`. */
-const bun = { __proto__: null, file };
+const bun = { __proto__: null, file, serve };
 ObjectDefineProperty(bun, "env", { __proto__: null, enumerable: true, get: () => nodeModules.use().requireNode("process").env });
 ObjectFreeze(bun);
 

@@ -3,8 +3,8 @@
 // What Rust calls: events in, answers out by ops. Each entry sets the async context of its request first, so that all that
 // follows from it, however late, knows whose it is. Nothing here throws: what an app throws is its answer.
 //
-// Precedence of handlers: the default export's (its routes, then its fetch), then the listeners of addEventListener, then
-// none (Rust answers 501).
+// Precedence of handlers: the default export's (its routes, then its fetch), then the listeners of addEventListener, then a
+// server of node:http, then none (Rust answers 501).
 
 const {
   ArrayIsArray, FunctionPrototypeCall, FunctionPrototypeToString, JSONParse, JSONStringify, ObjectFreeze, ObjectGetPrototypeOf,
@@ -34,6 +34,7 @@ const routers = lazy("routes/router");
 const commonJs = lazy("commonjs");
 const nodeModules = lazy("node/modules");
 const urls = lazy("url/url");
+const servers = lazy("node/http");
 const bindings = lazy("bindings");
 const channels = lazy("dom/broadcast_channel");
 const schedulers = lazy("scheduler");
@@ -46,6 +47,8 @@ const IDLE = 256, TERMINATE = 512;
 
 /** What the default export is called on, and its functions. */
 let target, onFetch, onScheduled, onTask, onIdle, onTerminate;
+/** The app has no handler, but node:http: its server has the requests. */
+let hasServer = false;
 let env = ObjectFreeze({ __proto__: null });
 
 // ---- loading
@@ -68,7 +71,8 @@ function setHandlers(namespace) {
   if (workers.exports !== undefined && workers.exports.isEntrypoint(main)) return setEntrypoint(namespace, main);
   target = isClass(main) ? ReflectConstruct(main, [undefined, env]) : main;
   if (typeof target === "function" && typeof target.fetch !== "function") {
-    onFetch = target;
+    // The application of a framework for Node, which listens by itself.
+    if (!isServer() || typeof target.listen !== "function") onFetch = target;
     target = undefined;
   } else if (typeof target === "function" || (typeof target === "object" && target !== null)) {
     onFetch = method("fetch");
@@ -83,7 +87,9 @@ function setHandlers(namespace) {
 }
 
 function handlerBits() {
-  return (onFetch !== undefined || listens("fetch") ? FETCH : 0) |
+  if (onFetch === undefined && servers.exports !== undefined && !listens("fetch")) onFetch = servers.exports.fetchHandler();
+  hasServer = onFetch === undefined && onScheduled === undefined && onTask === undefined && !listens("fetch") && isServer();
+  return (onFetch !== undefined || hasServer || listens("fetch") ? FETCH : 0) |
     (onScheduled !== undefined || listens("scheduled") ? SCHEDULED : 0) |
     (onTask !== undefined || listens("task") ? TASK : 0) |
     (onIdle !== undefined ? IDLE : 0) | (onTerminate !== undefined ? TERMINATE : 0);
@@ -106,6 +112,11 @@ function onEntrypoint(main, name) {
     const instance = ReflectConstruct(main, [context, env]);
     return FunctionPrototypeCall(instance[name], instance, event, env, context);
   };
+}
+
+/** Whether node:http was loaded, which takes requests once a server listens. */
+function isServer() {
+  return servers.exports !== undefined && servers.exports.isServer();
 }
 
 /** A method of the default export, or an export of its own. */
@@ -148,7 +159,7 @@ function dispatchFetch(id) {
   try {
     const request = requestFromNative(id);
     if (onFetch === undefined) {
-      dispatchFetchEvent(id, request);
+      dispatchOther(id, request);
       return undefined;
     }
     const result = FunctionPrototypeCall(onFetch, target, request, env, new ExecutionContext(KEY, id));
@@ -181,6 +192,15 @@ function answer(id, response) {
   } catch (error) {
     fail(id, error);
   }
+}
+
+function dispatchOther(id, request) {
+  if (!hasServer) {
+    dispatchFetchEvent(id, request);
+    return;
+  }
+  addPending(id, request);
+  servers.use().serveRequest(id);
 }
 
 function dispatchFetchEvent(id, request) {
@@ -217,6 +237,7 @@ function abortRequest(id, message) {
   try {
     if (request !== undefined) abortNativeRequest(request, makeDomException(message, "AbortError"));
     if (streams.exports !== undefined) streams.exports.stopPumps(id);
+    if (servers.exports !== undefined) servers.exports.abortServed(id);
   } catch (error) {
     background(id, error);
   } finally {

@@ -169,6 +169,7 @@ static FILES: &[File] = files![
     Now "events/context",
     Rare "node/workers",
     Rare "events/extendable",
+    Rare "node/http",
     Now "hearth",
     Now "intl",
     Now "globals",

@@ -1,5 +1,5 @@
 use hearth_core::Headers;
-use hearth_egress::FetchError;
+use hearth_egress::{FetchError, RedirectMode};
 
 use crate::support::*;
 
@@ -190,4 +190,18 @@ async fn informational_answers_are_passed_over() {
     })
     .await;
     assert_eq!(text(&client(LOCAL), get(&server.url("/"))).await, "hi");
+}
+
+#[tokio::test]
+async fn an_exact_request_has_its_own_headers_and_its_response_is_as_it_came() {
+    let answer = "HTTP/1.1 302 Found\r\nlocation: /b\r\ncontent-encoding: gzip\r\ncontent-length: 3\r\n\r\nabc";
+    let server = Server::start(|_| reply(answer)).await;
+    let client = client(LOCAL);
+    let outgoing = get(&server.url("/")).header("x-own", "1").redirect(RedirectMode::Exact);
+    let incoming = client.send(outgoing).await.unwrap().response;
+    let expected = [("host", server.address.to_string()), ("x-own", "1".into())];
+    assert_eq!(server.last().headers, expected.map(|(name, value)| (name.to_owned(), value)));
+    assert_eq!(incoming.status, 302);
+    assert_eq!(incoming.headers.get("content-encoding"), Some(&b"gzip"[..]));
+    assert_eq!(incoming.headers.get("content-length"), Some(&b"3"[..]));
 }

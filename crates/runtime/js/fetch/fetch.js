@@ -21,6 +21,7 @@ const { bodyOf: responseBodyOf, responseFromNative } = require("fetch/response")
 const aborts = lazy("dom/abort");
 const dataUrls = lazy("fetch/data_url");
 const integrities = lazy("fetch/integrity");
+const servers = lazy("node/http");
 
 function fetch(input, init = undefined) {
   try {
@@ -34,6 +35,7 @@ function fetch(input, init = undefined) {
     }
     const url = urlOf(request);
     const scheme = StringPrototypeSlice(url, 0, StringPrototypeIndexOf(url, ":"));
+    if (servers.exports !== undefined && servers.exports.isLocal(url)) return servers.exports.fetchFromLocal(request);
     if (scheme === "http" || scheme === "https") return fetchHttp(request, url, signal);
     if (scheme === "data") return fetchData(request, url);
     throw new TypeError(`fetch failed: The scheme of '${url}' is not supported`);

@@ -16,6 +16,7 @@ const bindings = {
   buffer: lazy("node/buffer"),
   crypto: lazy("node/crypto"),
   events: lazy("node/events"),
+  http: lazy("node/http"),
   module: lazy("node/module"),
   modules: lazy("node/modules"),
   fs: lazy("node/fs"),

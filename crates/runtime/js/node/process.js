@@ -12,6 +12,8 @@ const { op_console, op_now, op_request_fail, op_v8_heap } = require("ops");
 function makeEnv() {
   const values = {};
   set(values, "NODE_ENV", "production");
+  // Servers of Node listen there; it has no meaning here.
+  set(values, "PORT", "8080");
   const given = environment();
   const names = ReflectOwnKeys(given);
   for (let i = 0; i < names.length; i++) set(values, names[i], given[names[i]]);

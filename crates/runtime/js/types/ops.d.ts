@@ -117,7 +117,7 @@ declare function op_body_text(body: number): string | Promise<string>;
 declare function op_body_cancel(body: number): void; // it will not be read any more
 declare function op_body_length(body: number): number; // bytes if known from the head, else -1
 /** A pipe's reading side; the calls below are its writing side. The request that makes it owns it. */
-declare function op_pipe_new(request: number): number;
+declare function op_pipe_new(request: number, length?: number): number; // length: of all that will be written; -1: unknown
 /** Bytes are copied. 1: there is room for more; 0: full, wait for op_pipe_ready; -1: there is no reader any more. */
 declare function op_pipe_write(body: number, chunk: Bytes | string): 1 | 0 | -1;
 declare function op_pipe_ready(body: number): Promise<boolean>; // true: room again; false: there is no reader any more
@@ -146,7 +146,7 @@ declare function op_fs_read(path: string, bytes: Bytes, offset: number, length: 
 declare const BODY_NONE: 0, BODY_BYTES: 1, BODY_TEXT: 2, BODY_NATIVE: 3; // body kinds; `body` is nothing, Bytes, string, a body id
 type FetchHead = [status: number, statusText: string, headers: FlatHeaders, url: string, redirected: boolean, body: number, socket: number];
 /** Starts an outgoing request; the returned id is for op_fetch_abort. Throws RangeError past the subrequest limit. */
-declare function op_fetch_start(request: number, method: string, url: string, headers: FlatHeaders, bodyKind: 0 | 1 | 2 | 3, body: Bytes | string | number | undefined, redirect: "follow" | "error" | "manual"): number;
+declare function op_fetch_start(request: number, method: string, url: string, headers: FlatHeaders, bodyKind: 0 | 1 | 2 | 3, body: Bytes | string | number | undefined, redirect: "follow" | "error" | "manual" | "exact"): number; // exact: not followed, not decoded, no headers added
 declare function op_fetch_head(fetch: number): Promise<FetchHead>; // rejects with TypeError; body 0: no body; socket 0: no WebSocket
 declare function op_fetch_abort(fetch: number): void; // op_fetch_head then never settles, its body fails
 

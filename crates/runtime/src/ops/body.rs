@@ -284,7 +284,8 @@ pub(super) fn op_pipe_new<'s>(
 ) -> Result<(), OpError> {
     let state = ContextState::current(scope);
     let request = RequestId::from_raw(id_of(args.get(0))?);
-    let (writer, reader) = pipe::pipe(pipe::DEFAULT_CAPACITY, None);
+    let length = args.get(1).number_value(scope).filter(|length| *length >= 0.0).map(|length| length as u64);
+    let (writer, reader) = pipe::pipe(pipe::DEFAULT_CAPACITY, length);
     let id = state.next_id();
     state.bodies.borrow_mut().insert_pipe(id, request, Arc::new(writer), Body::Stream(Box::new(reader)));
     state.requests.borrow_mut().add_body(request, id);

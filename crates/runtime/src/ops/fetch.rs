@@ -66,6 +66,7 @@ pub(super) fn op_fetch_start<'s>(
     let (redirect, target) = match string_of(scope, args.get(6))?.as_str() {
         "error" => (RedirectMode::Error, Target::Network),
         "manual" => (RedirectMode::Manual, Target::Network),
+        "exact" => (RedirectMode::Exact, Target::Network),
         "assets" => (RedirectMode::Manual, Target::Assets),
         _ => (RedirectMode::Follow, Target::Network),
     };
