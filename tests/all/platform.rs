@@ -30,7 +30,7 @@ fn every_file_passes_its_own_cases() {
             writeln!(failures, "{name}: {} {}", reply.status, reply.text()).unwrap();
             continue;
         }
-        let result: Value = serde_json::from_str(&reply.text()).unwrap();
+        let result: Value = serde_json::from_str(reply.text()).unwrap();
         assert!(result["cases"].as_u64().unwrap() > 0, "{name} has no cases");
         for failure in result["failures"].as_array().unwrap() {
             writeln!(failures, "{name}: {}: {}", failure["name"], failure["error"].as_str().unwrap()).unwrap();
