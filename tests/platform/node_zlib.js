@@ -96,3 +96,18 @@ test("packages call constructors upon their own objects", () => {
   equal(new zlib.Deflate().constructor.name, "Deflate");
   throws(() => zlib.Deflate(), { name: "TypeError" });
 });
+
+test("parameters and dictionaries take no memory that is not the app's", () => {
+  const wide = Buffer.from("28b52ffd00a8010000", "hex");
+  throws(() => zlib.zstdDecompressSync(wide, { params: { [constants.ZSTD_d_windowLogMax]: 31 } }));
+  for (const params of [{ 160: 1, 161: 28 }, { 160: 1, 101: 10, 164: 25 }, { 101: 31, 102: 30, 103: 30 }, { 100: 22 }]) {
+    equal(zlib.zstdDecompressSync(zlib.zstdCompressSync("hi", { params })).toString(), "hi", JSON.stringify(params));
+  }
+  const text = Buffer.alloc(200_000, "known size ");
+  const best = zlib.zstdCompressSync(text, { params: { [constants.ZSTD_c_compressionLevel]: 22 } });
+  ok(zlib.zstdDecompressSync(best).equals(text));
+  const dictionary = Buffer.alloc(8 << 20);
+  const kept = [];
+  throws(() => { while (kept.length < 10_000) kept.push(zlib.createInflate({ dictionary })); }, { name: "RangeError" });
+  for (const stream of kept) stream.close();
+});

@@ -17,6 +17,14 @@ use crate::error::CodecError;
 const FINISH: u32 = 2;
 /// The block is what the encoder handles at once: no larger than what it chooses by itself.
 const MAX_BLOCK_BITS: u32 = 18;
+/// From this quality on a block of the largest size takes half a second.
+const SLOW_QUALITY: u32 = 10;
+const SLOW_BLOCK_BITS: u32 = 16;
+const QUALITY: u32 = 1;
+const WINDOW: u32 = 2;
+const BLOCK: u32 = 3;
+const DEFAULT_QUALITY: u32 = 11;
+const DEFAULT_WINDOW_BITS: u32 = 22;
 const MAX_WINDOW_BITS: u32 = 24;
 
 /// Counts what is allocated by it.
@@ -27,6 +35,8 @@ pub(crate) struct BrotliEncoder {
     state: BrotliEncoderStateStruct<CountingAlloc>,
     memory: CountingAlloc,
     params: Vec<(u32, u32)>,
+    /// Its memory has been allocated.
+    started: bool,
 }
 
 pub(crate) struct BrotliDecoder {
@@ -62,7 +72,14 @@ impl BrotliEncoder {
         for (name, value) in &params {
             set(&mut state, *name, *value)?;
         }
-        Ok(Self { state, memory, params })
+        if last(&params, QUALITY, DEFAULT_QUALITY) >= SLOW_QUALITY {
+            let bits = match last(&params, BLOCK, 0) {
+                0 => SLOW_BLOCK_BITS,
+                bits => bits.min(SLOW_BLOCK_BITS),
+            };
+            set(&mut state, BLOCK, bits)?;
+        }
+        Ok(Self { state, memory, params, started: false })
     }
 
     pub fn step(&mut self, input: &[u8], output: &mut [u8], flush: u32) -> Result<CodecStep, CodecError> {
@@ -73,6 +90,7 @@ impl BrotliEncoder {
             3 => BrotliEncoderOperation::BROTLI_OPERATION_EMIT_METADATA,
             _ => return Err(CodecError::stream("Zlib error")),
         };
+        self.started = true;
         let (mut available_in, mut read) = (input.len(), 0);
         let (mut available_out, mut written) = (output.len(), 0);
         let ok = self.state.compress_stream(
@@ -101,12 +119,19 @@ impl BrotliEncoder {
         self.memory.0.load(Ordering::Relaxed) + size_of::<Self>() as u64
     }
 
-    /// The ring buffer; hash tables depend on the input.
+    /// What the next step will make of [`Self::memory`]: the ring buffer, and the tables of the best qualities.
     pub fn expected_memory(&self) -> u64 {
-        let window =
-            self.params.iter().rev().find(|(name, _)| *name == 2).map_or(22, |(_, bits)| (*bits).clamp(10, 24));
-        self.memory().max(2 << window)
+        if self.started {
+            return self.memory();
+        }
+        let window = 1u64 << last(&self.params, WINDOW, DEFAULT_WINDOW_BITS).clamp(10, MAX_WINDOW_BITS);
+        let is_slow = last(&self.params, QUALITY, DEFAULT_QUALITY) >= SLOW_QUALITY;
+        self.memory().max(2 * window + if is_slow { 8 * window } else { 0 })
     }
+}
+
+fn last(params: &[(u32, u32)], wanted: u32, default: u32) -> u32 {
+    params.iter().rev().find(|(name, _)| *name == wanted).map_or(default, |(_, value)| *value)
 }
 
 /// A parameter by the number that it has in brotli's C interface.

@@ -113,10 +113,19 @@ impl Codec {
         }
     }
 
-    /// What the first step may allocate, where that is much more than [`Codec::memory`] says before it.
-    pub fn expected_memory(&self) -> u64 {
+    /// Says that the input which `flush` ends is so long. What is about to begin needs no more memory than that much demands.
+    pub fn expect_input(&mut self, length: u64, flush: u32) -> Result<(), CodecError> {
+        match &mut self.0 {
+            Kind::ZstdEncoder(codec) => codec.expect_input(length, flush),
+            _ => Ok(()),
+        }
+    }
+
+    /// What a step with this input may make of [`Codec::memory`], where that is much more than it says before it.
+    pub fn expected_memory(&self, input: &[u8]) -> u64 {
         match &self.0 {
             Kind::ZstdEncoder(codec) => codec.expected_memory(),
+            Kind::ZstdDecoder(codec) => codec.expected_memory(input),
             Kind::BrotliEncoder(codec) => codec.expected_memory(),
             _ => self.memory(),
         }

@@ -45,7 +45,7 @@ pub struct ZlibConfig {
     pub mem_level: i32,
     /// 0 to 4.
     pub strategy: i32,
-    /// Empty: none.
+    /// Empty: none. All of it is kept, although a window reaches but 32 kB back: its checksum names it in the stream.
     pub dictionary: Vec<u8>,
     pub after_member: AfterMember,
 }
@@ -166,7 +166,8 @@ impl Deflater {
     }
 
     pub fn memory(&self) -> u64 {
-        (1 << (self.config.window_bits.max(9) + 2)) + (1 << (self.config.mem_level + 9)) + DEFLATER_TABLES
+        let window = 1 << (self.config.window_bits.max(9) + 2);
+        window + (1 << (self.config.mem_level + 9)) + DEFLATER_TABLES + self.config.dictionary.len() as u64
     }
 }
 
@@ -279,7 +280,7 @@ impl Inflater {
     }
 
     pub fn memory(&self) -> u64 {
-        INFLATER_SIZE
+        INFLATER_SIZE + self.config.dictionary.len() as u64
     }
 }
 

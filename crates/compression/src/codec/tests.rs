@@ -61,6 +61,73 @@ fn a_step_is_bounded() {
     assert_eq!((step.written, step.more), (MAX_STEP, true));
 }
 
+/// What a codec holds after a step is what it said that it would, or less.
+fn held_and_expected(config: Config, input: &[u8], finish: u32) -> (u64, u64) {
+    let mut codec = Codec::new(config).expect("it is made");
+    codec.expect_input(input.len() as u64, finish).expect("it has not begun");
+    let expected = codec.expected_memory(input);
+    // Whether it works or fails.
+    let _ = codec.step(input, &mut [0; 1000], finish);
+    (codec.memory(), expected)
+}
+
+#[test]
+fn no_parameter_of_zstd_makes_it_allocate_more_than_it_says() {
+    let zstd =
+        |params: &[(u32, u32)]| Config::ZstdEncoder { params: params.to_vec(), source_size: None, dictionary: vec![] };
+    let hostile: &[&[(u32, u32)]] = &[
+        &[(160, 1), (161, 28)],
+        &[(160, 1), (161, 27), (163, 8)],
+        &[(160, 1), (101, 10), (164, 25)],
+        &[(101, 31), (102, 30), (103, 30), (107, 9)],
+        &[(100, 22), (101, 27), (164, 20)],
+    ];
+    for params in hostile {
+        let (held, expected) = held_and_expected(zstd(params), b"hi", 2);
+        assert!(held < 8 << 20 && expected < 8 << 20 || params[0].0 == 160, "{params:?}: {held}, {expected}");
+        let (held, expected) = held_and_expected(zstd(params), b"hi", 0);
+        assert!(held < expected + (2 << 20) && expected < 900 << 20, "{params:?}: {held} of {expected}");
+    }
+    let (_, expected) = held_and_expected(zstd(&[(100, 22)]), &[1; 1000], 2);
+    assert!(expected < 1 << 20, "{expected} for a small input at the highest level");
+}
+
+#[test]
+fn a_zstd_decoder_says_how_large_its_window_is_and_refuses_the_largest() {
+    let unzstd = |params: &[(u32, u32)]| Config::ZstdDecoder { params: params.to_vec(), dictionary: vec![] };
+    let frame = |window: u8| [0x28, 0xb5, 0x2f, 0xfd, 0, window << 3, 1, 0, 0];
+    let (held, expected) = held_and_expected(unzstd(&[(100, 31)]), &frame(21), 0);
+    assert!(held < 8 << 20 && expected <= 129 << 20, "{held}, {expected}");
+    let (held, expected) = held_and_expected(unzstd(&[]), &frame(17), 0);
+    assert!(held <= expected && held > 100 << 20, "{held}, {expected}");
+    // However its header comes.
+    let mut codec = Codec::new(unzstd(&[])).expect("it is made");
+    for byte in frame(15) {
+        let expected = codec.expected_memory(&[byte]);
+        codec.step(&[byte], &mut [0; 10], 0).expect("it is a frame");
+        assert!(codec.memory() <= expected, "{} of {expected}", codec.memory());
+    }
+}
+
+#[test]
+fn dictionaries_are_counted() {
+    for mode in [ZlibMode::Deflate, ZlibMode::Inflate, ZlibMode::InflateRaw, ZlibMode::Gzip] {
+        let config = ZlibConfig { dictionary: vec![7; 8 << 20], ..ZlibConfig::new(mode) };
+        let codec = Codec::new(Config::Zlib(config)).expect("it is made");
+        assert!(codec.memory() > 8 << 20, "{mode:?}");
+    }
+    let config = Config::ZstdEncoder { params: vec![(100, 22)], source_size: None, dictionary: vec![7; 1 << 20] };
+    let (held, expected) = held_and_expected(config, b"hi", 2);
+    assert!(held <= expected, "{held} of {expected}");
+}
+
+#[test]
+fn brotli_takes_small_steps_at_its_best_quality() {
+    let input: Vec<u8> = (0..MAX_STEP as u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let (held, expected) = held_and_expected(Config::BrotliEncoder { params: vec![] }, &input, 0);
+    assert!(held < expected + (8 << 20) && held > 8 << 20, "one step fills a block: {held} of {expected}");
+}
+
 #[test]
 fn truncated_input_ends_unexpectedly() {
     for (compress, decompress, finish) in FORMATS {

@@ -26,8 +26,6 @@ const FLAG_ENDED: u32 = 2;
 struct Entry {
     codec: Codec,
     charge: Charge,
-    /// Its first step, which allocates most, is over.
-    has_run: bool,
 }
 
 /// Kept with the isolate.
@@ -46,15 +44,13 @@ impl Codecs {
     }
 }
 
-impl Entry {
-    /// Charges what the codec holds, or will.
-    fn charge(&mut self, scope: Scope<'_, '_, '_>, bytes: u64) -> Result<(), OpError> {
-        if self.charge.try_set(bytes).is_ok() {
-            return Ok(());
-        }
-        scope.low_memory_notification();
-        Ok(self.charge.try_set(bytes)?)
+/// Charges what a codec holds, or will.
+fn set_charge(scope: Scope<'_, '_, '_>, charge: &mut Charge, bytes: u64) -> Result<(), OpError> {
+    if charge.try_set(bytes).is_ok() {
+        return Ok(());
     }
+    scope.low_memory_notification();
+    Ok(charge.try_set(bytes)?)
 }
 
 /// (owner, kind, numbers, dictionary or undefined) -> a handle, or [message, code, errno]
@@ -67,17 +63,22 @@ pub(super) fn op_codec_new<'s>(
     let owner = owner.map_err(|_| OpError::type_error("internal: an object was expected"))?;
     let kind = string_of(scope, args.get(1))?;
     let numbers = numbers_of(scope, args.get(2))?;
-    let dictionary =
-        if args.get(3).is_undefined() { Vec::new() } else { with_bytes(args.get(3), |bytes| bytes.to_vec())? };
+    let mut charge = ContextState::current(scope).app.meters.memory.open();
+    let dictionary = if args.get(3).is_undefined() {
+        Vec::new()
+    } else {
+        // A codec may copy it once more.
+        let length = with_bytes(args.get(3), |bytes| bytes.len())?;
+        set_charge(scope, &mut charge, 2 * length as u64)?;
+        with_bytes(args.get(3), |bytes| bytes.to_vec())?
+    };
     let config = config(&kind, &numbers, dictionary)?;
     let codec = match Codec::new(config) {
         Ok(codec) => codec,
         Err(error) => return error_value(scope, &error, rv),
     };
-    let account = ContextState::current(scope).app.meters.memory.clone();
-    let mut entry = Entry { codec, charge: account.open(), has_run: false };
-    let held = entry.codec.memory();
-    entry.charge(scope, held)?;
+    set_charge(scope, &mut charge, codec.memory())?;
+    let entry = Entry { codec, charge };
     let codecs = Codecs::of(scope);
     codecs.next += 1;
     let handle = codecs.next;
@@ -105,35 +106,34 @@ pub(super) fn op_codec_step<'s>(
     };
     let mut entry =
         Codecs::of(scope).entries.remove(&handle).ok_or_else(|| OpError::type_error("the codec is closed"))?;
-    if !entry.has_run {
-        entry.has_run = true;
-        let expected = entry.codec.expected_memory();
-        entry.charge(scope, expected)?;
-    }
     // The input is copied: it may lie in the same buffer as the output.
     let input = with_bytes(args.get(2), |bytes| {
         let whole = part(bytes, from, from_length);
         (whole[..whole.len().min(hearth_compression::MAX_STEP)].to_vec(), whole.len())
     });
-    let result = input.and_then(|(input, whole)| {
-        with_bytes(args.get(5), |output| {
-            let output = part(output, to, to_length);
-            let (more_input, room) = (whole - input.len(), output.len());
-            let flush = if more_input > 0 { 0 } else { flush };
-            let step = entry.codec.step(&input, output, flush).map(|mut step| {
-                step.more |= more_input > 0 && !step.ended && step.written < room;
-                step
-            });
-            (step, room, whole)
-        })
+    let (input, whole) = input?;
+    if let Err(error) = entry.codec.expect_input(whole as u64, flush) {
+        return error_value(scope, &error, rv);
+    }
+    let flush = if whole > input.len() { 0 } else { flush };
+    let expected = entry.codec.expected_memory(&input);
+    set_charge(scope, &mut entry.charge, expected)?;
+    let result = with_bytes(args.get(5), |output| {
+        let output = part(output, to, to_length);
+        let (more_input, room) = (whole - input.len(), output.len());
+        let step = entry.codec.step(&input, output, flush).map(|mut step| {
+            step.more |= more_input > 0 && !step.ended && step.written < room;
+            step
+        });
+        (step, room)
     });
     let memory = entry.codec.memory();
     // After an error, or with a full account, the codec stays closed.
-    let (step, room, whole) = match result? {
-        (Ok(step), room, whole) => (step, room, whole),
+    let (step, room) = match result? {
+        (Ok(step), room) => (step, room),
         (Err(error), ..) => return error_value(scope, &error, rv),
     };
-    entry.charge(scope, memory)?;
+    set_charge(scope, &mut entry.charge, memory)?;
     Codecs::of(scope).entries.insert(handle, entry);
     let CodecStep { read, written, ended, more } = step;
     let flags = if more { FLAG_MORE } else { 0 } | if ended { FLAG_ENDED } else { 0 };
