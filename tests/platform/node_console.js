@@ -43,3 +43,54 @@ test("the module is the global console with the class", () => {
   ok(globalThis.console instanceof Console && typeof console.log === "function");
   throws(() => new Console({}), { code: "ERR_CONSOLE_WRITABLE_STREAM" });
 });
+
+test("the global console is the module, and writes where process.stdout was replaced", () => {
+  ok(console === globalThis.console && globalThis.console.Console === Console);
+  const { write } = process.stdout;
+  const { log } = globalThis.console;
+  let text = "";
+  process.stdout.write = (chunk) => { text += chunk; return true; };
+  try {
+    console.log("to %s", "stdout");
+    console.group();
+    console.count("calls");
+    console.groupEnd();
+    console.info({ a: 1 });
+  } finally {
+    process.stdout.write = write;
+  }
+  equal(text, "to stdout\n  calls: 1\n{ a: 1 }\n");
+  // What the app took before writes to the log still.
+  ok(log !== console.log);
+  log("as before");
+});
+
+test("a method that the app has replaced stays", () => {
+  const mine = () => {};
+  const before = console.debug;
+  console.debug = mine;
+  process.stderr.isTTY = false;
+  equal(console.debug, mine);
+  console.debug = before;
+});
+
+test("streams that fail do not end the app, and RangeErrors of the stack come through", async () => {
+  const { Writable } = await import("node:stream");
+  for (const fail of [(callback) => callback(new Error("now")), (callback) => queueMicrotask(() => callback(new Error("later")))]) {
+    const broken = new Writable({ write(chunk, encoding, callback) { fail(callback); } });
+    new Console(broken).log("lost");
+  }
+  await new Promise((resolve) => setTimeout(resolve));
+  const endless = { write() { return endless.write(); } };
+  throws(() => new Console(endless).log("x"), { name: "RangeError" });
+});
+
+test("channels see what is to be logged", async () => {
+  const { subscribe, unsubscribe } = await import("node:diagnostics_channel");
+  const [made, lines] = recorded();
+  const seen = (args) => args.push("more");
+  subscribe("console.info", seen);
+  made.info("text");
+  unsubscribe("console.info", seen);
+  equal(lines.out, "text more\n");
+});

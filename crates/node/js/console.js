@@ -1,7 +1,8 @@
 "use strict";
 // node:console (https://nodejs.org/api/console.html): the runtime's console, which writes to the app's log, and the class
-// Console, which writes to streams.
+// Console, which writes to streams. When the global console does so, too: internal/console_global.
 
+const { console } = binding("process");
 const { ERR_CONSOLE_WRITABLE_STREAM, ERR_INCOMPATIBLE_OPTION_PAIR } = require("internal/errors");
 const { formatWithOptions } = require("internal/util/format");
 const { inspect } = require("internal/util/inspect");
@@ -37,8 +38,8 @@ function Console(options) {
   Object.defineProperties(this, {
     _stdout: { __proto__: null, value: stdout, writable: true, configurable: true },
     _stderr: { __proto__: null, value: stderr, writable: true, configurable: true },
-    _stdoutErrorHandler: { __proto__: null, value: () => {}, writable: true, configurable: true },
-    _stderrErrorHandler: { __proto__: null, value: () => {}, writable: true, configurable: true },
+    _stdoutErrorHandler: { __proto__: null, value: errorHandler(() => this._stdout), writable: true, configurable: true },
+    _stderrErrorHandler: { __proto__: null, value: errorHandler(() => this._stderr), writable: true, configurable: true },
     _ignoreErrors: { __proto__: null, value: Boolean(ignoreErrors), writable: true, configurable: true },
     _times: { __proto__: null, value: new Map(), writable: true, configurable: true },
     [kState]: {
@@ -54,12 +55,26 @@ function Console(options) {
   }
 }
 
+const nothing = () => {};
+
+/** Called when a write is done: a stream emits its error after that. */
+function errorHandler(streamOf) {
+  return (error) => {
+    const stream = streamOf();
+    if (error && !stream._writableState?.errorEmitted && stream.listenerCount?.("error") === 0) stream.once("error", nothing);
+  };
+}
+
+function isStackOverflow(error) {
+  return error instanceof RangeError && error.message === "Maximum call stack size exceeded";
+}
+
 function optionsFor(console, stream) {
   const { colorMode, inspectOptions } = console[kState];
-  if (inspectOptions instanceof Map) return inspectOptions.get(stream) ?? {};
-  if (inspectOptions !== undefined) return inspectOptions;
-  if (colorMode === "auto") return { colors: Boolean(stream.isTTY) && (stream.getColorDepth?.() ?? 1) > 2 };
-  return { colors: colorMode };
+  const given = inspectOptions instanceof Map ? inspectOptions.get(stream) : inspectOptions;
+  if (given?.colors !== undefined) return given;
+  const colors = colorMode === "auto" ? Boolean(stream.isTTY) && (stream.getColorDepth?.() ?? 3) > 2 : colorMode;
+  return given === undefined ? { colors } : { ...given, colors };
 }
 
 function elapsed(milliseconds) {
@@ -72,18 +87,40 @@ function elapsed(milliseconds) {
   return `${seconds.toFixed(3)}s`;
 }
 
-function warn(console, text) {
-  const process = require("process");
-  if (typeof process.emitWarning === "function") process.emitWarning(text);
-  else console.warn(text);
+const warn = (text) => require("process").emitWarning(text);
+
+/** Channels of diagnostics_channel: what is to be logged, before it is a text. */
+let channels;
+function publish(name, args) {
+  channels ??= require("diagnostics_channel");
+  if (channels.hasSubscribers(`console.${name}`)) channels.channel(`console.${name}`).publish(args);
+}
+
+function writeOut(console, stream, args) {
+  console[kWrite](stream, formatWithOptions(optionsFor(console, stream), ...args));
 }
 
 const methods = {
-  log(...args) { this[kWrite](this._stdout, formatWithOptions(optionsFor(this, this._stdout), ...args)); },
-  warn(...args) { this[kWrite](this._stderr, formatWithOptions(optionsFor(this, this._stderr), ...args)); },
-  error(...args) { this.warn(...args); },
-  debug(...args) { this.log(...args); },
-  info(...args) { this.log(...args); },
+  log(...args) {
+    publish("log", args);
+    writeOut(this, this._stdout, args);
+  },
+  warn(...args) {
+    publish("warn", args);
+    writeOut(this, this._stderr, args);
+  },
+  error(...args) {
+    publish("error", args);
+    writeOut(this, this._stderr, args);
+  },
+  debug(...args) {
+    publish("debug", args);
+    writeOut(this, this._stdout, args);
+  },
+  info(...args) {
+    publish("info", args);
+    writeOut(this, this._stdout, args);
+  },
   dirxml(...args) { this.log(...args); },
   dir(object, options) {
     this[kWrite](this._stdout, inspect(object, { customInspect: false, ...optionsFor(this, this._stdout), ...options }));
@@ -112,7 +149,7 @@ const methods = {
     const name = `${label}`;
     const { counts } = this[kState];
     if (counts.has(name)) counts.set(name, 0);
-    else warn(this, `Count for '${name}' does not exist`);
+    else warn(`Count for '${name}' does not exist`);
   },
   group(...args) {
     if (args.length > 0) this.log(...args);
@@ -124,7 +161,7 @@ const methods = {
   },
   time(label = "default") {
     const name = `${label}`;
-    if (this._times.has(name)) warn(this, `Label '${name}' already exists for console.time()`);
+    if (this._times.has(name)) warn(`Label '${name}' already exists for console.time()`);
     else this._times.set(name, performance.now());
   },
   timeEnd(label = "default") {
@@ -142,7 +179,7 @@ function logTime(console, method, label, data) {
   const name = `${label}`;
   const start = console._times.get(name);
   if (start === undefined) {
-    warn(console, `No such label '${name}' for console.${method}()`);
+    warn(`No such label '${name}' for console.${method}()`);
     return false;
   }
   console.log("%s: %s", name, elapsed(performance.now() - start), ...data);
@@ -158,27 +195,19 @@ Object.defineProperty(Console.prototype, kWrite, {
     const line = `${indent === "" ? text : indent + text.replaceAll("\n", `\n${indent}`)}\n`;
     if (!this._ignoreErrors) return stream.write(line);
     // A broken stream does not end the app that logs.
-    const ignore = () => {};
     try {
-      stream.once?.("error", ignore);
-      stream.write(line, ignore);
+      if (stream.listenerCount?.("error") === 0) stream.once("error", nothing);
+      stream.write(line, stream === this._stdout ? this._stdoutErrorHandler : this._stderrErrorHandler);
     } catch (error) {
-      if (error instanceof RangeError) throw error;
+      if (isStackOverflow(error)) throw error;
     } finally {
-      stream.removeListener?.("error", ignore);
+      stream.removeListener?.("error", nothing);
     }
   },
 });
 Object.defineProperty(Console, Symbol.hasInstance, {
-  __proto__: null, value: (instance) => instance === globalThis.console || instance?.[kState] !== undefined,
+  __proto__: null, value: (instance) => instance === console || instance?.[kState] !== undefined,
 });
+Object.defineProperty(console, "Console", { __proto__: null, value: Console, writable: true, enumerable: true, configurable: true });
 
-/** The global console with the class: the methods are its own, so what an app puts there is called here, too. */
-module.exports = Object.create(globalThis.console, { Console: { value: Console, writable: true, enumerable: true, configurable: true } });
-for (const key of Object.keys(globalThis.console)) {
-  Object.defineProperty(module.exports, key, {
-    __proto__: null, enumerable: true, configurable: true,
-    get: () => globalThis.console[key],
-    set(value) { globalThis.console[key] = value; },
-  });
-}
+module.exports = console;

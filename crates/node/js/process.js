@@ -17,6 +17,8 @@ const { makeEnv, memory, now, queueTick } = binding("process");
 const { validateFunction } = require("internal/validators");
 
 const NODE_VERSION = "22.22.0";
+/** The version below node:crypto, of the crate openssl-src. */
+const OPENSSL_VERSION = "3.6.3";
 
 function Process() {}
 Object.setPrototypeOf(Process.prototype, EventEmitter.prototype);
@@ -38,9 +40,10 @@ process.arch = "x64";
 process.version = `v${NODE_VERSION}`;
 process.versions = Object.freeze({
   __proto__: null, node: NODE_VERSION, hearth: "0.1.0", modules: "127", uv: "1.51.0", v8: "15.4.0-hearth", zlib: "1.3.1",
+  openssl: OPENSSL_VERSION,
 });
 process.release = { name: "node", lts: "Jod", sourceUrl: "", headersUrl: "" };
-process.config = Object.freeze({ target_defaults: Object.freeze({}), variables: Object.freeze({}) });
+process.config = Object.freeze({ target_defaults: Object.freeze({}), variables: Object.freeze({ node_module_version: 127 }) });
 process.features = Object.freeze({
   inspector: false, debug: false, uv: true, ipv6: true, openssl_is_boringssl: false, tls_alpn: true, tls_sni: true,
   tls_ocsp: false, tls: true, cached_builtins: true, require_module: true, typescript: "strip",
@@ -144,7 +147,14 @@ process.stdin = late(() => require("internal/process/input")());
 function late(make) {
   let made;
   const use = () => (made ??= make());
-  const traps = { get: (_, key) => use()[key], set: (_, key, value) => Reflect.set(use(), key, value) };
+  const traps = {
+    get: (_, key) => use()[key],
+    set(_, key, value) {
+      // Tests and loggers read what the console writes so.
+      if (key === "write" || key === "isTTY") require("internal/console_global").useStreams();
+      return Reflect.set(use(), key, value);
+    },
+  };
   for (const name of ["has", "deleteProperty", "defineProperty", "getOwnPropertyDescriptor", "getPrototypeOf", "ownKeys"]) {
     traps[name] = (_, ...args) => Reflect[name](use(), ...args);
   }

@@ -186,4 +186,4 @@ for (let i = 0; i < keys.length; i++) {
 }
 ObjectDefineProperty(console, SymbolToStringTag, { __proto__: null, value: "console", configurable: true });
 
-module.exports = { console, dropConsole };
+module.exports = { console, dropConsole, methods };

@@ -5,9 +5,10 @@
 // this folder, which alone has natives. What a binding exports an app can reach, so it takes any argument without harm.
 
 const {
-  ObjectDefineProperty, ReflectApply, SafeMap, StringPrototypeEndsWith, StringPrototypeLastIndexOf,
+  ObjectDefineProperty, ReflectApply, ReflectGetOwnPropertyDescriptor, SafeMap, StringPrototypeEndsWith, StringPrototypeLastIndexOf,
   StringPrototypeSlice, StringPrototypeStartsWith, TypeError,
 } = require("primordials");
+const { console } = require("console");
 const { op_node_body, op_node_file } = require("ops");
 
 const bindings = {
@@ -32,6 +33,8 @@ const bindings = {
 const scopes = lazy("globals");
 const webTimers = lazy("node/timers");
 const TIMERS = ["setTimeout", "setInterval", "clearTimeout", "clearInterval"];
+/** What Node's global console has beside its methods. */
+const OF_CONSOLE = ["Console", "_stdout", "_stderr", "_times"];
 
 function binding(name) {
   const file = bindings[name];
@@ -47,6 +50,7 @@ function requireNode(name) {
   if (modules === undefined) {
     modules = new SafeMap();
     useNodeTimers();
+    useNodeConsole();
   }
   const known = modules.get(name);
   if (known !== undefined) return known.exports;
@@ -77,6 +81,19 @@ function useNodeTimers() {
     if (scope[name] !== web[name]) continue;
     ObjectDefineProperty(scope, name, {
       __proto__: null, value: ours[name], writable: true, enumerable: true, configurable: true,
+    });
+  }
+}
+
+/** The console's additions are made when they are asked for, by Node's own module. */
+function useNodeConsole() {
+  for (let i = 0; i < OF_CONSOLE.length; i++) {
+    const name = OF_CONSOLE[i];
+    if (ReflectGetOwnPropertyDescriptor(console, name) !== undefined) continue;
+    ObjectDefineProperty(console, name, {
+      __proto__: null, enumerable: false, configurable: true,
+      get: () => requireNode("internal/console_global").get(name),
+      set: (value) => requireNode("internal/console_global").set(name, value),
     });
   }
 }

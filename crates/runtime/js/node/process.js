@@ -3,6 +3,7 @@
 // What Node's `process` needs of the runtime.
 
 const { ObjectDefineProperty, ReflectOwnKeys } = require("primordials");
+const { console, methods: consoleMethods } = require("console");
 const { environment } = require("environment");
 const { currentRequest } = require("request_scope");
 const { queueTick } = require("node/ticks");
@@ -48,4 +49,4 @@ function now() {
   return op_now();
 }
 
-module.exports = { failRequest, log, makeEnv, memory, now, queueTick };
+module.exports = { console, consoleMethods, failRequest, log, makeEnv, memory, now, queueTick };
