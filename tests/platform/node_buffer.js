@@ -166,3 +166,20 @@ test("natives take whatever an app puts in their way", () => {
   equal(detached.toString(), "");
   throws(() => detached.fill(1), { name: "TypeError" });
 });
+
+test("concat counts bytes, not what a property says", () => {
+  const view = new Uint8Array([1, 2]);
+  Object.defineProperty(view, "length", { get: () => 100 });
+  equal(bytes(Buffer.concat([view, Buffer.from([3])])), "1,2,3");
+  throws(() => Buffer.concat([view, "x"]), { code: "ERR_INVALID_ARG_TYPE" });
+});
+
+test("the constructor warns once", async () => {
+  const seen = [];
+  const listen = (warning) => seen.push(warning.code);
+  process.on("warning", listen);
+  equal(new Buffer("a").length + Buffer(3).length, 4);
+  await new Promise((resolve) => setTimeout(resolve));
+  process.off("warning", listen);
+  equal(seen.filter((code) => code === "DEP0005").length, 1);
+});

@@ -213,3 +213,35 @@ test("what is none of a key's is refused", () => {
   throws(() => crypto.KeyObject.prototype.equals.call({}, {}));
   same(Object.getOwnPropertySymbols(crypto.createSecretKey(text("a"))), []);
 });
+
+test("a hash that was a stream gives its digest again", async () => {
+  const hash = crypto.createHash("sha256");
+  const chunks = [];
+  hash.on("data", (chunk) => chunks.push(chunk));
+  await new Promise((resolve) => hash.on("end", resolve).end("abc"));
+  const expected = crypto.createHash("sha256").update("abc").digest("hex");
+  equal(Buffer.concat(chunks).toString("hex"), expected);
+  chunks[0].fill(0);
+  equal(hash.digest("hex"), expected);
+  throws(() => hash.digest(), { code: "ERR_CRYPTO_HASH_FINALIZED" });
+});
+
+test("deprecated calls warn once", async () => {
+  const seen = [];
+  const listen = ({ code }) => seen.push(code);
+  process.on("warning", listen);
+  crypto.Hmac("sha256", "k");
+  crypto.Hmac("sha256", "k");
+  throws(() => crypto.createECDH("prime256v1").setPublicKey(Buffer.from([1])), {});
+  await new Promise((resolve) => setTimeout(resolve));
+  process.off("warning", listen);
+  same(seen, ["DEP0181", "DEP0031"]);
+});
+
+test("arguments that OpenSSL cannot take", () => {
+  throws(() => crypto.createDiffieHellman(Buffer.from([23]), Buffer.from([23])), { code: "ERR_OSSL_DH_BAD_GENERATOR" });
+  ok(crypto.createDiffieHellman("02", "hex").verifyError !== 0);
+  throws(() => crypto.hash("sha224", "", { outputLength: 32 }), { message: /does not support XOF/ });
+  let reads = 0;
+  throws(() => crypto.scryptSync("", "", 1, { get N() { return ++reads === 1 ? "" : 16; } }), { code: "ERR_INVALID_ARG_TYPE" });
+});

@@ -86,6 +86,9 @@ test("styleText, stripVTControlCharacters, MIMEType, parseEnv, toUSVString", () 
   equal(`${type}`, 'text/html;charset=utf-8;q="a b"');
   throws(() => new util.MIMEType("nothing"), { code: "ERR_INVALID_MIME_SYNTAX" });
   same(util.parseEnv('A=1\nexport B="x\\ny" # c\n#D=1\nC=\'$z\''), { A: "1", B: "x\ny", C: "$z" });
+  const inner = util.styleText("blue", "b", { validateStream: false });
+  equal(util.styleText("red", `a${inner}c${inner}`, { validateStream: false }), "\u001b[31ma\u001b[34mb\u001b[31mc\u001b[34mb\u001b[39m\u001b[39m");
+  ok(Object.getPrototypeOf(util.parseEnv("A=1")) === null);
   equal(util.toUSVString("a\ud800"), "a\ufffd");
   equal(util.getSystemErrorName(-2), "ENOENT");
 });

@@ -57,3 +57,8 @@ test("numbers of the heap, and what is not for apps", () => {
   ok(used_heap_size > 0 && heap_size_limit > used_heap_size);
   throws(() => v8.writeHeapSnapshot(), { message: /v8\.writeHeapSnapshot is not available in Hearth/ });
 });
+
+test("no snapshot is being built", () => {
+  equal(v8.startupSnapshot.isBuildingSnapshot(), false);
+  throws(() => v8.startupSnapshot.addSerializeCallback(() => {}), { code: "ERR_NOT_BUILDING_SNAPSHOT" });
+});

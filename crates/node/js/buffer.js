@@ -20,7 +20,25 @@ const setBytes = Function.prototype.call.bind(TypedArrayPrototype.set);
 const fillBytes = Function.prototype.call.bind(TypedArrayPrototype.fill);
 const customInspect = Symbol.for("nodejs.util.inspect.custom");
 
+/** How often the stack of a call of the constructor was looked at; Infinity once the warning is out. */
+let constructorCalls = 0;
+const MAX_LOOKS = 100;
+
+/** Once, and not for code of packages, which the app's author cannot change. */
+function warnOfConstructor() {
+  if (++constructorCalls > MAX_LOOKS) return;
+  const holder = {};
+  Error.captureStackTrace(holder, Buffer);
+  const { stack } = holder;
+  if (typeof stack === "string" && /^.*\n.*[/\\]node_modules[/\\]/.test(stack)) return;
+  if (constructorCalls > MAX_LOOKS) return;
+  constructorCalls = Infinity;
+  require("process").emitWarning("Buffer() is deprecated due to security and usability issues. Please use the Buffer.alloc(), " +
+    "Buffer.allocUnsafe(), or Buffer.from() methods instead.", "DeprecationWarning", "DEP0005", Buffer);
+}
+
 function Buffer(value, encodingOrOffset, length) {
+  warnOfConstructor();
   if (typeof value === "number") {
     if (typeof encodingOrOffset === "string") throw new ERR_INVALID_ARG_TYPE("string", "string", value);
     return Buffer.alloc(value);
@@ -166,7 +184,8 @@ Buffer.concat = function concat(list, length) {
   if (list.length === 0) return new FastBuffer();
   if (length === undefined) {
     length = 0;
-    for (let i = 0; i < list.length; i++) if (list[i].length) length += list[i].length;
+    // Not what a property of the view says: that can be the app's.
+    for (let i = 0; i < list.length; i++) if (isUint8Array(list[i])) length += lengthOf(list[i]);
   } else {
     validateInteger(length, "length", 0);
   }
@@ -176,8 +195,9 @@ Buffer.concat = function concat(list, length) {
     const part = list[i];
     if (!isUint8Array(part)) throw new ERR_INVALID_ARG_TYPE(`list[${i}]`, ["Buffer", "Uint8Array"], part);
     if (at >= length) continue;
-    native.copy(part, buffer, at, 0, part.length);
-    at += part.length;
+    const bytes = lengthOf(part);
+    native.copy(part, buffer, at, 0, bytes);
+    at += bytes;
   }
   if (at < length) fillBytes(buffer, 0, at, length);
   return buffer;

@@ -4,7 +4,7 @@
 // Deviations: DSA keys have the divisor that OpenSSL chooses; encapsulation and engines are not there; there is no secure heap
 // and no FIPS mode. What would take more than the app's CPU or memory limit is refused with an error.
 
-const { codes, crypto, native } = require("internal/crypto/util");
+const { codes, crypto, deprecated, native } = require("internal/crypto/util");
 const { constants } = require("internal/crypto/constants");
 const { Hash, Hmac, hash } = require("internal/crypto/hash");
 const { KeyObject, createPrivateKey, createPublicKey, createSecretKey } = require("internal/crypto/keys");
@@ -57,7 +57,10 @@ module.exports = {
   getFips: () => 0,
   setFips(on) { if (on) throw new codes.ERR_CRYPTO_FIPS_UNAVAILABLE(); },
   secureHeapUsed: () => undefined,
-  setEngine() { throw new codes.ERR_CRYPTO_CUSTOM_ENGINE_NOT_SUPPORTED(); },
+  setEngine() {
+    deprecated("DEP0183", "OpenSSL engine-based APIs are deprecated.");
+    throw new codes.ERR_CRYPTO_CUSTOM_ENGINE_NOT_SUPPORTED();
+  },
   encapsulate: unavailable("encapsulate", "use diffieHellman() with x25519 keys"),
   decapsulate: unavailable("decapsulate", "use diffieHellman() with x25519 keys"),
   getRandomValues: (array) => webcrypto.getRandomValues(array),

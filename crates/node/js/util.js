@@ -163,7 +163,9 @@ function styleText(style, text, options = {}) {
     }
     const [open, close] = [`\u001b[${codes[0]}m`, `\u001b[${codes[1]}m`];
     // A style within ends this one: it goes on after that.
-    inner = inner.replaceAll(close, codes[0] === 1 || codes[0] === 2 ? `${close}${open}` : open);
+    const again = codes[0] === 1 || codes[0] === 2 ? `${close}${open}` : open;
+    const end = inner.length - close.length;
+    inner = inner.replaceAll(close, (found, at) => (at === end ? found : again));
     left += open;
     right = close + right;
   }
@@ -191,7 +193,7 @@ function hexColor(hex) {
 /** The variables of a text in the format of .env files. */
 function parseEnv(content) {
   validateString(content, "content");
-  const values = {};
+  const values = { __proto__: null };
   const line = /^[ \t]*(?:export[ \t]+)?([^\s=#]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\[^])*)"|'([^']*)'|`([^`]*)`|([^#\r\n]*))?[ \t]*(?:#.*)?$/gm;
   for (const [, name, double, single, back, plain] of content.matchAll(line)) {
     values[name] = double?.replaceAll("\\n", "\n") ?? single ?? back ?? (plain ?? "").trim();
@@ -270,6 +272,12 @@ function setTraceSigInt(enable) {
   validateBoolean(enable, "enable");
 }
 
+function _exceptionWithHostPort(...args) {
+  const error = new ExceptionWithHostPort(...args);
+  Error.captureStackTrace(error, _exceptionWithHostPort);
+  return error;
+}
+
 function _extend(target, source) {
   if (source === null || typeof source !== "object") return target;
   return Object.assign(target, source);
@@ -277,7 +285,7 @@ function _extend(target, source) {
 
 module.exports = {
   TextDecoder, TextEncoder, _errnoException: (...args) => new ErrnoException(...args),
-  _exceptionWithHostPort: (...args) => new ExceptionWithHostPort(...args), _extend, aborted, callbackify, debug: debuglog,
+  _exceptionWithHostPort, _extend, aborted, callbackify, debug: debuglog,
   debuglog, deprecate, diff, format, formatWithOptions, getCallSites, getSystemErrorMap: () => new Map(byNumber),
   getSystemErrorMessage, getSystemErrorName, inherits, inspect, isArray: Array.isArray,
   isDeepStrictEqual(left, right, options = undefined) {

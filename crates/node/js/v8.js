@@ -5,7 +5,7 @@
 // Deviations: Serializer, Deserializer and their Default variants throw; the spaces of the heap are not told apart.
 
 const { deserialize: read, heap, heapNames, serialize: write } = binding("v8");
-const { ERR_FEATURE_UNAVAILABLE_ON_PLATFORM, ERR_INVALID_ARG_TYPE } = require("internal/errors");
+const { ERR_FEATURE_UNAVAILABLE_ON_PLATFORM, ERR_INVALID_ARG_TYPE, ERR_NOT_BUILDING_SNAPSHOT } = require("internal/errors");
 const { validateString } = require("internal/validators");
 
 function serialize(value) {
@@ -57,6 +57,11 @@ function unavailable(name, instead) {
   }[name];
 }
 
+/** As in a Node that runs an app: snapshots are made when Hearth is built. */
+function notBuilding() {
+  throw new ERR_NOT_BUILDING_SNAPSHOT();
+}
+
 /** Of cached code, which apps cannot make: any number but 0. */
 const CACHE_VERSION = 1;
 const ONE_FOR_ALL = "it would read the memory of the server's process; use getHeapStatistics()";
@@ -78,8 +83,8 @@ module.exports = {
   isStringOneByteRepresentation, queryObjects: unavailable("queryObjects", ONE_FOR_ALL), serialize, setFlagsFromString,
   setHeapSnapshotNearHeapLimit() {}, startCpuProfile: unavailable("startCpuProfile", ONE_FOR_ALL),
   startupSnapshot: {
-    addAfterUserSerializeCallback() {}, addDeserializeCallback() {}, addSerializeCallback() {}, isBuildingSnapshot: () => false,
-    setDeserializeMainFunction: unavailable("setDeserializeMainFunction", "snapshots are made by the build of Hearth"),
+    addAfterUserSerializeCallback: notBuilding, addDeserializeCallback: notBuilding, addSerializeCallback: notBuilding,
+    isBuildingSnapshot: () => false, setDeserializeMainFunction: notBuilding,
   },
   stopCoverage() {}, takeCoverage() {},
   writeHeapSnapshot: unavailable("writeHeapSnapshot", ONE_FOR_ALL),

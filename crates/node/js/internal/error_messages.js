@@ -262,6 +262,7 @@ const messages = {
   ERR_MULTIPLE_CALLBACK: [E, "Callback called multiple times"],
   ERR_NOT_AVAILABLE: [E, "%s"],
   ERR_NO_CRYPTO: [E, "Node.js is not compiled with OpenSSL crypto support"],
+  ERR_NOT_BUILDING_SNAPSHOT: [E, "Operation cannot be invoked when not building startup snapshot"],
   ERR_OPERATION_FAILED: [E, "Operation failed: %s", T],
   ERR_OUT_OF_RANGE: [R, outOfRange],
   ERR_PARSE_ARGS_INVALID_OPTION_VALUE: [T, "%s"],

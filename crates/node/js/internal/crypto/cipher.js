@@ -126,12 +126,19 @@ Decipheriv.prototype.setAuthTag = function setAuthTag(tag, encoding) {
 
 function rsaCipher(usage, isPrivate, defaultPadding) {
   return function (options, buffer) {
-    const { handle } = prepareAsymmetricKey(options, isPrivate ? "private" : "public", "key", true);
     const padding = options?.padding || defaultPadding;
     const { oaepHash, encoding } = options ?? {};
     let { oaepLabel } = options ?? {};
-    if (oaepHash !== undefined) validateString(oaepHash, "key.oaepHash");
+    if (oaepHash !== undefined) {
+      validateString(oaepHash, "key.oaepHash");
+      if (crypto.info("digest", digestName(oaepHash)) === undefined) {
+        throw Object.assign(new Error("error:03000098:digital envelope routines::invalid digest"), {
+          library: "digital envelope routines", reason: "invalid digest", code: "ERR_OSSL_EVP_INVALID_DIGEST",
+        });
+      }
+    }
     if (oaepLabel !== undefined) oaepLabel = toBytes(oaepLabel, "key.oaepLabel", encoding);
+    const { handle } = prepareAsymmetricKey(options, isPrivate ? "private" : "public", "key", true);
     const data = toBytes(buffer, "buffer", encoding);
     return give(crypto.runSync("rsa", [handle], [usage, padding, oaepHash === undefined ? undefined : digestName(oaepHash), oaepLabel, data]));
   };

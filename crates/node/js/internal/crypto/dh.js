@@ -1,7 +1,7 @@
 "use strict";
 // Diffie-Hellman (https://nodejs.org/api/crypto.html#class-diffiehellman).
 
-const { Buffer, codes, coded, crypto, give, isBytes, runEither, toBytes } = require("internal/crypto/util");
+const { Buffer, codes, coded, crypto, deprecated, give, isBytes, runEither, toBytes } = require("internal/crypto/util");
 const { isKeyObject, prepareAsymmetricKey } = require("internal/crypto/keys");
 const { validateFunction, validateInt32, validateObject, validateString } = require("internal/validators");
 
@@ -44,7 +44,7 @@ function DiffieHellman(sizeOrKey, keyEncoding, generator, genEncoding) {
     const trimmedBase = trimmed(base);
     if (trimmedBase.length === 0 || (trimmedBase.length === 1 && trimmedBase[0] < 2)) throw badGenerator();
     const prime = toBytes(sizeOrKey, "sizeOrKey", keyEncoding);
-    if (Buffer.compare(trimmed(prime), trimmedBase) === 0) throw badGenerator();
+    if (typeof generator !== "number" && Buffer.compare(trimmed(prime), trimmedBase) === 0) throw badGenerator();
     this[kGroup] = [prime, base];
   }
   this[kKeys] = { private: undefined, public: undefined };
@@ -144,6 +144,11 @@ function ECDH(curve) {
   this[kKeys] = { private: undefined, public: undefined };
 }
 
+/** Whether a public key that was set is that of the private one. */
+function isPair(curve, keys) {
+  return Buffer.compare(new Uint8Array(crypto.info("ecdh-public", curve, keys.private, "uncompressed")), keys.public) === 0;
+}
+
 ECDH.convertKey = function convertKey(key, curve, inputEncoding, outputEncoding, format) {
   validateString(curve, "curve");
   const point = toBytes(key, "key", inputEncoding);
@@ -159,7 +164,10 @@ ECDH.prototype.generateKeys = function generateKeys(encoding, format) {
 
 ECDH.prototype.computeSecret = function computeSecret(other, inputEncoding, outputEncoding) {
   const point = toBytes(other, "otherPublicKey", inputEncoding);
-  if (this[kKeys].private === undefined) throw coded("ERR_CRYPTO_INVALID_KEYPAIR", "Invalid key pair");
+  const keys = this[kKeys];
+  if (keys.private === undefined || (keys.wasGiven && !isPair(this[kCurve], keys))) {
+    throw coded("ERR_CRYPTO_INVALID_KEYPAIR", "Invalid key pair");
+  }
   return give(crypto.runSync("ecdh-secret", [], [this[kCurve], this[kKeys].private, point]), outputEncoding);
 };
 
@@ -182,8 +190,10 @@ ECDH.prototype.setPrivateKey = function setPrivateKey(key, encoding) {
 };
 
 ECDH.prototype.setPublicKey = function setPublicKey(key, encoding) {
+  deprecated("DEP0031", "ecdh.setPublicKey() is deprecated.");
   const point = toBytes(key, "key", encoding);
   this[kKeys].public = new Uint8Array(crypto.info("ecdh-convert", this[kCurve], point, "uncompressed"));
+  this[kKeys].wasGiven = true;
   return this;
 };
 
@@ -205,10 +215,13 @@ function diffieHellman(options, callback) {
   const theirs = prepare(publicKey, "publicKey", "public");
   const [ownType, theirType] = [crypto.describe(own)[1], crypto.describe(theirs)[1]];
   if (ownType !== theirType || !["dh", "ec", "x448", "x25519"].includes(ownType)) {
-    throw Object.assign(new Error("error:03000096:digital envelope routines::operation not supported for this keytype"), {
+    const error = Object.assign(new Error("error:03000096:digital envelope routines::operation not supported for this keytype"), {
       library: "digital envelope routines", reason: "operation not supported for this keytype",
       code: "ERR_OSSL_EVP_OPERATION_NOT_SUPPORTED_FOR_THIS_KEYTYPE",
     });
+    if (callback === undefined) throw error;
+    setTimeout(callback, 0, error);
+    return undefined;
   }
   return runEither("agree", [own, theirs], [], give, callback);
 }

@@ -2,18 +2,23 @@
 // Hash, Hmac and hash() (https://nodejs.org/api/crypto.html#class-hash).
 
 const { lazyStream } = require("internal/crypto/lazy_stream");
-const { Buffer, codes, coded, crypto, give, isBytes, toBytes } = require("internal/crypto/util");
+const { Buffer, codes, coded, crypto, deprecated, give, isBytes, toBytes } = require("internal/crypto/util");
 const { prepareSecretKey } = require("internal/crypto/keys");
 const { validateEncoding, validateString, validateUint32 } = require("internal/validators");
 
 const LazyTransform = lazyStream("Transform");
 const kState = Symbol("kState");
 const kFinished = Symbol("kFinished");
+/** What the stream has given: digest() gives it once more. */
+const kResult = Symbol("kResult");
 
 const { ERR_CRYPTO_HASH_FINALIZED, ERR_INVALID_ARG_TYPE } = codes;
 
 function Hash(algorithm, options) {
-  if (!new.target) return new Hash(algorithm, options);
+  if (!new.target) {
+    deprecated("DEP0179", "crypto.Hash constructor is deprecated.");
+    return new Hash(algorithm, options);
+  }
   const copied = algorithm instanceof Hash;
   if (!copied) validateString(algorithm, "algorithm");
   const bytes = typeof options === "object" && options !== null ? options.outputLength : undefined;
@@ -32,6 +37,7 @@ for (const { prototype } of [Hash, Hmac]) {
   // Here, so that setting them asks nothing of the stream.
   prototype[kState] = undefined;
   prototype[kFinished] = false;
+  prototype[kResult] = undefined;
 }
 
 Hash.prototype.copy = function copy(options) {
@@ -54,20 +60,24 @@ function update(data, encoding) {
 
 Hash.prototype._transform = transform;
 Hash.prototype._flush = function _flush(callback) {
-  this.push(this.digest());
+  this[kResult] = crypto.call(this[kState], "finish");
+  this.push(give(this[kResult].slice(0)));
   callback();
 };
 Hash.prototype.update = update;
 Hash.prototype.digest = function digest(encoding) {
   if (this[kFinished]) throw new ERR_CRYPTO_HASH_FINALIZED();
   if (encoding !== undefined && encoding !== "buffer") encoding = `${encoding}`;
-  const result = crypto.call(this[kState], "finish");
+  const result = this[kResult] ?? crypto.call(this[kState], "finish");
   this[kFinished] = true;
   return give(result, encoding);
 };
 
 function Hmac(algorithm, key, options) {
-  if (!new.target) return new Hmac(algorithm, key, options);
+  if (!new.target) {
+    deprecated("DEP0181", "crypto.Hmac constructor is deprecated.");
+    return new Hmac(algorithm, key, options);
+  }
   validateString(algorithm, "hmac");
   const handle = prepareSecretKey(key, options === null || options === undefined ? undefined : options.encoding);
   if (crypto.info("digest", algorithm) === undefined) throw coded("ERR_CRYPTO_INVALID_DIGEST", `Invalid digest: ${algorithm}`);
@@ -80,11 +90,17 @@ Object.setPrototypeOf(Hmac, LazyTransform);
 
 Hmac.prototype.update = update;
 Hmac.prototype._transform = transform;
-Hmac.prototype._flush = Hash.prototype._flush;
+Hmac.prototype._flush = function _flush(callback) {
+  this.push(this.digest());
+  callback();
+};
 Hmac.prototype.digest = function digest(encoding) {
   if (encoding !== undefined && encoding !== "buffer") encoding = `${encoding}`;
-  if (this[kFinished]) return encoding === undefined || encoding === "buffer" ? Buffer.from("") : "";
-  const result = crypto.call(this[kState], "finish");
+  if (this[kFinished]) {
+    deprecated("DEP0206", "Calling Hmac.digest() more than once is deprecated.");
+    return encoding === undefined || encoding === "buffer" ? Buffer.from("") : "";
+  }
+  const result = this[kResult] ?? crypto.call(this[kState], "finish");
   this[kFinished] = true;
   return give(result, encoding);
 };
@@ -110,6 +126,8 @@ function hash(algorithm, data, options) {
   if (crypto.info("digest", algorithm) === undefined) {
     throw Object.assign(new Error("Digest method not supported"), { code: "ERR_CRYPTO_INVALID_DIGEST" });
   }
+  const fixed = bytes === undefined || /^shake/i.test(algorithm) ? bytes : crypto.info("digest", algorithm);
+  if (bytes !== fixed) throw new Error(`Output length ${bytes} is invalid for ${algorithm}, which does not support XOF`);
   return give(crypto.runSync("hash", [], [algorithm, toBytes(data, "input"), bytes]), encoding);
 }
 

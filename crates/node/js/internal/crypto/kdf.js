@@ -20,18 +20,20 @@ function checkScrypt(password, salt, keylen, options) {
   let maxmem = 32 << 20;
   if (options && options !== undefined) {
     const pick = (short, long, fallback) => {
-      const has = options[short] !== undefined;
-      if (has && options[long] !== undefined) throw new codes.ERR_INCOMPATIBLE_OPTION_PAIR(short, long);
-      if (has) validateUint32(options[short], short);
-      if (options[long] !== undefined) validateUint32(options[long], long);
-      return (has ? options[short] : options[long]) || fallback;
+      // Each is read once: getters can give something else the next time.
+      const [given, alias] = [options[short], options[long]];
+      if (given !== undefined && alias !== undefined) throw new codes.ERR_INCOMPATIBLE_OPTION_PAIR(short, long);
+      if (given !== undefined) validateUint32(given, short);
+      if (alias !== undefined) validateUint32(alias, long);
+      return (given ?? alias) || fallback;
     };
     N = pick("N", "cost", N);
     r = pick("r", "blockSize", r);
     p = pick("p", "parallelization", p);
-    if (options.maxmem !== undefined) {
-      validateInteger(options.maxmem, "maxmem", 0);
-      maxmem = options.maxmem || maxmem;
+    const given = options.maxmem;
+    if (given !== undefined) {
+      validateInteger(given, "maxmem", 0);
+      maxmem = given || maxmem;
     }
   }
   // OpenSSL's own rule for N.

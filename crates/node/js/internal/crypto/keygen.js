@@ -2,7 +2,7 @@
 // generateKeyPair, generateKey (https://nodejs.org/api/crypto.html#cryptogeneratekeypairtype-options-callback). DSA keys have
 // the divisor that OpenSSL chooses; `paramEncoding: "explicit"` is written for EC keys.
 
-const { Buffer, codes, crypto, native, nodeError, toBytes } = require("internal/crypto/util");
+const { Buffer, codes, coded, crypto, native, nodeError, toBytes } = require("internal/crypto/util");
 const { exportPrivate, exportPublic, make, makeSecret, outputFormat } = require("internal/crypto/keys");
 const {
   validateBuffer, validateFunction, validateInt32, validateInteger, validateObject, validateString, validateUint32,
@@ -43,9 +43,9 @@ function spec(type, options) {
       };
       const main = pick(hash, "hash", hashAlgorithm);
       const mgf1 = pick(mgf1Hash, "mgf1Hash", mgf1HashAlgorithm);
-      for (const name of [main, mgf1]) {
-        if (name !== undefined && crypto.info("digest", name) === undefined) throw new codes.ERR_CRYPTO_INVALID_DIGEST(name);
-      }
+      const isUnknown = (name) => name !== undefined && crypto.info("digest", name) === undefined;
+      if (isUnknown(main)) throw new codes.ERR_CRYPTO_INVALID_DIGEST(main);
+      if (isUnknown(mgf1)) throw coded("ERR_CRYPTO_INVALID_DIGEST", `Invalid MGF1 digest: ${mgf1}`);
       return [...base, main?.toLowerCase(), mgf1?.toLowerCase(), saltLength];
     }
     case "dsa": {
@@ -99,7 +99,7 @@ function prepare(type, options) {
   const values = spec(type, options);
   let publicEncoding;
   let privateEncoding;
-  if (options !== undefined && options !== null) {
+  if (options !== undefined) {
     validateObject(options, "options");
     ({ publicKeyEncoding: publicEncoding, privateKeyEncoding: privateEncoding } = options);
     for (const [encoding, name, isPublic] of [[publicEncoding, "publicKeyEncoding", true], [privateEncoding, "privateKeyEncoding", false]]) {

@@ -159,8 +159,16 @@ function generatePrimeSync(size, options = {}) {
   return runEither("prime", [], values, convert, undefined);
 }
 
+/** The longest number of OpenSSL. */
+const MAX_NUMBER_BYTES = 67108856;
+
 function checkValues(candidate, options) {
   const bytes = numberBytes(candidate, "candidate");
+  if (bytes.byteLength > MAX_NUMBER_BYTES) {
+    throw Object.assign(new Error("error:01800072:bignum routines::bignum too long"), {
+      library: "bignum routines", reason: "bignum too long", code: "ERR_OSSL_BN_BIGNUM_TOO_LONG",
+    });
+  }
   validateObject(options, "options");
   const { checks = 0 } = options;
   validateInt32(checks, "options.checks", 0);

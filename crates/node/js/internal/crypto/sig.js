@@ -91,7 +91,9 @@ Verify.prototype.verify = function verify(options, signature, encoding) {
 
 function prepare(algorithm, data, key, wanted) {
   if (algorithm !== null && algorithm !== undefined) validateString(algorithm, "algorithm");
-  if (!isBytes(data)) throw new ERR_INVALID_ARG_TYPE("data", ["ArrayBuffer", "Buffer", "TypedArray", "DataView"], data);
+  if (typeof data !== "string" && !isBytes(data)) {
+    throw new ERR_INVALID_ARG_TYPE("data", ["ArrayBuffer", "Buffer", "TypedArray", "DataView"], data);
+  }
   let digest;
   if (algorithm !== null && algorithm !== undefined) {
     digest = digestName(algorithm);
@@ -113,7 +115,6 @@ function signOneShot(algorithm, data, key, callback) {
 
 function verifyOneShot(algorithm, data, key, signature, callback) {
   if (callback !== undefined) validateFunction(callback, "callback");
-  if (!isBytes(data)) throw new ERR_INVALID_ARG_TYPE("data", ["ArrayBuffer", "Buffer", "TypedArray", "DataView"], data);
   if (!isBytes(signature)) {
     throw new ERR_INVALID_ARG_TYPE("signature", ["ArrayBuffer", "Buffer", "TypedArray", "DataView"], signature);
   }

@@ -54,6 +54,8 @@ const LIBRARIES = {
   "random number generator": "RAND_", "KDF routines": "KDF_", "X509 V3 routines": "X509V3_", "OBJ routines": "OBJ_",
 };
 
+const NO_CONTEXT = "Context parameter is unsupported";
+
 /** What the natives throw, as Node throws it. */
 function nodeError(error) {
   if (!native.isOperationError(error)) return error;
@@ -62,7 +64,8 @@ function nodeError(error) {
   if (own !== null) return coded(own[1], own[2]);
   const lines = message.split("\n");
   const parts = /^error:([0-9A-F]+):(.*)::(.*)$/.exec(lines[0]);
-  if (parts === null) return new Error(message === "" ? "Operation failed" : message);
+  if (message === "" || message === NO_CONTEXT) return coded("ERR_CRYPTO_OPERATION_FAILED", message || "Operation failed");
+  if (parts === null) return new Error(message);
   const made = new Error(lines[0]);
   if (lines.length > 1) made.opensslErrorStack = lines.slice(1).reverse();
   made.library = parts[2];
@@ -114,7 +117,16 @@ function checkDigest(name, argument = "digest") {
   return name;
 }
 
+const warned = new Set();
+
+/** A warning, once for each code. */
+function deprecated(code, text) {
+  if (warned.has(code)) return;
+  warned.add(code);
+  require("process").emitWarning(text, "DeprecationWarning", code);
+}
+
 module.exports = {
-  Buffer, bytesOf, checkDigest, codes: errors.codes, coded, crypto, digestName, give, isBytes, isView, native, nodeError,
+  Buffer, bytesOf, checkDigest, codes: errors.codes, coded, crypto, deprecated, digestName, give, isBytes, isView, native, nodeError,
   runAsync, runEither, toBytes,
 };
