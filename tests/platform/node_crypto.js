@@ -214,6 +214,30 @@ test("what is none of a key's is refused", () => {
   same(Object.getOwnPropertySymbols(crypto.createSecretKey(text("a"))), []);
 });
 
+test("CCM authenticates an empty text, too", () => {
+  for (const update of [true, false]) {
+    const options = { authTagLength: 16 };
+    const [key, nonce] = [Buffer.alloc(16, 1), Buffer.alloc(12, 2)];
+    const seal = crypto.createCipheriv("aes-128-ccm", key, nonce, options);
+    seal.setAAD(Buffer.from("head"), { plaintextLength: 0 });
+    equal(seal.update("").length, 0);
+    equal(seal.final().length, 0);
+    const tag = seal.getAuthTag();
+    equal(tag.length, 16);
+    const open = (given) => {
+      const cipher = crypto.createDecipheriv("aes-128-ccm", key, nonce, options);
+      cipher.setAAD(Buffer.from("head"), { plaintextLength: 0 });
+      cipher.setAuthTag(given);
+      if (update) cipher.update("");
+      return cipher.final();
+    };
+    equal(open(tag).length, 0);
+    tag[0] ^= 1;
+    throws(() => open(tag), { message: "Unsupported state or unable to authenticate data" });
+    throws(() => crypto.createCipheriv("aes-128-ccm", key, nonce, options).final(), { code: "ERR_OSSL_TAG_NOT_SET" });
+  }
+});
+
 test("a hash that was a stream gives its digest again", async () => {
   const hash = crypto.createHash("sha256");
   const chunks = [];

@@ -320,7 +320,9 @@ impl CipherState {
             }
         }
         let mut out = Vec::with_capacity(data.len() + 32);
-        for piece in data.chunks(MAX_PIECE) {
+        // CCM makes or checks its tag with the text, also with an empty one.
+        let empty = (self.mode == Mode::Ccm && data.is_empty()).then_some(data);
+        for piece in data.chunks(MAX_PIECE).chain(empty) {
             match self.context.cipher_update_vec(piece, &mut out) {
                 Ok(_) => {}
                 Err(_) if self.mode == Mode::Ccm && self.direction == CipherDirection::Decrypt => {
@@ -355,9 +357,6 @@ impl CipherState {
             };
             if bytes > self.max_text {
                 return Err(NodeError::coded("ERR_CRYPTO_INVALID_MESSAGELEN", "Invalid message length"));
-            }
-            if self.direction == CipherDirection::Decrypt && !self.has_tag {
-                return Ok(false);
             }
             self.context.set_data_len(bytes)?;
         }
@@ -401,11 +400,17 @@ impl CipherState {
     fn end(&mut self) -> Result<Vec<u8>> {
         let refused = || NodeError::plain("Unsupported state or unable to authenticate data");
         let (authenticates, decrypts) = (self.mode.authenticates(), self.direction == CipherDirection::Decrypt);
-        if authenticates && decrypts && (!self.has_tag || self.failed) {
+        if authenticates && decrypts && !self.has_tag {
+            return Err(refused());
+        }
+        if self.mode == Mode::Ccm && decrypts && !self.updated {
+            self.feed(&[])?;
+        }
+        if self.failed {
             return Err(refused());
         }
         let mut out = Vec::new();
-        if !(self.mode == Mode::Ccm && (decrypts || self.updated)) {
+        if self.mode != Mode::Ccm {
             match self.context.cipher_final_vec(&mut out) {
                 Ok(_) => {}
                 Err(_) if authenticates => return Err(refused()),
