@@ -10,7 +10,6 @@ const { queueMicrotask, reportError } = require("dom/report");
 const { Headers } = require("fetch/headers");
 const { Request } = require("fetch/request");
 const { Response } = require("fetch/response");
-const { bun } = require("hearth");
 const { charge } = require("intl");
 
 const global = globalThis;
@@ -37,7 +36,6 @@ for (const name in functions) {
 }
 
 charge(global.Intl);
-define("Bun", bun);
 defineEnumerable("self", global);
 
 // Apps have no memory that two threads could share, and no waiting on it: apps have no second

@@ -171,6 +171,7 @@ static FILES: &[File] = files![
     Rare "events/extendable",
     Rare "node/http",
     Now "hearth",
+    Rare "bun",
     Now "intl",
     Now "globals",
     Rare "bindings",

@@ -64,6 +64,7 @@ const INTERFACES: &[Exports] = &[
     ("file/form_data", &["FormData"]),
     ("websocket/socket", &["WebSocket"]),
     ("websocket/pair", &["WebSocketPair"]),
+    ("bun", &["Bun"]),
     ("events/extendable", &["ExtendableEvent", "FetchEvent", "ScheduledEvent", "TaskEvent"]),
 ];
 
