@@ -8,7 +8,7 @@
 // was lost is; there is no CORS.
 
 const {
-  FunctionPrototypeCall, MathMin, PromisePrototypeThen, StringFromCharCode, StringPrototypeIndexOf, StringPrototypeSlice,
+  FunctionPrototypeCall, MathMax, MathMin, PromisePrototypeThen, StringFromCharCode, StringPrototypeIndexOf, StringPrototypeSlice,
   TypedArrayPrototypeGetLength,
 } = require("primordials");
 const webidl = require("webidl");
@@ -33,7 +33,8 @@ const { EventStreamParser } = require("event_source/parser");
 
 const { converters } = webidl;
 const CONNECTING = 0, OPEN = 1, CLOSED = 2;
-const FIRST_DELAY = 3000, MAX_DELAY = 300_000;
+// A server that asks for no delay at all and ends each stream would be asked without a pause.
+const FIRST_DELAY = 3000, MIN_DELAY = 10, MAX_DELAY = 300_000;
 const STREAM = { __proto__: null, stream: true };
 
 const convertInit = webidl.createDictionaryConverter("EventSourceInit", [
@@ -178,7 +179,7 @@ class EventSource extends EventTarget {
     this.#state = CONNECTING;
     fire(this, new Event("error"));
     if (/** @type {number} */ (this.#state) === CLOSED) return;
-    const delay = MathMin(this.#delay * 2 ** this.#failures, MAX_DELAY);
+    const delay = MathMin(MathMax(this.#delay, MIN_DELAY) * 2 ** this.#failures, MAX_DELAY);
     this.#failures++;
     this.#timer = startTimer(() => this.#connect(), delay);
   }

@@ -4,7 +4,7 @@
 // native body, a file of the app, or a stream. A stream object is made when an app reads `.body`; until then text(), json()
 // and the others (body.js), and sending the body, work on the source itself.
 
-const { ArrayBufferIsView, TypeError, Uint8Array, markPromiseAsHandled } = require("primordials");
+const { ArrayBufferIsView, SymbolAsyncIterator, TypeError, Uint8Array, markPromiseAsHandled } = require("primordials");
 const { op_body_cancel, op_pipe_new, op_text_encode } = require("ops");
 const webidl = require("webidl");
 const { copyBytes } = require("infra/bytes");
@@ -66,6 +66,8 @@ function convertBodyInit(value, prefix, context) {
   if (typeof value === "object" && value !== null) {
     if (isReadableStream(value) || isBlob(value) || isFormData(value) || isURLSearchParams(value)) return value;
     if (ArrayBufferIsView(value) || webidl.isArrayBuffer(value)) return toBufferSource(value, prefix, context);
+    // As in Node, Deno and Bun: frameworks that take Hearth for Node answer with generators.
+    if (typeof value[SymbolAsyncIterator] === "function") return readables.use().streamFrom(value, prefix);
   }
   return webidl.converters.USVString(value, prefix, context);
 }

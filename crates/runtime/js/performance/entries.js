@@ -3,7 +3,8 @@
 // PerformanceEntry (https://w3c.github.io/performance-timeline/), PerformanceMark and PerformanceMeasure
 // (https://w3c.github.io/user-timing/), and the list of a context's entries, which performance.clearMarks and the like shorten.
 //
-// Deviation: an entry has no id and no navigationId.
+// Deviations: an entry has no id and no navigationId; the list belongs to the worker, so it has the marks of all requests,
+// and at most 10,000 entries: older ones are dropped.
 
 const { ArrayPrototypePush, TypeError } = require("primordials");
 const webidl = require("webidl");
@@ -112,7 +113,15 @@ function createMeasure(name, start, end, detail) {
   return new (/** @type {any} */ (PerformanceMeasure))(INTERNAL, name, start, end - start, detail);
 }
 
+/** The timeline is the worker's, so marks that no request clears would pile up: beyond these the older half goes. */
+const MAX_ENTRIES = 10_000;
+
 function addEntry(entry) {
+  if (timeline.length >= MAX_ENTRIES) {
+    const newer = [];
+    for (let i = MAX_ENTRIES / 2; i < timeline.length; i++) ArrayPrototypePush(newer, timeline[i]);
+    timeline = newer;
+  }
   ArrayPrototypePush(timeline, entry);
 }
 

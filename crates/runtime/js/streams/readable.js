@@ -69,7 +69,7 @@ class ReadableStream {
   static from(asyncIterable) {
     const prefix = "Failed to execute 'from' on 'ReadableStream'";
     webidl.requiredArguments(arguments.length, 1, prefix);
-    return wrapReadable(stateFromIterable(asyncIterable, prefix));
+    return streamFrom(asyncIterable, prefix);
   }
 
   get locked() {
@@ -155,6 +155,12 @@ function teeReadable(state, clonesForSecond = false) {
 /** As it is now: an app may change the prototype. */
 const { pipeThrough } = ReadableStream.prototype;
 
+/** For bodies, too. */
+function streamFrom(iterable, prefix) {
+  return wrapReadable(stateFromIterable(iterable, prefix));
+}
+
 module.exports = {
   ReadableStream, convertReadable, isReadableStream, stateOfReadable, teeReadable, wrapReadable, pipeThrough,
+  streamFrom,
 };

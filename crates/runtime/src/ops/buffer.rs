@@ -1,7 +1,7 @@
 //! Node's `Buffer`: strings to bytes and back, searching, comparing, filling. All take any views and any numbers: ranges
 //! are clamped to what the views hold.
 
-use super::convert::{buffer_value, byte_string, string_bytes, text_of, with_bytes};
+use super::convert::{buffer_value, byte_string, check_text, string_bytes, text_of, with_bytes};
 use super::{Arguments, Return};
 use crate::op_error::OpError;
 
@@ -86,6 +86,7 @@ pub(super) fn op_buffer_from_string<'s>(
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
     let (text, encoding) = (text_of(args.get(0))?, encoding_of(args.get(1))?);
+    check_text(scope, text, if encoding == Encoding::Utf16 { 2 } else { 1 })?;
     let bytes = decode(scope, text, encoding);
     rv.set(buffer_value(scope, &bytes).into());
     Ok(())
@@ -98,6 +99,7 @@ pub(super) fn op_buffer_write<'s>(
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
     let (text, encoding) = (text_of(args.get(1))?, encoding_of(args.get(2))?);
+    check_text(scope, text, if encoding == Encoding::Utf16 { 2 } else { 1 })?;
     let isolate: &v8::Isolate = scope;
     let range = |length: usize| {
         let start = bound(args.get(3), length);

@@ -18,9 +18,10 @@ struct Writer {
     found: Cell<Option<u32>>,
 }
 
-/// The clones, by the indices that `find` gave.
+/// The clones, by the indices that `find` gave. They were taken from their array before V8 reads: while it does, it ends the
+/// process where JavaScript runs, and an app may have put accessors on the prototype of arrays.
 struct Reader {
-    clones: v8::Global<v8::Array>,
+    clones: Vec<v8::Global<v8::Object>>,
 }
 
 fn clone_error(scope: &mut v8::PinScope<'_, '_>, message: v8::Local<v8::String>) {
@@ -75,7 +76,8 @@ impl v8::ValueDeserializerImpl for Reader {
         if !reader.read_uint32(&mut index) {
             return None;
         }
-        v8::Local::new(scope, &self.clones).get_index(scope, index)?.try_into().ok()
+        let clone = self.clones.get(usize::try_from(index).ok()?)?;
+        Some(v8::Local::new(scope, clone))
     }
 }
 
@@ -103,6 +105,20 @@ fn buffers_of<'s>(
     Ok(buffers)
 }
 
+fn objects_of<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    list: v8::Local<'s, v8::Array>,
+) -> Result<Vec<v8::Global<v8::Object>>, OpError> {
+    let mut objects = Vec::new();
+    for index in 0..list.length() {
+        let object = list.get_index(scope, index).ok_or(OpError::Pending)?;
+        let object: v8::Local<v8::Object> =
+            object.try_into().map_err(|_| OpError::type_error("internal: an object was expected"))?;
+        objects.push(v8::Global::new(scope, object));
+    }
+    Ok(objects)
+}
+
 pub(super) fn op_structured_clone<'s>(
     scope: &mut v8::PinScope<'s, '_>,
     args: &Arguments<'s>,
@@ -118,7 +134,6 @@ pub(super) fn op_structured_clone<'s>(
     let clones: v8::Local<v8::Array> = args.get(3).try_into().map_err(|_| wanted())?;
     let plain = Some(args.get(4)).filter(|plain| plain.is_object()).map(|plain| v8::Global::new(scope, plain));
     let writer = Writer { find: v8::Global::new(scope, find), plain, found: Cell::new(None) };
-    let reader = Reader { clones: v8::Global::new(scope, clones) };
     let serializer = v8::ValueSerializer::new(scope, Box::new(writer));
     serializer.write_header();
     for (index, buffer) in buffers.iter().enumerate() {
@@ -133,6 +148,7 @@ pub(super) fn op_structured_clone<'s>(
     if buffers.iter().any(|buffer| buffer.was_detached() || !buffer.is_detachable()) {
         return Err(not_transferable());
     }
+    let reader = Reader { clones: objects_of(scope, clones)? };
     let mut moved = Vec::with_capacity(buffers.len());
     for buffer in &buffers {
         let store = buffer.get_backing_store();

@@ -1,8 +1,12 @@
 //! Conversion between JavaScript's strings and buffers and Rust's. Array buffers are always V8's
 //! own memory, copied in and out: V8's sandbox does not allow them over Hearth's memory.
 
-use bytes::Bytes;
+use std::sync::Arc;
 
+use bytes::Bytes;
+use hearth_core::ByteSize;
+
+use crate::heap::HeapGuard;
 use crate::op_error::OpError;
 
 /// A V8 string from UTF-8.
@@ -120,6 +124,30 @@ pub(crate) fn id_of(value: v8::Local<v8::Value>) -> Result<u64, OpError> {
     Ok(number.value() as u64)
 }
 
+/// Text of this many units and more is measured before it is copied out of V8's heap. A text may be far longer than what
+/// V8 holds for it: it keeps repetitions and joined texts as trees.
+const LONG_TEXT: usize = 1 << 20;
+
+/// Refuses to copy a text that takes more bytes than the app's memory limit.
+pub(crate) fn check_text(
+    isolate: &v8::Isolate,
+    text: v8::Local<v8::String>,
+    bytes_per_unit: usize,
+) -> Result<(), OpError> {
+    if text.length() < LONG_TEXT {
+        return Ok(());
+    }
+    let limit = isolate.get_slot::<Arc<HeapGuard>>().map_or(0, |heap| heap.limit().bytes());
+    if limit > 0 && (text.length() as u64).saturating_mul(bytes_per_unit as u64) > limit {
+        return Err(OpError::Range(format!(
+            "the text has {} units, which take more than the app's memory limit of {}: raise it with `memory`",
+            text.length(),
+            ByteSize(limit)
+        )));
+    }
+    Ok(())
+}
+
 /// [name, value, ...] from an array of strings.
 pub(crate) fn strings_of(
     scope: &mut v8::PinScope<'_, '_>,
@@ -127,7 +155,7 @@ pub(crate) fn strings_of(
 ) -> Result<Vec<String>, OpError> {
     let array: v8::Local<v8::Array> =
         value.try_into().map_err(|_| OpError::type_error("internal: an array was expected"))?;
-    let mut strings = Vec::with_capacity(array.length() as usize);
+    let mut strings = Vec::new();
     for index in 0..array.length() {
         let item = array.get_index(scope, index).ok_or(OpError::Pending)?;
         strings.push(string_of(scope, item)?);

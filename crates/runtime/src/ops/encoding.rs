@@ -2,7 +2,9 @@
 
 use encoding_rs::{CoderResult, DecoderResult, Encoding};
 
-use super::convert::{byte_string, bytes_value, id_of, string_bytes, string_of, text_of, text_value, with_bytes};
+use super::convert::{
+    byte_string, bytes_value, check_text, id_of, string_bytes, string_of, text_of, text_value, with_bytes,
+};
 use super::{Arguments, Return};
 use crate::context_state::ContextState;
 use crate::op_error::OpError;
@@ -34,6 +36,7 @@ pub(super) fn op_text_encode<'s>(
     rv: &mut Return<'s>,
 ) -> Result<(), OpError> {
     let text = text_of(args.get(0))?;
+    check_text(scope, text, 1)?;
     let bytes = string_bytes(scope, text);
     let value = bytes_value(scope, &bytes)?;
     rv.set(value.into());

@@ -30,7 +30,9 @@ pub(super) fn last_wide(bytes: &[u8], wanted: &[u8], from: usize) -> Option<usiz
     let (bytes, wanted) = (pairs(bytes), pairs(wanted));
     let end = (from / 2).saturating_add(wanted.len()).min(bytes.len());
     let (last, last_wanted) = (end.checked_sub(1), wanted.len().checked_sub(1));
-    let (Some(last), Some(last_wanted)) = (last, last_wanted) else { return Some(end * 2) };
+    let (Some(last), Some(last_wanted)) = (last, last_wanted) else {
+        return wanted.is_empty().then_some(end * 2);
+    };
     let at = knuth_morris_pratt(
         wanted.len(),
         end,
