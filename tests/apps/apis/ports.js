@@ -37,7 +37,7 @@ export async function messages_are_cloned_and_buffers_transferred() {
   equal(bytes.byteLength, 0);
   equal([...(await told).data.bytes], [1, 2, 3]);
   await throws("DataCloneError", () => port1.postMessage(() => {}));
-  await throws("DataCloneError", () => port1.postMessage(port2, { transfer: [port2] }));
+  await throws("DataCloneError", () => port1.postMessage(port1, { transfer: [port1] }));
   await throws("TypeError", () => port1.postMessage());
 }
 
