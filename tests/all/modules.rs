@@ -38,6 +38,11 @@ fn require_gives_a_built_in_module_itself() {
 }
 
 #[test]
+fn module_and_require_are_as_packages_read_them() {
+    serve("modules/commonjs_module").expect("/", "main,classes,cache,missing,watched,compiled,hostile");
+}
+
+#[test]
 fn json_text_bytes_and_wasm() {
     serve("modules/data").expect("/", "2,data,a note ü,<p>page</p>,throw 1,0-1-254-255,10,true,42");
 }

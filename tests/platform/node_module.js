@@ -1,6 +1,6 @@
 // node:module: https://nodejs.org/api/module.html
 import module, { builtinModules, createRequire, isBuiltin } from "node:module";
-import { equal, ok, test, throws } from "./harness.js";
+import { equal, ok, same, test, throws } from "./harness.js";
 
 export { default } from "./harness.js";
 
@@ -30,4 +30,12 @@ test("names of built-in modules", () => {
   ok(isBuiltin("node:util") && isBuiltin("util") && !isBuiltin("express"));
   equal(module.Module, module);
   throws(() => module.register("./x.js"), { message: /module\.register is not available in Hearth/ });
+});
+
+test("the folders in which a specifier is sought", () => {
+  same(module._resolveLookupPaths("./a", null), ["."]);
+  same(module._resolveLookupPaths("./a", { filename: "/b/c.js" }), ["/b"]);
+  same(module._resolveLookupPaths("a", { filename: "/b/c.js" }), ["/b/node_modules", "/node_modules"]);
+  equal(module._resolveLookupPaths("fs"), null);
+  throws(() => module.setSourceMapsSupport(true, { nodeModules: 1 }), { code: "ERR_INVALID_ARG_TYPE" });
 });

@@ -1,10 +1,11 @@
 "use strict";
 // node:module (https://nodejs.org/api/module.html): createRequire, builtinModules, isBuiltin and findPackageJSON.
 //
-// Deviations: what the loader does is the runtime's own: changes of Module._extensions, _load, _resolveFilename and _cache are
-// kept, and change nothing; hooks (register, registerHooks) and stripTypeScriptTypes throw.
+// Deviations: what the loader does is the runtime's own: changes of Module._extensions, _load and _resolveFilename are kept, and
+// change nothing; those of _cache and Module.prototype.require count. Hooks (register, registerHooks) and stripTypeScriptTypes
+// throw.
 
-const { isModule, load, resolve } = binding("module");
+const { cache, extensions, isModule, load, mainModule, prototype, resolve } = binding("module");
 const { ERR_FEATURE_UNAVAILABLE_ON_PLATFORM, ERR_INVALID_ARG_TYPE, ERR_INVALID_ARG_VALUE } = require("internal/errors");
 const { validateBoolean, validateObject, validateString } = require("internal/validators");
 
@@ -27,15 +28,6 @@ function isBuiltin(name) {
   return builtinModules.includes(name) || (name.startsWith("node:") && isModule(name));
 }
 
-function resolveFrom(specifier, from) {
-  try {
-    return resolve(specifier, from);
-  } catch (error) {
-    error.code ??= "MODULE_NOT_FOUND";
-    throw error;
-  }
-}
-
 /** A path of the app's folder from a path, a URL, or the text of either. */
 function pathOf(place, name) {
   if (place instanceof URL || (typeof place === "string" && place.startsWith("file:"))) {
@@ -52,15 +44,15 @@ function createRequire(place) {
   const requireHere = (specifier) => {
     validateString(specifier, "id");
     if (specifier === "") throw new ERR_INVALID_ARG_VALUE("id", specifier, "must be a non-empty string");
-    return load(resolveFrom(specifier, from));
+    return load(resolve(specifier, from));
   };
   Object.defineProperty(requireHere, "name", { __proto__: null, value: "require", configurable: true });
   requireHere.resolve = (specifier) => {
     validateString(specifier, "request");
-    return isBuiltin(specifier) ? specifier : resolveFrom(specifier, from);
+    return isBuiltin(specifier) ? specifier : resolve(specifier, from);
   };
   requireHere.resolve.paths = (specifier) => (isBuiltin(specifier) ? null : nodeModulePaths(from));
-  return Object.assign(requireHere, { cache: Module._cache, extensions: Module._extensions, main: undefined });
+  return Object.assign(requireHere, { cache, extensions, main: mainModule() });
 }
 
 function nodeModulePaths(from) {
@@ -70,6 +62,14 @@ function nodeModulePaths(from) {
     if (parts[i - 1] !== "node_modules") paths.push(`${parts.slice(0, i).join("/")}/node_modules`);
   }
   return paths;
+}
+
+/** The folders in which a specifier would be sought: for a relative one that of its file. */
+function lookupPaths(specifier, parent) {
+  if (isBuiltin(specifier)) return null;
+  const from = parent?.filename ?? undefined;
+  if (!/^\.\.?(?:\/|$)/.test(specifier)) return from === undefined ? nodeModulePaths("/") : nodeModulePaths(from);
+  return [from === undefined ? "." : from.slice(0, from.lastIndexOf("/")) || "/"];
 }
 
 /** The path of the package.json of the package that a specifier means, or of the one around a place. */
@@ -101,13 +101,18 @@ function Module(id = "", parent = undefined) {
   this.id = id;
   this.path = id.slice(0, id.lastIndexOf("/")) || "/";
   this.exports = {};
-  this.filename = null;
+  this.filename = id.startsWith("/") ? id : null;
   this.loaded = false;
   this.children = [];
   this.parent = parent;
 }
-Module.prototype.require = function require(specifier) {
-  return createRequire(this.filename ?? (this.id.startsWith("/") ? this.id : "/index.js"))(specifier);
+Module.prototype = prototype;
+/** Runs a text as this module. */
+prototype._compile = function _compile(content, filename) {
+  const names = ["exports", "require", "module", "__filename", "__dirname"];
+  const body = require("vm").compileFunction(content, names, { filename });
+  const folder = filename.slice(0, filename.lastIndexOf("/")) || "/";
+  return Reflect.apply(body, this.exports, [this.exports, createRequire(filename), this, filename, folder]);
 };
 
 function unavailable(name, instead) {
@@ -125,19 +130,28 @@ const WRAPPER = ["(function (exports, require, module, __filename, __dirname) { 
 
 Object.assign(Module, {
   Module, SourceMap: unavailable("SourceMap", "stacks have the original positions already"),
-  _cache: Object.create(null), _extensions: { __proto__: null, ".js"() {}, ".json"() {}, ".node"() {} },
+  _cache: cache, _extensions: Object.assign(extensions, { ".js"() {}, ".json"() {}, ".node"() {} }),
   _load: (specifier, parent) => createRequire(parent?.filename ?? "/index.js")(specifier),
   _initPaths() {}, _nodeModulePaths: (from) => nodeModulePaths(`${from.replace(/\/+$/, "")}/`), _pathCache: Object.create(null),
+  _resolveLookupPaths: lookupPaths,
   _resolveFilename: (specifier, parent) => createRequire(parent?.filename ?? "/index.js").resolve(specifier),
   builtinModules,
   constants: { compileCacheStatus: { __proto__: null, FAILED: 0, ENABLED: 1, ALREADY_ENABLED: 2, DISABLED: 3 } },
   createRequire, enableCompileCache: () => ({ status: 3 }), findPackageJSON, findSourceMap: () => undefined,
   flushCompileCache() {}, getCompileCacheDir: () => undefined,
   getSourceMapsSupport: () => ({ __proto__: null, enabled: true, nodeModules: true, generatedCode: false }),
+  /** 0 for a file, 1 for a folder, else a negative number. */
+  _stat(path) {
+    const found = require("fs").statSync(path, { throwIfNoEntry: false });
+    return found === undefined ? -2 : Number(found.isDirectory());
+  },
   globalPaths: [], isBuiltin, register: unavailable("register", OWN_LOADER),
   registerHooks: unavailable("registerHooks", OWN_LOADER), runMain() {}, setSourceMapsSupport(enabled, options = {}) {
     validateBoolean(enabled, "enabled");
     validateObject(options, "options");
+    for (const name of ["nodeModules", "generatedCode"]) {
+      if (options[name] !== undefined) validateBoolean(options[name], `options.${name}`);
+    }
   },
   stripTypeScriptTypes: unavailable("stripTypeScriptTypes", OWN_LOADER), syncBuiltinESMExports() {},
   wrap: (code) => WRAPPER[0] + code + WRAPPER[1], wrapper: WRAPPER,

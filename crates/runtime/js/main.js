@@ -393,8 +393,8 @@ function deliverSocket(socket, kind, data, reason) {
   sockets.use().deliverSocket(socket, kind, data, reason);
 }
 
-function requireCommonJs(id) {
-  return commonJs.use().requireCommonJs(id);
+function requireCommonJs(id, isMain) {
+  return commonJs.use().requireCommonJs(id, isMain);
 }
 
 // ---- before there is an app

@@ -157,6 +157,7 @@ static FILES: &[File] = files![
     Rare "node/timers",
     Rare "node/util",
     Rare "node/buffer",
+    Rare "commonjs",
     Rare "node/module",
     Rare "node/v8",
     Rare "node/vm",
@@ -176,7 +177,6 @@ static FILES: &[File] = files![
     Now "globals",
     Rare "bindings",
     Rare "wasm",
-    Rare "commonjs",
     Now "stack",
     Now "main",
 ];

@@ -183,7 +183,8 @@ fn require<'s>(
     let function = v8::Local::new(scope, &state.entry_points().require_commonjs);
     let undefined = v8::undefined(scope).into();
     let name = text_value(scope, id.as_str()).ok()?;
-    function.call(scope, undefined, &[name.into()])
+    let is_main = v8::Boolean::new(scope, state.app.loader.entry() == *id);
+    function.call(scope, undefined, &[name.into(), is_main.into()])
 }
 
 /// `require()` of something that is not CommonJS: its namespace, evaluated now. Nothing means that an exception is pending.

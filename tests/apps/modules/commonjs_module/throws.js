@@ -1,0 +1,2 @@
+exports.loaded = true;
+throw new Error("cannot find it");
