@@ -19,6 +19,9 @@ async function run(file) {
   const caught = [];
   const text = (error) => `${error?.stack ?? error}`.slice(0, 1500);
   process.argv = ["node", `${__dirname}/test/${file}`];
+  // The app's folder is for reading.
+  process.env.NODE_TEST_DIR = "/tmp";
+  process.chdir = () => {};
   let left;
   process.exit = process.reallyExit = (code) => {
     left ??= new Exit(code ?? process.exitCode ?? 0);
