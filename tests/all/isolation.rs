@@ -22,11 +22,11 @@ fn there_is_no_other_way_to_the_environment() {
 }
 
 #[test]
-fn process_has_the_apps_environment_and_does_not_pass_for_nodes() {
+fn process_has_the_apps_environment_and_passes_for_nodes() {
     let server = serve_with("isolation/env", &["--env", "KEY=value"]);
     server.expect(
         "/process",
-        r#"[{"NODE_ENV":"production","KEY":"value"},true,"changed","value","undefined","/","linux"]"#,
+        r#"[{"NODE_ENV":"production","PORT":"8080","KEY":"value"},true,"changed","value","string","/","linux"]"#,
     );
     server.expect("/tick", "1,2,3");
     serve_with("isolation/script", &["--env", "KEY=value"]).expect("/", "value,true");

@@ -103,7 +103,7 @@ const ELSEWHERE: &str = r#"
     const ways = {
       process: () => {
         // The app's own environment, and no more.
-        const others = Object.keys(process.env).filter((name) => name !== "NODE_ENV");
+        const others = Object.keys(process.env).filter((name) => name !== "NODE_ENV" && name !== "PORT");
         if (others.length === 0) throw new Error("nothing of the server's");
         return others;
       },

@@ -82,7 +82,7 @@ fn check(state: &ContextState, operation: &Operation) -> Result<(), OpError> {
     let (cost, memory) = (operation.estimated_cost(), operation.memory());
     let refused = |message| Err(OpError::Dom { name: "OperationError", message });
     let heap = state.app.limits.heap.bytes();
-    if memory > heap {
+    if heap > 0 && memory > heap {
         let (memory, heap) = (memory >> 20, heap >> 20);
         return refused(format!("the operation would hold {memory} MB; the app's memory limit is {heap} MB"));
     }
