@@ -2,6 +2,7 @@
 
 use openssl::pkey::{Id, PKey, Private, Public};
 
+use crate::node::der::bounded_key;
 use crate::{CryptoError, Curve, JwkMembers, OkpCurve, RsaParameters, ec, okp, rsa};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,19 +190,9 @@ fn check_kind<T: openssl::pkey::HasPublic>(key: &PKey<T>, kind: KeyKind) -> Resu
     if fits { Ok(()) } else { Err(CryptoError::data("the key is of another kind than the algorithm's")) }
 }
 
-/// Refuses bytes behind the first element, which OpenSSL does not look at.
+/// Refuses bytes behind the first element, which OpenSSL does not look at, and numbers that it would compute with for long.
 fn whole_der(data: &[u8]) -> Result<&[u8], CryptoError> {
     let invalid = || CryptoError::data("the key is not written in DER");
-    let (&length, rest) = data.get(1..).and_then(|rest| rest.split_first()).ok_or_else(invalid)?;
-    let (length, rest) = if length < 0x80 {
-        (usize::from(length), rest)
-    } else {
-        let digits = usize::from(length & 0x7f);
-        if digits == 0 || digits > 4 || rest.len() < digits {
-            return Err(invalid());
-        }
-        let (digits, rest) = rest.split_at(digits);
-        (digits.iter().fold(0, |length, digit| length << 8 | usize::from(*digit)), rest)
-    };
-    if rest.len() == length { Ok(data) } else { Err(invalid()) }
+    let key = bounded_key(data).ok_or_else(invalid)?;
+    if key.len() == data.len() { Ok(data) } else { Err(invalid()) }
 }

@@ -8,7 +8,7 @@ use hearth_crypto::node::{
     KdfInput, KeyText, PairSpec, SignatureOptions, cipher_info, cipher_names, curve_names, details, equals, key_type,
     modp_group, read_private, read_public, write_private, write_public,
 };
-use hearth_crypto::{CryptoKey, KeyPair, OkpCurve, Operation, Output, RsaParameters};
+use hearth_crypto::{CryptoKey, KeyFormat, KeyKind, KeyPair, OkpCurve, Operation, Output, RsaParameters};
 use proptest::prelude::*;
 
 fn run(computation: Computation) -> Output {
@@ -166,6 +166,118 @@ fn numbers_that_make_no_group_are_errors() {
             Computation::DhSecret { group: group.clone(), private: vec![], public: vec![] },
         ] {
             drop(Operation::Node(Box::new(computation)).run());
+        }
+    }
+}
+
+fn attempt(computation: Computation) -> Result<Output, String> {
+    Operation::Node(Box::new(computation)).run().map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_prime_that_cannot_be_is_not_looked_for() {
+    let prime = |bits, safe, add: &[u8], rem: &[u8]| {
+        attempt(Computation::Prime { bits, safe, add: Some(add.to_vec()), rem: Some(rem.to_vec()) })
+    };
+    for (safe, add, rem) in [(false, 4, 2), (false, 9, 3), (true, 6, 1), (true, 4, 1)] {
+        let error = prime(64, safe, &[add], &[rem]).unwrap_err();
+        assert!(error.contains("no prime fits"), "{error}");
+    }
+    // The one candidate is 2^63 + 1, which 3 divides.
+    assert!(prime(64, false, &[0x80, 0, 0, 0, 0, 0, 0, 0], &[1]).is_err());
+    for (bits, safe, add, rem) in [(64, false, 4, 3), (128, true, 12, 11), (10, false, 30, 7), (8, true, 4, 3)] {
+        let Output::Bytes(found) = prime(bits, safe, &[add], &[rem]).unwrap() else { panic!("it is a number") };
+        let number = found.iter().fold(0u128, |number, byte| number << 8 | u128::from(*byte));
+        assert_eq!((number % u128::from(add), number.ilog2() + 1), (rem.into(), bits));
+    }
+}
+
+#[test]
+fn numbers_longer_than_the_prime_of_a_group_are_refused() {
+    let group = modp_group("modp14").unwrap();
+    let long = vec![0xff; 1 << 20];
+    let wide = DhGroup { prime: group.prime.clone(), generator: long.clone() };
+    for computation in [
+        Computation::DhKeys { group: group.clone(), private: Some(long.clone()) },
+        Computation::DhSecret { group, private: long, public: vec![9] },
+        Computation::DhKeys { group: wide.clone(), private: Some(vec![5]) },
+        Computation::Pair(PairSpec::Dh(wide)),
+    ] {
+        assert!(attempt(computation).is_err());
+    }
+}
+
+fn der(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
+    let content = parts.concat();
+    [&[tag, 0x83][..], &(content.len() as u32).to_be_bytes()[1..], &content].concat()
+}
+
+/// A private key without its public half: OpenSSL computes that while it reads.
+fn discrete_logarithm(oid: &[u8], prime: usize, private: usize) -> Vec<u8> {
+    let number = |bytes: usize| der(2, &[&[0x7f], &vec![0xff; bytes - 1]]);
+    let parameters = der(0x30, &[&number(prime), &number(20), &number(prime)]);
+    let algorithm = der(0x30, &[&der(6, &[oid]), &parameters]);
+    der(0x30, &[&[2, 1, 0], &algorithm, &der(4, &[&number(private)])])
+}
+
+fn armor(label: &str, der: &[u8]) -> String {
+    use base64::Engine as _;
+    let body = base64::engine::general_purpose::STANDARD.encode(der);
+    format!("-----BEGIN {label}-----\n{body}\n-----END {label}-----\n")
+}
+
+#[test]
+fn a_key_is_not_computed_with_while_it_is_read() {
+    let dsa = [0x2a, 0x86, 0x48, 0xce, 0x38, 0x04, 0x01];
+    let dh = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x03, 0x01];
+    for key in [
+        discrete_logarithm(&dsa, 20_000, 20_000),
+        discrete_logarithm(&dsa, 5_000, 5_000),
+        discrete_logarithm(&dsa, 1_024, 9_000),
+        discrete_logarithm(&dh, 1_024, 900_000),
+    ] {
+        let pem = armor("PRIVATE KEY", &key);
+        for text in [text(&key, false, "pkcs8", None), text(pem.as_bytes(), true, "", None)] {
+            let error = read_private(&text).unwrap_err().to_string();
+            assert!(error.contains("too large") || error.contains("longer than"), "{error}");
+            assert!(read_public(&text).is_err());
+        }
+        assert!(CryptoKey::import(KeyKind::Rsa, KeyFormat::Pkcs8, &key).is_err());
+    }
+}
+
+/// PKCS #8 whose password goes through this function.
+fn sealed(function: &[u8]) -> Vec<u8> {
+    let pbes2 = der(6, &[&[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x05, 0x0d]]);
+    let aes = der(0x30, &[&der(6, &[&[0x60, 0x86, 0x48, 1, 0x65, 3, 4, 1, 2]]), &der(4, &[&[7; 16]])]);
+    let algorithm = der(0x30, &[&pbes2, &der(0x30, &[function, &aes])]);
+    der(0x30, &[&algorithm, &der(4, &[&[9; 64]])])
+}
+
+#[test]
+fn no_writing_of_a_key_hides_its_rounds() {
+    let pbkdf2 = der(6, &[&[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x05, 0x0c]]);
+    let salt = der(4, &[&[1; 8]]);
+    let rounds = [2, 4, 0x77, 0x35, 0x94, 0];
+    let bomb = sealed(&der(0x30, &[&pbkdf2, &der(0x30, &[&salt, &rounds])]));
+    // The length of the parameters is indefinite, or has too many digits.
+    let parts = [&salt[..], &rounds, &[0, 0]].concat();
+    let indefinite = sealed(&der(0x30, &[&pbkdf2, &[0x30, 0x80], &parts]));
+    let digits = [&[0x30, 0x86, 0, 0, 0, 0, 0, (parts.len() - 2) as u8][..], &parts[..parts.len() - 2]].concat();
+    let long_length = sealed(&der(0x30, &[&pbkdf2, &digits]));
+    let name = der(6, &[&[0x2b, 6, 1, 4, 1, 0xda, 0x47, 4, 0x0b]]);
+    let numbers = [&[2, 3, 0, 0x80, 0][..], &[2, 1, 1], &[2, 3, 2, 0xbf, 0x20]].concat();
+    let scrypt = sealed(&der(0x30, &[&name, &der(0x30, &[&salt, &numbers])]));
+    for key in [&bomb, &indefinite, &long_length, &scrypt] {
+        let pem = armor("ENCRYPTED PRIVATE KEY", key);
+        let decoy = format!("x-----BEGIN ENCRYPTED PRIVATE KEY-----\n-----END\n{pem}");
+        let second = format!("-----BEGIN ENCRYPTED PRIVATE KEY-----\n-----END ENCRYPTED PRIVATE KEY-----\n{pem}");
+        let not_text = [&[0xff, b'\n'], pem.as_bytes()].concat();
+        for data in [key, pem.as_bytes(), decoy.as_bytes(), second.as_bytes(), &not_text] {
+            let text = text(data, data != key.as_slice(), "pkcs8", Some(b"x"));
+            let error = read_private(&text).unwrap_err().to_string();
+            let refused = ["rounds", "not written in DER"].iter().any(|reason| error.contains(reason));
+            assert!(refused || data == second.as_bytes(), "{error}");
         }
     }
 }

@@ -187,7 +187,12 @@ impl Computation {
                 RsaUse::PublicDecrypt | RsaUse::PublicEncrypt => rsa_private(key) / 16,
             },
             Self::Pair(spec) => pair_cost(spec),
-            Self::Prime { bits, safe, .. } => prime_cost(*bits, *safe),
+            Self::Prime { bits, safe, add: Some(_), .. } => {
+                // Small numbers divide most candidates, and of safe ones both halves.
+                let tries = primes::max_candidates(*bits, *safe) / if *safe { 64 } else { 8 };
+                exponentiation(u64::from(*bits)).saturating_mul(u32::try_from(tries).unwrap_or(u32::MAX))
+            }
+            Self::Prime { bits, safe, add: None, .. } => prime_cost(*bits, *safe),
             Self::CheckPrime { candidate, checks } => {
                 exponentiation(candidate.len() as u64 * 8).saturating_mul((*checks).max(64).saturating_add(1))
             }

@@ -1,7 +1,7 @@
 //! Diffie-Hellman: groups, agreement, and the points of elliptic curves.
 
 use openssl::asn1::Asn1Object;
-use openssl::bn::{BigNum, BigNumContext};
+use openssl::bn::{BigNum, BigNumContext, BigNumRef};
 use openssl::derive::Deriver;
 use openssl::dh::Dh;
 use openssl::ec::{EcGroup, EcPoint, PointConversionForm};
@@ -37,12 +37,24 @@ pub fn modp_group(name: &str) -> Option<DhGroup> {
     Some(DhGroup { prime: prime.ok()?.to_vec(), generator: vec![2] })
 }
 
-pub(super) fn parameters(group: &DhGroup) -> Result<Dh<Params>> {
-    let prime = BigNum::from_slice(&group.prime)?;
+/// What OpenSSL takes to compute: nothing may be longer than the prime, whose length says the cost.
+fn check_lengths(prime: &BigNumRef, generator: Option<&BigNumRef>, private: Option<&BigNumRef>) -> Result<()> {
     if prime.num_bits() > MAX_PRIME_BITS {
         return Err(NodeError::plain("error:02800067:Diffie-Hellman routines::modulus too large"));
     }
-    Ok(Dh::from_pqg(prime, None, BigNum::from_slice(&group.generator)?)?)
+    if generator.is_some_and(|generator| generator.num_bits() > prime.num_bits()) {
+        return Err(NodeError::plain("error:02800065:Diffie-Hellman routines::bad generator"));
+    }
+    if private.is_some_and(|private| private.num_bits() > prime.num_bits()) {
+        return Err(NodeError::coded("ERR_CRYPTO_INVALID_KEYLEN", "Private key is longer than the prime"));
+    }
+    Ok(())
+}
+
+pub(super) fn parameters(group: &DhGroup) -> Result<Dh<Params>> {
+    let (prime, generator) = (BigNum::from_slice(&group.prime)?, BigNum::from_slice(&group.generator)?);
+    check_lengths(&prime, Some(&generator), None)?;
+    Ok(Dh::from_pqg(prime, None, generator)?)
 }
 
 /// [private, public]; the private key is the given one, or a new one.
@@ -51,13 +63,10 @@ pub(super) fn generate(group: &DhGroup, private: Option<&[u8]>) -> Result<Vec<Ve
         let key = parameters(group)?.generate_key()?;
         return Ok(vec![key.private_key().to_vec(), key.public_key().to_vec()]);
     };
-    let prime = BigNum::from_slice(&group.prime)?;
-    if prime.num_bits() > MAX_PRIME_BITS {
-        return Err(NodeError::plain("error:02800067:Diffie-Hellman routines::modulus too large"));
-    }
-    let mut public = BigNum::new()?;
-    let generator = BigNum::from_slice(&group.generator)?;
+    let (prime, generator) = (BigNum::from_slice(&group.prime)?, BigNum::from_slice(&group.generator)?);
     let mut exponent = BigNum::from_slice(private)?;
+    check_lengths(&prime, Some(&generator), Some(&exponent))?;
+    let mut public = BigNum::new()?;
     exponent.set_const_time();
     public.mod_exp(&generator, &exponent, &prime, &mut *BigNumContext::new()?)?;
     Ok(vec![private.to_vec(), public.to_vec()])
@@ -74,10 +83,8 @@ pub(super) fn compute(group: &DhGroup, private: &[u8], public: &[u8]) -> Result<
     if public >= &prime - &one {
         return Err(NodeError::coded("ERR_CRYPTO_INVALID_KEYLEN", "Supplied key is too large"));
     }
-    if prime.num_bits() > MAX_PRIME_BITS {
-        return Err(NodeError::plain("error:02800067:Diffie-Hellman routines::modulus too large"));
-    }
     let mut exponent = BigNum::from_slice(private)?;
+    check_lengths(&prime, None, Some(&exponent))?;
     exponent.set_const_time();
     let mut secret = BigNum::new()?;
     secret.mod_exp(&public, &exponent, &prime, &mut *BigNumContext::new()?)?;

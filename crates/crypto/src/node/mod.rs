@@ -9,17 +9,19 @@
 //! | `pairs.rs`, `primes.rs`, `dh.rs` | generation, Diffie-Hellman |
 //! | `certificate.rs` | X.509 certificates |
 //! | `der.rs` | the little of DER that OpenSSL's safe functions do not give |
+//! | `pem.rs` | a block of PEM |
 //!
 //! Unlike Web Cryptography, Node passes on what OpenSSL says of a failure: [`NodeError`].
 
 mod certificate;
 mod cipher;
 mod computation;
-mod der;
+pub(crate) mod der;
 mod dh;
 mod digest;
 mod jwk;
 mod pairs;
+mod pem;
 mod primes;
 mod read;
 mod rsa_cipher;

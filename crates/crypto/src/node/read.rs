@@ -1,14 +1,12 @@
 //! Keys from PEM and DER, in all the forms that Node takes.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use openssl::ec::EcKey;
 use openssl::error::ErrorStack;
 use openssl::pkey::{HasPublic, Id, PKey, Private, Public};
 use openssl::rsa::Rsa;
 use openssl::x509::X509;
 
-use super::{NodeError, Result, der};
+use super::{NodeError, Result, der, pem};
 use crate::key::{CryptoKey, KeyKind};
 use crate::{CryptoError, Curve, OkpCurve, ec, rsa};
 
@@ -23,9 +21,15 @@ pub struct KeyText {
     pub passphrase: Option<Vec<u8>>,
 }
 
-/// What an encrypted key may demand of its password: rounds of PBKDF2, or scrypt's numbers. It is a second of CPU time.
+/// What an encrypted key may demand of its password: rounds of PBKDF2, or the product of scrypt's numbers. It is a second of
+/// CPU time.
 const MAX_ROUNDS: u64 = 2_000_000;
 const MAX_KEY_TEXT: usize = 1 << 20;
+/// Bytes of a key whose numbers are not seen before OpenSSL computes with them: what holds RSA keys of 8192 bits.
+const MAX_SEALED_KEY: usize = 5632;
+const SCRYPT: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0xda, 0x47, 0x04, 0x0b];
+const PRIVATE_LABELS: &[&str] =
+    &["PRIVATE KEY", "ENCRYPTED PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "DSA PRIVATE KEY"];
 /// Larger keys take minutes.
 const MAX_KEY_BITS: u32 = 16384;
 
@@ -78,10 +82,11 @@ fn private(text: &KeyText) -> Result<PKey<Private>> {
     if text.pem {
         return private_pem(&text.data, text.passphrase.as_deref());
     }
+    let data = bounded(&text.data)?;
     match text.form.as_str() {
-        "pkcs1" => Ok(PKey::from_rsa(Rsa::private_key_from_der(&text.data)?)?),
-        "sec1" => Ok(PKey::from_ec_key(EcKey::private_key_from_der(&text.data)?)?),
-        _ => pkcs8_der(&text.data, text.passphrase.as_deref()),
+        "pkcs1" => Ok(PKey::from_rsa(Rsa::private_key_from_der(data)?)?),
+        "sec1" => Ok(PKey::from_ec_key(EcKey::private_key_from_der(data)?)?),
+        _ => pkcs8_der(data, text.passphrase.as_deref()),
     }
 }
 
@@ -98,10 +103,36 @@ fn pkcs8_der(data: &[u8], passphrase: Option<&[u8]>) -> Result<PKey<Private>> {
 }
 
 fn private_pem(data: &[u8], passphrase: Option<&[u8]>) -> Result<PKey<Private>> {
-    if let Some(der) = pem_body(data, "ENCRYPTED PRIVATE KEY") {
-        check_rounds(&der)?;
+    let text = match pem::find(data, PRIVATE_LABELS) {
+        Some(block) => {
+            if block.is_pkcs8() && block.is_sealed() {
+                check_rounds(bounded(&block.der)?)?;
+            } else if block.is_sealed() {
+                check_sealed_size(&block.der)?;
+            } else {
+                bounded(&block.der)?;
+            }
+            block.to_text()
+        }
+        // OpenSSL says what is missing.
+        None => Vec::new(),
+    };
+    with_passphrase(passphrase, |callback| PKey::private_key_from_pem_callback(&text, callback))
+}
+
+/// The key that the data begin with. What is not written in DER is for OpenSSL to tell: it gets none of it.
+fn bounded(data: &[u8]) -> Result<&[u8]> {
+    if der::element(data).is_none() {
+        return Ok(&[]);
     }
-    with_passphrase(passphrase, |callback| PKey::private_key_from_pem_callback(data, callback))
+    der::bounded_key(data).ok_or_else(|| NodeError::plain("the key is too large, or not written in DER"))
+}
+
+fn check_sealed_size(data: &[u8]) -> Result<()> {
+    if data.len() > MAX_SEALED_KEY {
+        return Err(NodeError::plain(format_args!("the encrypted key is longer than {MAX_SEALED_KEY} bytes")));
+    }
+    Ok(())
 }
 
 /// The callback is there even where no passphrase is: without one, OpenSSL would ask a terminal.
@@ -136,41 +167,75 @@ fn with_passphrase(
     Ok(key?)
 }
 
+/// Refuses also what cannot be followed.
 fn check_rounds(data: &[u8]) -> Result<()> {
+    check_sealed_size(data)?;
     let algorithm = der::expect(data, der::SEQUENCE).and_then(|(content, _)| der::expect(content, der::SEQUENCE));
-    if algorithm.is_some_and(|(content, _)| der::largest_integer(content, 8) > MAX_ROUNDS) {
+    let rounds =
+        algorithm.and_then(|(content, _)| Some(der::largest_integer(content, 8)?.max(scrypt_cost(content, 8)?)));
+    if rounds.is_none_or(|rounds| rounds > MAX_ROUNDS) {
         return Err(NodeError::plain(format_args!("the key's password has more than {MAX_ROUNDS} rounds")));
     }
     Ok(())
 }
 
-/// What the first text of this kind holds.
-fn pem_body(data: &[u8], label: &str) -> Option<Vec<u8>> {
-    let text = std::str::from_utf8(data).ok()?;
-    let (_, rest) = text.split_once(&format!("-----BEGIN {label}-----"))?;
-    let (body, _) = rest.split_once("-----END")?;
-    STANDARD.decode(body.split_ascii_whitespace().collect::<String>()).ok()
+/// The product of the first three numbers after scrypt's name, wherever it is.
+fn scrypt_cost(data: &[u8], depth: u32) -> Option<u64> {
+    let (mut rest, mut cost, mut named) = (data, 0, false);
+    while !rest.is_empty() {
+        let (tag, content, next) = der::element(rest)?;
+        if named && tag == der::SEQUENCE {
+            cost = cost.max(product_of_three(content)?);
+        } else if tag & 0x20 != 0 {
+            cost = cost.max(scrypt_cost(content, depth.checked_sub(1)?)?);
+        }
+        named = tag == der::OBJECT && content == SCRYPT;
+        rest = next;
+    }
+    Some(cost)
+}
+
+fn product_of_three(data: &[u8]) -> Option<u64> {
+    let (mut rest, mut product, mut found) = (data, 1u64, 0);
+    while found < 3 {
+        let (tag, content, next) = der::element(rest)?;
+        if tag == der::INTEGER {
+            product = product.saturating_mul(der::number(content));
+            found += 1;
+        }
+        rest = next;
+    }
+    Some(product)
 }
 
 fn public(text: &KeyText) -> Result<PKey<Public>> {
     check_size(text)?;
     let data = &text.data;
     if text.pem {
-        let has = |label: &str| {
-            let begin = format!("-----BEGIN {label}-----");
-            data.windows(begin.len()).any(|part| part == begin.as_bytes())
+        let block = |label: &'static str| match pem::find(data, &[label]) {
+            Some(block) => {
+                bounded(&block.der)?;
+                Ok::<_, NodeError>(Some(block.to_text()))
+            }
+            None => Ok(None),
         };
-        return match () {
-            () if has("PUBLIC KEY") => Ok(PKey::public_key_from_pem(data)?),
-            () if has("RSA PUBLIC KEY") => Ok(PKey::from_rsa(Rsa::public_key_from_pem_pkcs1(data)?)?),
-            () if has("CERTIFICATE") => Ok(X509::from_pem(data)?.public_key()?),
-            () => public_half(&private(text)?),
+        if let Some(block) = block("PUBLIC KEY")? {
+            return Ok(PKey::public_key_from_pem(&block)?);
+        }
+        if let Some(block) = block("RSA PUBLIC KEY")? {
+            return Ok(PKey::from_rsa(Rsa::public_key_from_pem_pkcs1(&block)?)?);
+        }
+        let begin = b"-----BEGIN CERTIFICATE-----";
+        return if data.windows(begin.len()).any(|part| part == begin) {
+            Ok(X509::from_pem(data)?.public_key()?)
+        } else {
+            public_half(&private(text)?)
         };
     }
     match text.form.as_str() {
-        "spki" => Ok(PKey::public_key_from_der(data)?),
+        "spki" => Ok(PKey::public_key_from_der(bounded(data)?)?),
         // The two have other versions: what is no public key may be a private one.
-        "pkcs1" => match Rsa::public_key_from_der_pkcs1(data) {
+        "pkcs1" => match Rsa::public_key_from_der_pkcs1(bounded(data)?) {
             Ok(key) => Ok(PKey::from_rsa(key)?),
             Err(error) => match private(text) {
                 Ok(key) => public_half(&key),

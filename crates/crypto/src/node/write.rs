@@ -111,7 +111,7 @@ fn pss_parameters(spki: &[u8], details: &mut KeyDetails) -> Option<()> {
                 let (_, parameters) = der::expect(algorithm, der::OBJECT)?;
                 details.mgf1_hash = hash_name(parameters);
             }
-            0xa2 => details.salt_bytes = u32::try_from(der::largest_integer(content, 0)).ok(),
+            0xa2 => details.salt_bytes = der::largest_integer(content, 0).and_then(|bytes| u32::try_from(bytes).ok()),
             _ => {}
         }
     }
