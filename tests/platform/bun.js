@@ -35,6 +35,7 @@ test("escapeHTML", () => {
 test("inspect", () => {
   equal(Bun.inspect({ a: [1, "x"] }), "{ a: [ 1, 'x' ] }");
   equal(Bun.inspect.custom, Symbol.for("nodejs.util.inspect.custom"));
+  equal(Bun.gc(true), 0);
   equal(Bun.stripANSI("\u001b[31mred\u001b[39m"), "red");
 });
 

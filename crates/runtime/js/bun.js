@@ -12,9 +12,9 @@ const SERVE = ["serve"];
 /** Packages that find a Bun ask for its `env`. */
 const ENVIRONMENT = ["env"];
 const UTILITIES = [
-  "deflateSync", "escapeHTML", "fileURLToPath", "gunzipSync", "gzipSync", "inflateSync", "inspect", "nanoseconds", "password",
-  "pathToFileURL", "readableStreamToArray", "readableStreamToArrayBuffer", "readableStreamToBlob", "readableStreamToBytes",
-  "readableStreamToJSON", "readableStreamToText", "sleep", "stripANSI",
+  "deflateSync", "escapeHTML", "fileURLToPath", "gc", "gunzipSync", "gzipSync", "inflateSync", "inspect", "nanoseconds",
+  "password", "pathToFileURL", "readableStreamToArray", "readableStreamToArrayBuffer", "readableStreamToBlob",
+  "readableStreamToBytes", "readableStreamToJSON", "readableStreamToText", "sleep", "stripANSI",
 ];
 
 const Bun = { __proto__: null, file };

@@ -83,8 +83,13 @@ class Handle {
     this.#codec = codec;
   }
 
-  /** False if it fails: the owner is destroyed then. */
+  /** Node's own answers nothing: packages look at `state`, and take what it answers for the state of older versions. */
   writeSync(flush, input, inOffset, inLength, output, outOffset, outLength) {
+    this.run(flush, input, inOffset, inLength, output, outOffset, outLength);
+  }
+
+  /** False if it fails: the owner is destroyed then. */
+  run(flush, input, inOffset, inLength, output, outOffset, outLength) {
     checkRange("in_len", input, inOffset, inLength);
     checkRange("out_len", output, outOffset, outLength);
     const error = this.#codec.run(flush, input ?? new Uint8Array(0), inOffset, inLength, output, outOffset, outLength);
@@ -131,7 +136,7 @@ function close(stream) {
 function nextPiece(stream, flush, input, offset) {
   const { _outBuffer: buffer, _outOffset: from } = stream;
   const room = buffer.length - from;
-  if (!stream._handle.writeSync(flush, input, offset, input.byteLength - offset, buffer, from, room)) return null;
+  if (!stream._handle.run(flush, input, offset, input.byteLength - offset, buffer, from, room)) return null;
   const written = room - stream._writeState[0];
   stream._outOffset = from + written;
   if (stream._outOffset >= buffer.length) {
