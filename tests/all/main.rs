@@ -4,6 +4,7 @@
 mod archive;
 mod client;
 mod folder;
+mod package_programs;
 mod packages;
 mod program;
 mod server;
