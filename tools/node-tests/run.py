@@ -103,7 +103,7 @@ class Peer:
         self.command, self.folder = [program, *self.ARGUMENTS[name]], folder / "app"
 
     def run(self, test):
-        environment = {**os.environ, "NO_COLOR": "1"}
+        environment = {**os.environ, "NO_COLOR": "1", "NODE_TEST_DIR": str(self.folder.parent)}
         try:
             done = subprocess.run([*self.command, f"test/{test}"], cwd=self.folder, timeout=SECONDS, stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment)

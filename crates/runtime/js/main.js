@@ -16,7 +16,7 @@ const { setReportException } = require("dom/report");
 const { abortNativeRequest, requestFromNative } = require("fetch/request");
 const { Response, isResponse, plainBody, respondNative } = require("fetch/response");
 const { addPending, dropPending, pendingRequest } = require("events/pending");
-const { callListeners, listens, offerError } = require("events/scope");
+const { callListeners, listens, offerError, offerRejection: offerToListeners } = require("events/scope");
 const { KEY, ExecutionContext, setWaitUntilReport } = require("events/context");
 const { defineHearth } = require("globals");
 const { setEnvironment: keepEnvironment } = require("environment");
@@ -44,6 +44,8 @@ const assetBindings = lazy("fetch/assets");
 const FETCH = 1, SCHEDULED = 2, TASK = 4;
 // Hooks, not events: src/worker/hooks.rs.
 const IDLE = 256, TERMINATE = 512;
+// Of rejections: src/worker/uncaught.rs.
+const HANDLED = 1;
 
 /** What the default export is called on, and its functions. */
 let target, onFetch, onScheduled, onTask, onIdle, onTerminate;
@@ -372,6 +374,16 @@ setReportException((error) => {
   if (!offerError(error, describeError)) background(currentRequest(), error);
 });
 
+/** A rejection that was unhandled at the end of a request's turn (HANDLED: that has a handler by now). */
+function offerRejection(id, promise, reason, event) {
+  const before = swapFrame(frameFor(id));
+  try {
+    return offerToListeners(promise, reason, event === HANDLED);
+  } finally {
+    swapFrame(before);
+  }
+}
+
 /** The request is over. Files that have not run have nothing of it. */
 function dropRequest(id) {
   dropPending(id);
@@ -433,5 +445,5 @@ function attempt(f) {
 
 module.exports = {
   rehearse, dispatchFetch, dispatchScheduled, dispatchTask, dispatchHook, fireTimer, deliverSocket, dropRequest, abortRequest,
-  setEnvironment, setHandlers, makeDomException, describeError, prepareStackTrace, requireCommonJs, builtinModule,
+  setEnvironment, setHandlers, makeDomException, describeError, offerRejection, prepareStackTrace, requireCommonJs, builtinModule,
 };

@@ -13,6 +13,7 @@
 const { MathTrunc, ReflectApply, SafeMap, SafeSet, TypeError } = require("primordials");
 const { converters, requiredArguments } = require("webidl");
 const { currentFrame, currentRequest, swapFrame } = require("request_scope");
+const { reportException } = require("dom/report");
 const { op_timer_cancel, op_timer_start } = require("ops");
 
 const MAX_DELAY = 2 ** 31 - 1;
@@ -60,6 +61,8 @@ function fireTimer(id) {
   const before = swapFrame(timer.frame);
   try {
     ReflectApply(timer.callback, globals.exports.scope, timer.args);
+  } catch (error) {
+    reportException(error);
   } finally {
     swapFrame(before);
   }

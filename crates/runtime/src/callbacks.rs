@@ -38,7 +38,7 @@ fn record_rejection(scope: &mut v8::PinScope<'_, '_>, state: &ContextState, mess
             let reason = v8::Global::new(scope, reason);
             state.rejections.borrow_mut().add(promise, reason);
         }
-        v8::PromiseRejectEvent::PromiseHandlerAddedAfterReject => state.rejections.borrow_mut().remove(&promise),
+        v8::PromiseRejectEvent::PromiseHandlerAddedAfterReject => state.rejections.borrow_mut().remove(promise),
         // Settling a promise twice is not an error.
         v8::PromiseRejectEvent::PromiseRejectAfterResolved | v8::PromiseRejectEvent::PromiseResolveAfterResolved => {}
     }

@@ -52,6 +52,9 @@ entry! {
     set_handlers = "setHandlers",
     make_dom_exception = "makeDomException",
     describe_error = "describeError",
+    /// (request, promise, reason, bit of the event) -> whether there is a listener, and whether it prevented what
+    /// happens otherwise
+    offer_rejection = "offerRejection",
     prepare_stack_trace = "prepareStackTrace",
     require_commonjs = "requireCommonJs",
     builtin_module = "builtinModule",

@@ -319,6 +319,8 @@ const messages = {
   ERR_UNAVAILABLE_DURING_EXIT: [E, "Cannot call function in process exit handler"],
   ERR_UNCAUGHT_EXCEPTION_CAPTURE_ALREADY_SET: [E, "`process.setupUncaughtExceptionCapture()` was called while a capture " +
     "callback was already active"],
+  ERR_UNHANDLED_REJECTION: [E, "This error originated either by throwing inside of an async function without a catch block, or by " +
+    "rejecting a promise which was not handled with .catch(). The promise rejected with the reason \"%s\"."],
   ERR_UNESCAPED_CHARACTERS: [T, "%s contains unescaped characters"],
   ERR_UNHANDLED_ERROR: [E, (error = undefined) => `Unhandled error.${error === undefined ? "" : ` (${error})`}`],
   ERR_UNKNOWN_BUILTIN_MODULE: [E, "No such built-in module: %s"],

@@ -19,6 +19,9 @@ function onTarget(name, a, b, c) {
   return FunctionPrototypeCall(exports[name], target, a, b, c);
 }
 
+/** What offerRejection answers: src/worker/uncaught.rs has the same. */
+const NO_LISTENER = 0, HAS_LISTENER = 1, PREVENTED = 2;
+
 const handlers = { __proto__: null, fetch: [], scheduled: [], task: [] };
 
 function handlersFor(type, prefix, count) {
@@ -67,6 +70,18 @@ function offerError(error, describe) {
   }
 }
 
+/**
+ * A rejected promise without a handler goes to the listeners for "unhandledrejection"; one that has a handler by now to those for
+ * "rejectionhandled". Says whether there are any, and whether one has prevented what happens otherwise.
+ */
+function offerRejection(promise, reason, isHandled) {
+  const type = isHandled ? "rejectionhandled" : "unhandledrejection";
+  if (target === undefined || !events.use().hasListener(target, type)) return NO_LISTENER;
+  const { PromiseRejectionEvent } = carriers.use();
+  const event = new PromiseRejectionEvent(type, { __proto__: null, cancelable: !isHandled, promise, reason });
+  return events.use().fire(target, event) ? HAS_LISTENER : HAS_LISTENER | PREVENTED;
+}
+
 function listens(type) {
   return handlers[type].length > 0;
 }
@@ -85,4 +100,4 @@ function callListeners(type, event, isAnswered) {
   return returned;
 }
 
-module.exports = { addListener, removeListener, dispatch, listens, callListeners, offerError };
+module.exports = { addListener, removeListener, dispatch, listens, callListeners, offerError, offerRejection };

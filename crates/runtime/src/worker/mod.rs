@@ -35,6 +35,7 @@ mod shared;
 mod sockets;
 mod timer;
 mod turn;
+mod uncaught;
 mod worker_ref;
 
 use std::future::Future;

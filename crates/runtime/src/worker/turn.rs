@@ -7,6 +7,7 @@ use hearth_core::{Footprint, LimitExceeded, RequestId};
 use hearth_crash::breadcrumbs::TurnPhase;
 
 use super::inner::LiveState;
+use super::uncaught::report_rejections;
 use crate::context_state::ContextState;
 use crate::current_request::CurrentRequestGuard;
 use crate::isolate::LockedIsolate;
@@ -147,19 +148,6 @@ impl LiveState {
         self.turn(isolate, RequestId::OUTSIDE, collect)?;
         self.shrink_at = isolate.get_heap_statistics().total_heap_size() + SHRINK_STEP;
         Ok(())
-    }
-}
-
-/// Reports rejections that are unhandled at the end of the turn.
-fn report_rejections(scope: &mut v8::PinScope<'_, '_>, state: &ContextState, request: RequestId) {
-    if state.rejections.borrow().is_empty() {
-        return;
-    }
-    let reasons = state.rejections.borrow_mut().take();
-    for reason in reasons {
-        let reason = v8::Local::new(scope, &reason);
-        let message = describe(scope, state, reason);
-        super::on_uncaught_error(state, request, &format!("(in promise) {message}"));
     }
 }
 

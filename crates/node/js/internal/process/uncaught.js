@@ -3,12 +3,14 @@
 // become uncaughtException, unhandledRejection and rejectionHandled. An event that has a listener counts as handled.
 
 const process = require("process");
-const { ERR_UNCAUGHT_EXCEPTION_CAPTURE_ALREADY_SET } = require("internal/errors");
+const { ERR_UNCAUGHT_EXCEPTION_CAPTURE_ALREADY_SET, ERR_UNHANDLED_REJECTION } = require("internal/errors");
 const { validateFunction } = require("internal/validators");
 
 let isListening = false;
 let capture = null;
 const captures = [];
+/** Of node:domain, once that is loaded: says whether a domain took the error. */
+let takeByDomain;
 
 function listen() {
   if (isListening) return;
@@ -23,6 +25,13 @@ function onError(event) {
 }
 
 function deliver(error, origin) {
+  if (takeByDomain !== undefined) {
+    try {
+      if (takeByDomain(error)) return true;
+    } catch (thrown) {
+      error = thrown;
+    }
+  }
   if (capture !== null) {
     capture(error);
     return true;
@@ -34,7 +43,20 @@ function deliver(error, origin) {
 
 function onRejection(event) {
   if (process.emit("unhandledRejection", event.reason, event.promise)) event.preventDefault();
-  else if (deliver(event.reason, "unhandledRejection")) event.preventDefault();
+  else if (deliver(asError(event.reason), "unhandledRejection")) event.preventDefault();
+}
+
+function asError(reason) {
+  if (Error.isError(reason)) return reason;
+  const isObject = (typeof reason === "object" && reason !== null) || typeof reason === "function";
+  const error = new ERR_UNHANDLED_REJECTION(isObject ? `#<${reason.constructor?.name || "Object"}>` : String(reason));
+  error.name = "UnhandledPromiseRejection";
+  return error;
+}
+
+function setDomains(take) {
+  takeByDomain = take;
+  listen();
 }
 
 function setCapture(callback) {
@@ -57,4 +79,4 @@ function addCapture(callback) {
   listen();
 }
 
-module.exports = { addCapture, hasCapture: () => capture !== null, listen, setCapture };
+module.exports = { addCapture, hasCapture: () => capture !== null, listen, setCapture, setDomains };
