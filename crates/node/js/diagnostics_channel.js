@@ -1,7 +1,9 @@
 "use strict";
-// node:diagnostics_channel (https://nodejs.org/api/diagnostics_channel.html): Channel and TracingChannel.
+// node:diagnostics_channel (https://nodejs.org/api/diagnostics_channel.html): named channels. What is made of several
+// channels, bounded and tracing ones, is in internal/diagnostics/.
 //
-// Deviation: channels are kept for as long as the worker lives, also those without subscribers.
+// Deviations: channels are kept for as long as the worker lives, also those without subscribers. The runtime's own
+// parts (http, net, modules) publish nothing, but for those whose files say so.
 
 const { ERR_INVALID_ARG_TYPE } = require("internal/errors");
 const { validateFunction } = require("internal/validators");
@@ -13,41 +15,50 @@ function report(error) {
   require("process").nextTick(() => { throw error; });
 }
 
+const NO_SCOPE = { [Symbol.dispose]() {} };
+
 class Channel {
-  _subscribers = [];
-  _stores = new Map();
+  // Undefined as long as there are none, which is what packages look at.
+  _subscribers = undefined;
+  _stores = undefined;
 
   constructor(name) {
     this.name = name;
+    channels.set(name, this);
   }
 
   get hasSubscribers() {
-    return this._subscribers.length > 0 || this._stores.size > 0;
+    return this._subscribers !== undefined || this._stores !== undefined;
   }
 
   subscribe(subscription) {
     validateFunction(subscription, "subscription");
     // A copy: publish goes on with the list that it has.
-    this._subscribers = [...this._subscribers, subscription];
+    this._subscribers = [...(this._subscribers ?? []), subscription];
   }
 
   unsubscribe(subscription) {
-    const at = this._subscribers.indexOf(subscription);
+    const at = this._subscribers?.indexOf(subscription) ?? -1;
     if (at < 0) return false;
-    this._subscribers = this._subscribers.toSpliced(at, 1);
+    const left = this._subscribers.toSpliced(at, 1);
+    this._subscribers = left.length > 0 ? left : undefined;
     return true;
   }
 
   bindStore(store, transform) {
-    this._stores.set(store, transform);
+    (this._stores ??= new Map()).set(store, transform);
   }
 
   unbindStore(store) {
-    return this._stores.delete(store);
+    if (!this._stores?.delete(store)) return false;
+    if (this._stores.size === 0) this._stores = undefined;
+    return true;
   }
 
   publish(data) {
-    for (const subscriber of this._subscribers) {
+    const subscribers = this._subscribers;
+    if (subscribers === undefined) return;
+    for (const subscriber of subscribers) {
       try {
         subscriber(data, this.name);
       } catch (error) {
@@ -56,27 +67,36 @@ class Channel {
     }
   }
 
-  runStores(data, fn, thisArg, ...args) {
-    let run = () => {
-      this.publish(data);
-      return Reflect.apply(fn, thisArg, args);
-    };
-    for (const [store, transform] of this._stores) {
-      const inner = run;
-      run = () => {
+  /** The bound stores have their values until the scope is disposed of. */
+  withStoreScope(data) {
+    if (!this.hasSubscribers) return NO_SCOPE;
+    const scopes = new DisposableStack();
+    try {
+      for (const [store, transform] of this._stores ?? []) {
         let value = data;
-        if (transform) {
-          try {
-            value = transform(data);
-          } catch (error) {
-            report(error);
-            return inner();
-          }
+        try {
+          if (transform) value = transform(data);
+        } catch (error) {
+          report(error);
+          continue;
         }
-        return store.run(value, inner);
-      };
+        scopes.use(store.withScope(value));
+      }
+      this.publish(data);
+      return scopes.move();
+    } finally {
+      // Of those that were entered before something threw; otherwise it has none any more.
+      scopes.dispose();
     }
-    return run();
+  }
+
+  runStores(data, fn, thisArg, ...args) {
+    const scope = this.withStoreScope(data);
+    try {
+      return Reflect.apply(fn, thisArg, args);
+    } finally {
+      scope[Symbol.dispose]();
+    }
   }
 }
 
@@ -84,124 +104,17 @@ function channel(name) {
   const known = channels.get(name);
   if (known !== undefined) return known;
   if (typeof name !== "string" && typeof name !== "symbol") throw new ERR_INVALID_ARG_TYPE("channel", ["string", "symbol"], name);
-  const made = new Channel(name);
-  channels.set(name, made);
-  return made;
+  return new Channel(name);
 }
 
 const subscribe = (name, subscription) => channel(name).subscribe(subscription);
 const unsubscribe = (name, subscription) => channel(name).unsubscribe(subscription);
 const hasSubscribers = (name) => channels.get(name)?.hasSubscribers ?? false;
 
-const EVENTS = ["start", "end", "asyncStart", "asyncEnd", "error"];
+module.exports = { channel, hasSubscribers, subscribe, unsubscribe, Channel };
 
-class TracingChannel {
-  constructor(names) {
-    for (const event of EVENTS) {
-      const value = typeof names === "string" ? channel(`tracing:${names}:${event}`) : names?.[event];
-      if (!(value instanceof Channel)) {
-        throw new ERR_INVALID_ARG_TYPE(typeof names === "object" && names !== null ? `nameOrChannels.${event}` : "nameOrChannels",
-          ["string", "Channel"], value);
-      }
-      Object.defineProperty(this, event, { value, enumerable: true });
-    }
-  }
-
-  get hasSubscribers() {
-    return EVENTS.some((event) => this[event].hasSubscribers);
-  }
-
-  subscribe(handlers) {
-    for (const event of EVENTS) if (handlers[event]) this[event].subscribe(handlers[event]);
-  }
-
-  unsubscribe(handlers) {
-    return EVENTS.map((event) => !handlers[event] || this[event].unsubscribe(handlers[event])).every(Boolean);
-  }
-
-  traceSync(fn, context = {}, thisArg = undefined, ...args) {
-    if (!this.hasSubscribers) return Reflect.apply(fn, thisArg, args);
-    return this.start.runStores(context, () => {
-      try {
-        return (context.result = Reflect.apply(fn, thisArg, args));
-      } catch (error) {
-        context.error = error;
-        this.error.publish(context);
-        throw error;
-      } finally {
-        this.end.publish(context);
-      }
-    });
-  }
-
-  #settled(context) {
-    this.asyncStart.publish(context);
-    this.asyncEnd.publish(context);
-  }
-
-  tracePromise(fn, context = {}, thisArg = undefined, ...args) {
-    if (!this.hasSubscribers) return Reflect.apply(fn, thisArg, args);
-    return this.start.runStores(context, () => {
-      try {
-        const promise = Reflect.apply(fn, thisArg, args);
-        if (typeof promise?.then !== "function") {
-          context.result = promise;
-          return promise;
-        }
-        return promise.then((result) => {
-          context.result = result;
-          this.#settled(context);
-          return result;
-        }, (error) => {
-          context.error = error;
-          this.error.publish(context);
-          this.#settled(context);
-          throw error;
-        });
-      } catch (error) {
-        context.error = error;
-        this.error.publish(context);
-        throw error;
-      } finally {
-        this.end.publish(context);
-      }
-    });
-  }
-
-  traceCallback(fn, position = -1, context = {}, thisArg = undefined, ...args) {
-    if (!this.hasSubscribers) return Reflect.apply(fn, thisArg, args);
-    const tracing = this;
-    const callback = args.at(position);
-    validateFunction(callback, "callback");
-    args.splice(position, 1, function (error, result) {
-      if (error) {
-        context.error = error;
-        tracing.error.publish(context);
-      } else {
-        context.result = result;
-      }
-      return tracing.asyncStart.runStores(context, () => {
-        try {
-          return Reflect.apply(callback, this, arguments);
-        } finally {
-          tracing.asyncEnd.publish(context);
-        }
-      });
-    });
-    return this.start.runStores(context, () => {
-      try {
-        return Reflect.apply(fn, thisArg, args);
-      } catch (error) {
-        context.error = error;
-        this.error.publish(context);
-        throw error;
-      } finally {
-        this.end.publish(context);
-      }
-    });
-  }
-}
-
-module.exports = {
-  channel, hasSubscribers, subscribe, unsubscribe, Channel, tracingChannel: (names) => new TracingChannel(names), TracingChannel,
-};
+const { BoundedChannel, TracingChannel } = require("internal/diagnostics/windows");
+Object.assign(module.exports, {
+  boundedChannel: (nameOrChannels) => new BoundedChannel(nameOrChannels), BoundedChannel,
+  tracingChannel: (nameOrChannels) => new TracingChannel(nameOrChannels), TracingChannel,
+});

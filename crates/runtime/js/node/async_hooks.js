@@ -44,7 +44,16 @@ function runIn(frame, callback, thisArg, args) {
 }
 
 function checkFunction(value, name) {
-  if (typeof value !== "function") throw new TypeError(`The "${name}" argument must be a function`);
+  if (typeof value !== "function") throw invalid(name, "function");
+}
+
+/** With Node's code. */
+function invalid(name, type) {
+  const error = new TypeError(`The "${name}" argument must be of type ${type}`);
+  ObjectDefineProperty(error, "code", {
+    __proto__: null, value: "ERR_INVALID_ARG_TYPE", writable: true, enumerable: true, configurable: true,
+  });
+  return error;
 }
 
 class AsyncLocalStorage {
@@ -115,7 +124,7 @@ class AsyncResource {
   #asyncId = ++lastAsyncId;
 
   constructor(type, _options = undefined) {
-    if (typeof type !== "string") throw new TypeError('The "type" argument must be a string');
+    if (typeof type !== "string") throw invalid("type", "string");
   }
 
   static bind(fn, type = undefined, thisArg = undefined) {
