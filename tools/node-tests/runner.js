@@ -90,8 +90,8 @@ class Run {
       }
       await pause(POLL);
     }
-    for (let last; !isOver(); await pause(POLL)) {
-      if (Date.now() > end) return { status: "fail", message: text(last) };
+    while (!isOver()) {
+      let last;
       this.#isExiting = true;
       try {
         process.emit("exit", process.exitCode ?? 0);
@@ -101,6 +101,8 @@ class Run {
         last = error;
       }
       this.#isExiting = false;
+      if (!isOver() && Date.now() > end) return { status: "fail", message: text(last) };
+      await pause(POLL);
     }
     return this.#result();
   }

@@ -19,11 +19,30 @@ const named = (fn, value) => {
   return fn;
 };
 const constant = (value) => named(() => value, value);
+const number = (fn) => {
+  fn[Symbol.toPrimitive] = () => fn();
+  return fn;
+};
+
+const NO_MAC = "00:00:00:00:00:00";
+
+function tmpdir() {
+  const { TMPDIR, TMP, TEMP } = require("process").env;
+  const path = TMPDIR || TMP || TEMP || "/tmp";
+  return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+}
+tmpdir[Symbol.toPrimitive] = () => tmpdir();
+
+function userInfo(options = undefined) {
+  const encode = options?.encoding === "buffer" ? (text) => Buffer.from(text) : (text) => text;
+  return { uid: 1000, gid: 1000, username: encode("app"), homedir: encode("/"), shell: encode("/bin/sh") };
+}
+
+const checkPid = (pid) => require("internal/validators").validateInt32(pid, "pid");
 
 const memory = () => binding("process").memory();
 
 module.exports = {
-  EOL: "\n",
   devNull: "/dev/null",
   arch: constant("x64"),
   availableParallelism: constant(1),
@@ -40,23 +59,40 @@ module.exports = {
   }),
   cpus: () => [{ model: "virtual", speed: 0, times: { user: 0, nice: 0, sys: 0, idle: 0, irq: 0 } }],
   endianness: constant("LE"),
-  freemem: () => {
+  freemem: number(() => {
     const { heapLimit, heapUsed } = memory();
     return Math.max(heapLimit - heapUsed, 0);
+  }),
+  getPriority: (pid = 0) => {
+    checkPid(pid);
+    return 0;
   },
-  getPriority: () => 0,
   homedir: constant("/"),
   hostname: constant("localhost"),
   loadavg: () => [0, 0, 0],
   machine: constant("x86_64"),
-  networkInterfaces: () => ({}),
+  networkInterfaces: () => ({
+    lo: [
+      { address: "127.0.0.1", netmask: "255.0.0.0", family: "IPv4", mac: NO_MAC, internal: true, cidr: "127.0.0.1/8" },
+      {
+        address: "::1", netmask: "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", family: "IPv6", mac: NO_MAC, internal: true,
+        cidr: "::1/128", scopeid: 0,
+      },
+    ],
+  }),
   platform: constant("linux"),
   release: constant("6.1.0"),
-  setPriority: refuse("os.setPriority()", "the server decides when an app runs"),
-  tmpdir: constant("/tmp"),
-  totalmem: () => memory().heapLimit,
+  setPriority: (pid, priority) => {
+    if (priority === undefined) [pid, priority] = [0, pid];
+    checkPid(pid);
+    require("internal/validators").validateInt32(priority, "priority", -20, 19);
+    refuse("os.setPriority()", "the server decides when an app runs")();
+  },
+  tmpdir,
+  totalmem: number(() => memory().heapLimit),
   type: constant("Linux"),
-  uptime: () => require("process").uptime(),
-  userInfo: () => ({ uid: 1000, gid: 1000, username: "app", homedir: "/", shell: null }),
+  uptime: number(() => require("process").uptime()),
+  userInfo,
   version: constant("#1 SMP"),
 };
+Object.defineProperty(module.exports, "EOL", { value: "\n", writable: false, enumerable: true, configurable: true });

@@ -29,7 +29,7 @@ const process = new Process();
 module.exports = process;
 EventEmitter.call(process);
 
-process.env = makeEnv();
+process.env = environment(makeEnv());
 process.argv = ["/usr/bin/node", "/"];
 process.argv0 = "node";
 process.execArgv = [];
@@ -65,7 +65,7 @@ process.nextTick = function nextTick(callback, ...args) {
 };
 
 process.cwd = () => "/";
-process.umask = () => 0o022;
+process.umask = (mask) => require("internal/process/usage").umask(mask);
 process.getuid = process.geteuid = () => 1000;
 process.getgid = process.getegid = () => 1000;
 process.getgroups = () => [1000];
@@ -124,10 +124,10 @@ process.loadEnvFile = (path) => require("internal/process/exit").loadEnvFile(pat
 process.setUncaughtExceptionCaptureCallback = (callback) => require("internal/process/uncaught").setCapture(callback);
 process.hasUncaughtExceptionCaptureCallback = () => require("internal/process/uncaught").hasCapture();
 process.addUncaughtExceptionCaptureCallback = (callback) => require("internal/process/uncaught").addCapture(callback);
-process.setSourceMapsEnabled = () => {};
+process.setSourceMapsEnabled = (value) => require("internal/validators").validateBoolean(value, "enabled");
 process.sourceMapsEnabled = true;
-process.ref = (object) => { object?.[Symbol.for("nodejs.ref")]?.(); };
-process.unref = (object) => { object?.[Symbol.for("nodejs.unref")]?.(); };
+process.ref = (object) => { (object?.[Symbol.for("nodejs.ref")] ?? object?.ref)?.call(object); };
+process.unref = (object) => { (object?.[Symbol.for("nodejs.unref")] ?? object?.unref)?.call(object); };
 process.assert = (value, message) => { if (!value) throw new Error(message || "assertion error"); };
 process.allowedNodeEnvironmentFlags = new Set();
 process.finalization = Object.freeze({ register() {}, registerBeforeExit() {}, unregister() {} });
@@ -139,6 +139,20 @@ require("internal/process/refusals")(process);
 process.stdout = late(() => require("internal/process/output")("log"));
 process.stderr = late(() => require("internal/process/output")("error"));
 process.stdin = late(() => require("internal/process/input")());
+
+/** Values are strings, whatever they are set to, as in Node. */
+function environment(values) {
+  return new Proxy(values, {
+    set(target, name, value) {
+      target[`${name}`] = `${value}`;
+      return true;
+    },
+    defineProperty(target, name, description) {
+      require("internal/process/usage").checkVariable(description);
+      return Reflect.defineProperty(target, `${name}`, { ...description, value: `${description.value}` });
+    },
+  });
+}
 
 /**
  * An object that is made at its first use: streams are much code, and an import of this module reads all of its properties.

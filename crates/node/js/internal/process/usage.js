@@ -1,8 +1,9 @@
 "use strict";
-// process.cpuUsage and resourceUsage: of the worker's CPU nothing is told.
+// What process keeps and checks, for functions that few apps call: umask, variables of the environment, and cpuUsage and
+// resourceUsage, which tell nothing of the worker's CPU.
 
-const { ERR_INVALID_ARG_VALUE } = require("internal/errors");
-const { validateNumber, validateObject } = require("internal/validators");
+const { ERR_INVALID_ARG_VALUE, ERR_INVALID_OBJECT_DEFINE_PROPERTY } = require("internal/errors");
+const { parseFileMode, validateNumber, validateObject } = require("internal/validators");
 
 function checkPrevious(before) {
   validateObject(before, "prevValue");
@@ -23,4 +24,24 @@ function resourceUsage({ heapTotal, external }) {
   };
 }
 
-module.exports = { checkPrevious, resourceUsage };
+/** Of files in memory, which have no owners: a number that the app gets back. */
+let fileMask = 0o022;
+
+function umask(mask = undefined) {
+  const before = fileMask;
+  if (mask !== undefined) fileMask = parseFileMode(mask, "mask") & 0o777;
+  return before;
+}
+
+/** What Object.defineProperty may do to process.env. */
+function checkVariable(description) {
+  if ("get" in description || "set" in description) {
+    throw new ERR_INVALID_OBJECT_DEFINE_PROPERTY("'process.env' does not accept an accessor(getter/setter) descriptor");
+  }
+  if (!description.configurable || !description.writable || !description.enumerable) {
+    throw new ERR_INVALID_OBJECT_DEFINE_PROPERTY(
+      "'process.env' only accepts a configurable, writable, and enumerable data descriptor");
+  }
+}
+
+module.exports = { checkPrevious, checkVariable, resourceUsage, umask };

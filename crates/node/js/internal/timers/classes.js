@@ -57,11 +57,26 @@ class Timeout {
       try {
         Reflect.apply(callback, this, this.#args);
       } finally {
-        // Unless the callback has started it again.
-        if (this._repeat === null && this.#native === undefined) this.#end();
+        this.#afterCall(isRepeated);
       }
     }, this._idleTimeout, isRepeated);
     this._destroyed = false;
+  }
+
+  /** Packages change the fields in the callback: an interval may end, and a timeout become one. */
+  #afterCall(wasRepeated) {
+    if (this._onTimeout === null || this._idleTimeout < 0) {
+      this.close();
+    } else if (this.#native === undefined) {
+      // Neither an interval nor started again by the callback.
+      if (this._repeat === null || wasRepeated) this.#end();
+      else this.#restart();
+    }
+  }
+
+  #restart() {
+    this._idleTimeout = delayOf(this._repeat);
+    this.#start();
   }
 
   #stop() {
@@ -81,7 +96,8 @@ class Timeout {
   }
 
   unref() {
-    this.#isRef = false;
+    // Of a borrowed method's `this`, too: nothing happens then.
+    if (#isRef in this) this.#isRef = false;
     return this;
   }
 
