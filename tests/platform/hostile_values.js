@@ -29,6 +29,17 @@ test("a length that lies is not believed", async () => {
   await rejects(async () => vm.compileFunction("1", parameters, { get filename() { parameters.length = 2 ** 32 - 1; return "x"; } }));
 });
 
+test("computations that wait hold no more than the memory limit", async () => {
+  const { pbkdf2 } = await import("node:crypto");
+  const password = new Uint8Array(20 << 20);
+  const run = () => new Promise((resolve, reject) => {
+    pbkdf2(password, "salt", 60_000, 32, "sha512", (error) => (error ? reject(error) : resolve()));
+  });
+  const results = await Promise.allSettled(Array.from({ length: 20 }, run));
+  const refused = results.filter(({ status }) => status === "rejected");
+  ok(refused.length >= 10 && refused.length < 20, refused.length);
+});
+
 test("the timeline of marks does not grow for ever", () => {
   for (let i = 0; i < 25_000; i++) performance.mark("m");
   const kept = performance.getEntriesByName("m").length;

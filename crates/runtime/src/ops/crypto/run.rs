@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use hearth_core::RequestId;
+use hearth_core::memory::Charge;
 use hearth_crypto::{CryptoError, Operation, Output};
 
 use super::Scope;
@@ -19,6 +20,9 @@ const MAX_IN_TURN: Duration = Duration::from_micros(500);
 /// An operation that cannot be interrupted is refused when it would take so many times the request's CPU limit: its cost is
 /// estimated, and rather too high.
 const MAX_LIMITS: u32 = 4;
+/// Operations have lists of values, and lists in them, none of them long.
+const MAX_NESTING: u32 = 3;
+const MAX_VALUES: u32 = 64;
 
 /// A result that came from another thread.
 #[derive(Debug)]
@@ -58,7 +62,10 @@ pub(in crate::ops) fn op_crypto_run<'s>(
         rv.set(value);
         return Ok(());
     }
-    let promise = start(scope, &state, request, operation)?;
+    // What waits for a thread holds its data; only so much of it may wait as the app's memory allows.
+    let mut held = state.app.meters.memory.open();
+    held.try_set(given_bytes(scope, args.get(2), MAX_NESTING) + operation.memory())?;
+    let promise = start(scope, &state, request, operation, held)?;
     rv.set(promise.into());
     Ok(())
 }
@@ -97,11 +104,30 @@ fn check(state: &ContextState, operation: &Operation) -> Result<(), OpError> {
     Ok(())
 }
 
+/// The bytes of the buffers among an operation's values.
+fn given_bytes<'s>(scope: Scope<'_, 's, '_>, value: v8::Local<'s, v8::Value>, nesting: u32) -> u64 {
+    if let Ok(view) = v8::Local::<v8::ArrayBufferView>::try_from(value) {
+        return view.byte_length() as u64;
+    }
+    if let Ok(buffer) = v8::Local::<v8::ArrayBuffer>::try_from(value) {
+        return buffer.byte_length() as u64;
+    }
+    let Ok(list) = v8::Local::<v8::Array>::try_from(value) else { return 0 };
+    if nesting == 0 {
+        return 0;
+    }
+    let items = (0..list.length().min(MAX_VALUES)).filter_map(|index| list.get_index(scope, index));
+    let items: Vec<_> = items.collect();
+    items.into_iter().map(|item| given_bytes(scope, item, nesting - 1)).sum()
+}
+
+/// `held` is charged until the computation is done.
 fn start<'s>(
     scope: Scope<'_, 's, '_>,
     state: &ContextState,
     request: RequestId,
     operation: Operation,
+    held: Charge,
 ) -> Result<v8::Local<'s, v8::Promise>, OpError> {
     let jobs = Keys::of(scope).long_jobs();
     let worker = state.worker.clone();
@@ -109,7 +135,7 @@ fn start<'s>(
         // The semaphore is never closed. The permit goes with the computation, which may outlive this task.
         let permit = jobs.acquire_owned().await.map_err(|_| OpError::type_error("internal: no permit"))?;
         let computed = worker.run_off_thread(move || {
-            let _permit = permit;
+            let _held = (permit, held);
             let clock = thread_clock();
             let before = cpu_time(clock);
             let output = operation.run();
