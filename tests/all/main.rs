@@ -59,6 +59,7 @@ mod memory;
 mod metrics;
 mod modules;
 mod node_server;
+mod net;
 mod npm;
 mod operator;
 mod platform;

@@ -38,6 +38,6 @@ pub use http::{ADMIN_COOKIE, Method, Request, Response};
 pub use ids::{AppName, Owner, RequestId, VersionName};
 pub use limits::{Footprint, LimitKind, Limits};
 pub use maybe_ready::MaybeReady;
-pub use memory::{AccountFull, MemoryAccount};
+pub use memory::{AccountFull, Charge, MemoryAccount};
 pub use units::ByteSize;
 pub use websocket::SocketEnd;

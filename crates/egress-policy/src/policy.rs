@@ -31,6 +31,9 @@ mod tests;
 pub use parse::PolicyError;
 use parse::{HostRule, RangeRule};
 
+/// The port that a refused look-up names.
+const HTTPS: u16 = 443;
+
 /// `none`, `public` (the default), `all`, or a list. Cheap to clone.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EgressPolicy {
@@ -106,6 +109,11 @@ impl EgressPolicy {
         self.evaluate(host, port, None, |rules| rules.may_allow(host, port))
     }
 
+    /// Whether the host may be looked up for its own sake: a connection to it may be allowed, to one port at least.
+    pub fn look_up(&self, host: &str) -> Result<(), Denied> {
+        self.evaluate(host, HTTPS, None, |rules| rules.may_look_up(host))
+    }
+
     /// Whether a connection to this address may be made for this host.
     pub fn check(&self, host: &str, address: IpAddr, port: u16) -> Result<(), Denied> {
         self.evaluate(host, port, Some(address), |rules| rules.allows(host, address, port))
@@ -165,6 +173,16 @@ impl Rules {
                 hosts.iter().any(|rule| rule.allows(host, port))
                     || ranges.iter().any(|rule| ports::allows(rule.port, port))
                     || (*public == Public::Listed && ports::is_open(port))
+            }
+        }
+    }
+
+    fn may_look_up(&self, host: &str) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::List { public, hosts, ranges } => {
+                *public == Public::Listed || !ranges.is_empty() || hosts.iter().any(|rule| rule.names(host))
             }
         }
     }

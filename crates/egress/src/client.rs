@@ -61,6 +61,10 @@ impl Client {
         Self { connector: Arc::new(Connector::new(shared, policy)), pool, permits }
     }
 
+    pub(crate) fn connector(&self) -> &Connector {
+        &self.connector
+    }
+
     pub fn policy(&self) -> &EgressPolicy {
         &self.connector.policy
     }

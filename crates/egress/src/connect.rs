@@ -69,15 +69,29 @@ impl Connector {
         }
     }
 
-    async fn open_untimed(&self, origin: &Origin) -> Result<Stream, FetchError> {
-        let addresses = self.allowed_addresses(origin).await?;
+    /// A plain connection, for an app's socket.
+    pub(crate) async fn connect(&self, host: &Host, port: u16) -> Result<TcpStream, FetchError> {
+        let limit = self.shared.config.connect_timeout;
+        match timeout(limit, self.connect_untimed(host, port)).await {
+            Ok(connected) => connected,
+            Err(_) => Err(FetchError::ConnectTimedOut { host: host.to_string(), limit }),
+        }
+    }
+
+    async fn connect_untimed(&self, host: &Host, port: u16) -> Result<TcpStream, FetchError> {
+        let addresses = self.allowed_addresses(host, port).await?;
         let stream = dial(addresses).await.map_err(|(address, source)| FetchError::Connect {
-            host: origin.host.to_string(),
+            host: host.to_string(),
             address,
             source,
         })?;
         // Heads and small bodies are sent at once, without waiting for more data.
         stream.set_nodelay(true).ok();
+        Ok(stream)
+    }
+
+    async fn open_untimed(&self, origin: &Origin) -> Result<Stream, FetchError> {
+        let stream = self.connect_untimed(&origin.host, origin.port).await?;
         match origin.scheme {
             Scheme::Http => Ok(Stream::Plain(stream)),
             Scheme::Https => match self.shared.tls.connect(&origin.host, stream).await {
@@ -88,10 +102,9 @@ impl Connector {
     }
 
     /// The addresses of the host that the policy allows; at least one.
-    async fn allowed_addresses(&self, origin: &Origin) -> Result<VecDeque<SocketAddr>, FetchError> {
-        let port = origin.port;
-        origin.host.check(&self.policy, port)?;
-        let name = match &origin.host {
+    async fn allowed_addresses(&self, host: &Host, port: u16) -> Result<VecDeque<SocketAddr>, FetchError> {
+        host.check(&self.policy, port)?;
+        let name = match host {
             Host::Address(address) => return Ok([SocketAddr::new(*address, port)].into()),
             Host::Name(name) => name,
         };
@@ -115,7 +128,7 @@ impl Connector {
 
     /// Looks a name up, in a task that outlives the request: a look-up that blocks a thread holds its permit until that thread is free
     /// again, so that an app cannot fill the blocking pool by cancelling requests.
-    async fn look_up(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+    pub(crate) async fn look_up(&self, name: &str) -> io::Result<Vec<IpAddr>> {
         let permit = self.lookups.clone().acquire_owned().await.map_err(io::Error::other)?;
         let (dns, name) = (self.shared.config.dns.clone(), name.to_owned());
         let lookup = tokio::spawn(async move {

@@ -12,6 +12,7 @@
 //! | headers and bodies | `headers.rs`, `request_body.rs`, `response_body.rs`, `decode.rs`, `gzip.rs` |
 //! | how a connection is opened, kept and closed | `connect.rs` (look-up, dial), `tls.rs`, `connection.rs`, `pool.rs` |
 //! | connections for a proxy | `dialer.rs` |
+//! | apps' sockets | `socket.rs` (connect, look-up), `socket_tls.rs` (TLS as an app sets it up), `certificate_check.rs` |
 //!
 //! Invariants that hold across files:
 //! - A connection is made only to an address that the policy allowed in the same look-up; nothing resolves a name twice.
@@ -19,6 +20,7 @@
 //! - Dropping the future of [`Client::send`], or the body it gave, closes the connection.
 #![forbid(unsafe_code)]
 
+mod certificate_check;
 mod client;
 mod config;
 mod connect;
@@ -33,6 +35,8 @@ mod redirect;
 mod request_body;
 mod response_body;
 mod send;
+mod socket;
+mod socket_tls;
 mod target;
 mod tls;
 mod upgrade;
@@ -44,5 +48,6 @@ pub use dialer::Dialer;
 pub use error::FetchError;
 pub use hearth_egress_policy::{AddressKind, Denied, EgressPolicy, PolicyError};
 pub use redirect::{RedirectError, RedirectMode};
+pub use socket_tls::{IoStream, Secured, TlsFault, TlsSettings, TlsVersions};
 pub use tls::{RootError, certificates_from_pem};
 pub use tokio_rustls::rustls::pki_types::CertificateDer;

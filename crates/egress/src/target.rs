@@ -97,6 +97,17 @@ impl Scheme {
 // === impl Host ===
 
 impl Host {
+    /// A host alone: a name, or an address without brackets.
+    pub(crate) fn parse(host: &str) -> Result<Self, &'static str> {
+        if let Ok(address) = host.parse() {
+            return Ok(Self::Address(address));
+        }
+        match Self::split(host)? {
+            (host @ Self::Name(_), None) => Ok(host),
+            _ => Err("the host is no name and no address"),
+        }
+    }
+
     /// The host and what follows its colon.
     fn split(authority: &str) -> Result<(Self, Option<&str>), &'static str> {
         if let Some(rest) = authority.strip_prefix('[') {

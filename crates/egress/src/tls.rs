@@ -45,6 +45,8 @@ pub fn certificates_from_pem(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>,
 #[derive(Clone)]
 pub(crate) struct Tls {
     connector: TlsConnector,
+    /// Mozilla's, and the extra ones.
+    pub(crate) roots: Arc<RootCertStore>,
 }
 
 impl Tls {
@@ -53,14 +55,15 @@ impl Tls {
         for (at, root) in extra_roots.iter().enumerate() {
             roots.add(root.clone()).map_err(|source| RootError::Unusable { number: at + 1, source })?;
         }
+        let roots = Arc::new(roots);
         // Named, so that another crate's choice of provider features has no effect here.
         let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(RootError::SetUp)?
-            .with_root_certificates(roots)
+            .with_root_certificates(roots.clone())
             .with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Self { connector: TlsConnector::from(Arc::new(config)) })
+        Ok(Self { connector: TlsConnector::from(Arc::new(config)), roots })
     }
 
     pub(crate) async fn connect(&self, host: &Host, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {

@@ -153,6 +153,7 @@ static FILES: &[File] = files![
     Rare "routes/router",
     Now "environment",
     Rare "node/ticks",
+    Rare "node/net",
     Rare "node/process",
     Rare "node/timers",
     Rare "node/util",

@@ -19,6 +19,7 @@ use crate::body_table::{BodyId, BodyTable};
 use crate::console::{Console, Level, Line};
 use crate::js_entry_points::JsEntryPoints;
 use crate::modules::ModuleMap;
+use crate::net_table::NetTable;
 use crate::op_error::OpError;
 use crate::operations::LogLine;
 use crate::rejections::Rejections;
@@ -42,6 +43,7 @@ pub(crate) struct ContextState {
     pub(crate) decoders: RefCell<HashMap<u64, crate::ops::Decoder, ById>>,
     pub(crate) fetches: RefCell<HashMap<u64, crate::ops::FetchState, ById>>,
     pub(crate) sockets: RefCell<SocketTable>,
+    pub(crate) net: RefCell<NetTable>,
     ops: RefCell<HashMap<u64, PendingOp, ById>>,
     /// The request whose turn runs.
     running: Cell<RequestId>,
@@ -62,8 +64,18 @@ pub(crate) struct ContextState {
 /// A promise that JavaScript waits for.
 struct PendingOp {
     request: RequestId,
+    ends: OpEnd,
     resolver: v8::Global<v8::PromiseResolver>,
     task: tokio::task::AbortHandle,
+}
+
+/// When an op is cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OpEnd {
+    /// With its request.
+    Request,
+    /// With the worker. Its result is for the request that used the socket last.
+    Worker { socket: Option<u64> },
 }
 
 /// The result of an op's task.
@@ -81,6 +93,7 @@ pub(crate) enum OpValue {
     FetchHead(Box<crate::ops::Head>),
     Socket(Box<crate::ops::Opened>),
     Crypto(Box<crate::ops::Computed>),
+    Net(Box<crate::ops::NetOutcome>),
 }
 
 /// Whether JavaScript still has state of a cancelled request.
@@ -107,6 +120,7 @@ impl ContextState {
             decoders: RefCell::default(),
             fetches: RefCell::default(),
             sockets: RefCell::default(),
+            net: RefCell::default(),
             ops: RefCell::default(),
             running: Cell::new(RequestId::OUTSIDE),
             others: RefCell::default(),
@@ -262,9 +276,27 @@ impl ContextState {
         }
         let task = self.worker.spawn_op(op, work);
         let resolver = v8::Global::new(scope, resolver);
-        self.ops.borrow_mut().insert(op, PendingOp { request, resolver, task });
+        self.ops.borrow_mut().insert(op, PendingOp { request, ends: OpEnd::Request, resolver, task });
         self.requests.borrow_mut().add_op(request, op);
         Ok((op, promise))
+    }
+
+    /// The same for work that outlives the request. Its result is handled under the limits of the request, or of the one that used
+    /// the socket last, where that has not ended, and else in a turn of no request.
+    pub(crate) fn start_worker_op<'s>(
+        &self,
+        scope: &mut v8::PinScope<'s, '_>,
+        request: RequestId,
+        socket: Option<u64>,
+        work: impl Future<Output = OpOutcome> + Send + 'static,
+    ) -> Result<v8::Local<'s, v8::Promise>, OpError> {
+        let resolver = v8::PromiseResolver::new(scope).ok_or(OpError::Pending)?;
+        let promise = resolver.get_promise(scope);
+        let op = self.next_id();
+        let task = self.worker.spawn_op(op, work);
+        let resolver = v8::Global::new(scope, resolver);
+        self.ops.borrow_mut().insert(op, PendingOp { request, ends: OpEnd::Worker { socket }, resolver, task });
+        Ok(promise)
     }
 
     /// V8 handles that are the runtime's and not the app's.
@@ -274,7 +306,11 @@ impl ContextState {
 
     /// The request that waits for an op; none when it was cancelled.
     pub(crate) fn op_request(&self, op: u64) -> Option<RequestId> {
-        self.ops.borrow().get(&op).map(|pending| pending.request)
+        let ops = self.ops.borrow();
+        let PendingOp { request, ends, .. } = ops.get(&op)?;
+        let OpEnd::Worker { socket } = ends else { return Some(*request) };
+        let user = socket.and_then(|socket| self.net.borrow().user(socket)).unwrap_or(*request);
+        Some(if self.requests.borrow().contains(user) { user } else { RequestId::OUTSIDE })
     }
 
     /// Settles an op's promise. The outcome of a cancelled op is dropped.
@@ -323,6 +359,7 @@ impl ContextState {
             OpValue::FetchHead(head) => head.into_value(scope, self, request)?.into(),
             OpValue::Socket(opened) => opened.into_value(scope, self, request)?.into(),
             OpValue::Crypto(computed) => computed.into_value(scope, self, request)?,
+            OpValue::Net(outcome) => outcome.into_value(scope, self)?,
         })
     }
 

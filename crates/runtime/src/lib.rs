@@ -6,6 +6,7 @@
 //! | the web APIs | `bootstrap.rs` (the list of built-in files), `lazy_globals.rs`, `lazy_code.rs`, `op_injection.rs`, `snapshot.rs`, `ops/` (natives), `../js/` |
 //! | the path of a request | `worker/mod.rs` (inbox), `worker/inner.rs` (events), `worker/turn.rs` (one entry of JavaScript) |
 //! | what belongs to a request | `context_state.rs`, `request_table.rs`, `body_table.rs`, `socket_table.rs`, `timers.rs` |
+//! | sockets, which belong to a worker | `net_table.rs`, `ops/net.rs`, `ops/net_tls.rs`, `ops/dns.rs` |
 //! | limits | `watchdog.rs` (time), `heap.rs` (memory of an isolate), `memory_accounting.rs` (of all together), `oom_attribution.rs` (out of memory), `request_table.rs` (budgets by phase) |
 //! | threads | `scheduler/` |
 //! | what an embedding program adds | `operations.rs`, `ops/bindings.rs` |
@@ -31,6 +32,7 @@ mod locker;
 mod memory_accounting;
 mod modules;
 mod natives;
+mod net_table;
 mod oom_attribution;
 mod op_error;
 mod op_injection;

@@ -165,8 +165,12 @@ fn host_rule(host: &str, port: Option<u16>) -> Result<HostRule, String> {
 
 impl HostRule {
     pub(super) fn allows(&self, host: &str, port: u16) -> bool {
+        self.names(host) && ports::allows(self.port, port)
+    }
+
+    pub(super) fn names(&self, host: &str) -> bool {
         let host = host.strip_suffix('.').unwrap_or(host);
-        let named = match self.scope {
+        match self.scope {
             Scope::Itself => host.eq_ignore_ascii_case(&self.name),
             Scope::Subdomains => {
                 let (host, name) = (host.as_bytes(), self.name.as_bytes());
@@ -174,8 +178,7 @@ impl HostRule {
                     && host[host.len() - name.len()..].eq_ignore_ascii_case(name)
                     && host[host.len() - name.len() - 1] == b'.'
             }
-        };
-        named && ports::allows(self.port, port)
+        }
     }
 }
 

@@ -21,6 +21,7 @@ const bindings = {
   module: lazy("node/module"),
   modules: lazy("node/modules"),
   fs: lazy("node/fs"),
+  net: lazy("node/net"),
   process: lazy("node/process"),
   timers: lazy("node/timers"),
   workers: lazy("node/workers"),

@@ -161,6 +161,30 @@ declare function op_websocket_drop(socket: number): void;
 declare function op_websocket_connect(request: number, url: string, protocols: string[]): [number, Promise<[socket: number, protocol: string]>];
 declare function op_websocket_cancel(op: number): void; // the promise never settles
 
+// ---- src/ops/net.rs  (sockets belong to the worker; `request`: whose limits the result is handled under, if it has not ended)
+/** Promises of these are never rejected: what went wrong is [code, message, address], three strings. */
+type NetFault = [code: string, message: string, address: string];
+type NetConnected = [socket: number, address: string, port: number, ownAddress: string, ownPort: number];
+/** Throws RangeError past the subrequest limit and the limit of a worker's sockets. */
+declare function op_net_connect(request: number, host: string, port: number): Promise<NetConnected | NetFault>;
+declare function op_net_pair(): [number, number]; // two sockets, connected in memory
+/** undefined at the end. Never two reads of one socket at a time. */
+declare function op_net_read(request: number, socket: number): Promise<Bytes | undefined | NetFault>;
+/** Bytes are copied. true: all was written. Never two writes at a time. */
+declare function op_net_write(request: number, socket: number, bytes: Bytes): true | Promise<undefined | NetFault>;
+declare function op_net_shutdown(request: number, socket: number): Promise<undefined | NetFault>;
+declare function op_net_close(socket: number): void; // what waits for it gets a fault
+declare function op_net_running(): number; // the request whose turn this is, 0: none
+
+// ---- src/ops/net_tls.rs
+type NetSecured = [protocol: string, version: string, cipher: string, chainFault: string, wrongName: boolean, certificates: Bytes[]];
+/** flags: 1 a chain that is not trusted is a fault, 2 so is a certificate for another name, 4 only TLS 1.2, 8 only TLS 1.3.
+ *  Authorities: none for the built-in ones. identity: [certificate, key] or []. The socket is closed at a fault. */
+declare function op_net_secure(request: number, socket: number, serverName: string, flags: number, authorities: Bytes[], identity: Bytes[], protocols: Bytes[]): Promise<NetSecured | NetFault>;
+
+// ---- src/ops/dns.rs
+declare function op_dns_lookup(request: number, host: string): Promise<string[] | NetFault>; // a host that is an address is its own address
+
 // ---- src/ops/request.rs  (`request` is the id given to dispatchFetch)
 declare function op_request_method(request: number): string;
 declare function op_request_url(request: number): string;

@@ -20,12 +20,15 @@ mod compression;
 mod console;
 mod convert;
 mod crypto;
+mod dns;
 mod encoding;
 mod fetch;
 mod file;
 mod json;
 mod modules;
 mod natives;
+mod net;
+mod net_tls;
 mod node_util;
 mod node_v8;
 mod request;
@@ -38,6 +41,7 @@ pub(crate) use convert::{bytes_value, string_bytes, text_value};
 pub(crate) use crypto::Computed;
 pub(crate) use encoding::{Decoder, decode_text};
 pub(crate) use fetch::{FetchState, Head};
+pub(crate) use net::NetOutcome;
 pub(crate) use websocket::{Opened, event_arguments};
 
 /// A native by its name in JavaScript.
@@ -102,6 +106,11 @@ natives! {
     InTurn json::{op_body_json, op_json_text}
     InTurn file::{op_file_stat, op_file_open, op_fs_stat, op_fs_list, op_fs_real, op_fs_read}
     InTurn fetch::{op_fetch_start, op_fetch_head, op_fetch_abort}
+    InTurn net::{
+        op_net_connect, op_net_pair, op_net_read, op_net_write, op_net_shutdown, op_net_close, op_net_running,
+    }
+    InTurn net_tls::{op_net_secure}
+    InTurn dns::{op_dns_lookup}
     InTurn request::{
         op_request_method, op_request_url, op_request_headers, op_request_body,
         op_respond, op_request_fail, op_event_done, op_wait_until, op_background_error,
