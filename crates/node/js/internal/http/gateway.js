@@ -194,8 +194,11 @@ function onRequest(id) {
     begin(id, server);
     return;
   }
-  const limit = setTimeout(() => http.failRequest(id, NO_SERVER), START_LIMIT);
-  servers.whenListening().then((later) => {
+  const limit = setTimeout(() => {
+    servers.giveUp(id);
+    http.failRequest(id, NO_SERVER);
+  }, START_LIMIT);
+  servers.whenListening(id).then((later) => {
     clearTimeout(limit);
     begin(id, later);
   }).catch((error) => http.failRequest(id, `${error?.stack ?? error}`));
@@ -232,6 +235,7 @@ function begin(id, server) {
 }
 
 function onAbort(id) {
+  servers.giveUp(id);
   exchanges.get(id)?.gone();
 }
 

@@ -9,7 +9,8 @@ const { Buffer } = require("buffer");
 
 const MAX_HEAD = 16384;
 const HEAD = 0, BODY = 1, CHUNK_SIZE = 2, CHUNK_DATA = 3, CHUNK_END = 4, TRAILERS = 5, UNTIL_CLOSE = 6, RAW = 7;
-const LINE = /^([\^_`a-zA-Z\-0-9!#$%&'*+.|~]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*$/;
+const NAME = /^[\^_`a-zA-Z\-0-9!#$%&'*+.|~]+$/;
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const EMPTY = Buffer.alloc(0);
 
 function parseError(code, message) {
@@ -176,11 +177,26 @@ class Parser {
 function fields(lines, from) {
   const list = [];
   for (let i = from; i < lines.length; i++) {
-    const found = LINE.exec(lines[i]);
-    if (found === null) throw parseError("HPE_INVALID_HEADER_TOKEN", "Invalid header token");
-    list.push(found[1], found[2]);
+    const line = lines[i];
+    const colon = line.indexOf(":");
+    const name = line.slice(0, Math.max(colon, 0));
+    const value = trimmed(line, colon + 1);
+    if (!NAME.test(name) || !VALUE.test(value)) throw parseError("HPE_INVALID_HEADER_TOKEN", "Invalid header token");
+    list.push(name, value);
   }
   return list;
+}
+
+/** The line from `start` on, without spaces and tabs around it. */
+function trimmed(line, start) {
+  let end = line.length;
+  while (start < end && isBlank(line.charCodeAt(start))) start++;
+  while (end > start && isBlank(line.charCodeAt(end - 1))) end--;
+  return line.slice(start, end);
+}
+
+function isBlank(code) {
+  return code === 0x20 || code === 0x09;
 }
 
 function framingOf(headers) {

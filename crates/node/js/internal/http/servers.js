@@ -1,29 +1,28 @@
 "use strict";
 // The servers of this worker that listen, by their ports. Ports are the worker's own: nothing is opened on the machine. The first
 // server that listens has the requests that come to the app, whatever its port; each has those of clients in the worker, which
-// ask for localhost and the port.
+// ask for localhost and the port. Connections of node:net to it are read as HTTP.
 
 const process = require("process");
 const { validatePort } = require("internal/validators");
 const { ExceptionWithHostPort, codes } = require("internal/errors");
+const ports = require("internal/net/ports");
 
 const http = binding("http");
 const { ERR_INVALID_ARG_VALUE, ERR_SERVER_ALREADY_LISTEN } = codes;
 
 const EADDRINUSE = -98;
-const FIRST_FREE_PORT = 49152;
 const LOCAL_HOSTS = new Set(["localhost", "127.0.0.1", "::1", "[::1]", "0.0.0.0", "::", "[::]"]);
 
 /** Port or path to server. */
 const listening = new Map();
-let nextPort = FIRST_FREE_PORT;
 /** The server of the app. */
 let first;
 /** It was the app's, and was closed. */
 let hadFirst = false;
 let warned = false;
-/** @type {((server: any) => void)[]} */
-let waiting = [];
+/** By request, until there is a server or the request has ended. @type {Map<number, (server: any) => void>} */
+const waiting = new Map();
 
 /** [port or path, host] of the arguments of `listen`. */
 function target(args) {
@@ -37,19 +36,14 @@ function target(args) {
   return [typeof one === "function" || one === undefined || one === null ? 0 : one, typeof two === "string" ? two : undefined];
 }
 
-function freePort() {
-  while (listening.has(nextPort)) nextPort = nextPort >= 65535 ? FIRST_FREE_PORT : nextPort + 1;
-  return nextPort;
-}
-
 /** Registers a server; its address. */
 function listen(server, args) {
   if (server._address !== null) throw new ERR_SERVER_ALREADY_LISTEN();
   const [place, host] = target(args);
   if (typeof place === "boolean") throw new ERR_INVALID_ARG_VALUE("options", args[0]);
   const isPath = typeof place === "string" && !/^\d+$/.test(place.trim());
-  const port = isPath ? place : validatePort(place, "options.port") || freePort();
-  if (listening.has(port)) {
+  const port = isPath ? place : validatePort(place, "options.port") || ports.freePort();
+  if (!ports.listen(port, (handle) => accept(server, handle))) {
     const error = new ExceptionWithHostPort(EADDRINUSE, "listen", host ?? "::", port);
     process.nextTick(() => server.emit("error", error));
     return null;
@@ -62,12 +56,18 @@ function listen(server, args) {
   return { address, family: address.includes(":") ? "IPv6" : "IPv4", port };
 }
 
+/** A connection of node:net. */
+function accept(server, handle) {
+  const { Socket } = require("net");
+  server.emit("connection", new Socket({ handle, allowHalfOpen: true }));
+}
+
 /** The first server that listens is the app's. */
 function become(server) {
   if (first === undefined) {
     first = server;
-    const resolvers = waiting;
-    waiting = [];
+    const resolvers = [...waiting.values()];
+    waiting.clear();
     for (const resolve of resolvers) resolve(server);
   } else if (!warned && http.currentRequest() === 0) {
     warned = true;
@@ -79,6 +79,7 @@ function close(server) {
   for (const [port, other] of listening) {
     if (other !== server) continue;
     listening.delete(port);
+    ports.unlisten(port);
     if (typeof port === "number") http.closePort(port);
   }
   if (first === server) {
@@ -92,10 +93,15 @@ function appServer() {
   return first;
 }
 
-/** A promise of the app's server. */
-function whenListening() {
+/** A promise of the app's server for a request. */
+function whenListening(id) {
   if (hadFirst) return Promise.reject(new Error("The app's server was closed"));
-  return new Promise((resolve) => waiting.push(resolve));
+  return new Promise((resolve) => waiting.set(id, resolve));
+}
+
+/** The request has ended, and waits for no server. */
+function giveUp(id) {
+  waiting.delete(id);
 }
 
 /** The server of this worker that a client means; undefined: none. */
@@ -108,4 +114,4 @@ function serverAt(path) {
   return listening.get(path);
 }
 
-module.exports = { appServer, close, listen, localServer, serverAt, whenListening };
+module.exports = { appServer, close, giveUp, listen, localServer, serverAt, whenListening };
