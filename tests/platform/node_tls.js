@@ -1,4 +1,5 @@
 import tls from "node:tls";
+import { Buffer } from "node:buffer";
 import { PassThrough } from "node:stream";
 import { equal, ok, same, test, throws } from "./harness.js";
 export { default } from "./harness.js";
@@ -36,6 +37,29 @@ test("a peer that does not speak TLS is no peer", async () => {
   const error = await new Promise((resolve) => socket.once("error", resolve));
   ok(typeof error.code === "string", error.message);
   equal(socket.authorized, false);
+});
+
+test("settings are bounded", async () => {
+  const pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----";
+  for (const [options, message] of [
+    [{ ca: Buffer.alloc(2 << 20) }, /1 MB at the most/],
+    [{ ca: Array(5).fill(Buffer.alloc(300_000)) }, /1 MB at the most/],
+    [{ ca: Array(600).fill(pem) }, /512 certificates/],
+    [{ ALPNProtocols: Array(17).fill("h2") }, /16 protocols/],
+    [{ ALPNProtocols: [""] }, /16 protocols|1 to 255/],
+    [{ servername: "a".repeat(300) }, /255 bytes/],
+  ]) {
+    const socket = tls.connect({ socket: new PassThrough(), servername: "a.example", ...options });
+    const error = await new Promise((resolve) => socket.once("error", resolve));
+    ok(message.test(error.message), error.message);
+  }
+});
+
+test("a long list of certificates is read", async () => {
+  const ca = Array(500).fill(Buffer.alloc(2000));
+  const socket = tls.connect({ socket: new PassThrough(), servername: "a.example", ca });
+  const error = await new Promise((resolve) => socket.once("error", resolve));
+  ok(typeof error.code === "string", error.message);
 });
 
 test("certificates that are none are refused", async () => {

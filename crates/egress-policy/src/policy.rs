@@ -114,6 +114,12 @@ impl EgressPolicy {
         self.evaluate(host, HTTPS, None, |rules| rules.may_look_up(host))
     }
 
+    /// Whether an address that a look-up found may be told: a connection to it may be allowed, to one port at least. The refusal does
+    /// not name it.
+    pub fn check_found(&self, host: &str, address: IpAddr) -> Result<(), Denied> {
+        self.evaluate(host, HTTPS, None, |rules| rules.reaches(host, address))
+    }
+
     /// Whether a connection to this address may be made for this host.
     pub fn check(&self, host: &str, address: IpAddr, port: u16) -> Result<(), Denied> {
         self.evaluate(host, port, Some(address), |rules| rules.allows(host, address, port))
@@ -183,6 +189,18 @@ impl Rules {
             Self::All => true,
             Self::List { public, hosts, ranges } => {
                 *public == Public::Listed || !ranges.is_empty() || hosts.iter().any(|rule| rule.names(host))
+            }
+        }
+    }
+
+    fn reaches(&self, host: &str, address: IpAddr) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::List { public, hosts, ranges } => {
+                hosts.iter().any(|rule| rule.names(host))
+                    || ranges.iter().any(|rule| rule.range.contains(address))
+                    || (*public == Public::Listed && AddressKind::from_ip(address) == AddressKind::Public)
             }
         }
     }

@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use hearth_core::Charge;
 use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use tokio_rustls::rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
 use tokio_rustls::rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
@@ -38,6 +39,8 @@ pub(crate) struct CertificateCheck {
     pub(crate) strictness: Strictness,
     pub(crate) provider: Arc<CryptoProvider>,
     pub(crate) findings: Arc<Mutex<Findings>>,
+    /// Of `roots` and `pinned`, where they are an app's.
+    pub(crate) _charge: Option<Charge>,
 }
 
 impl CertificateCheck {

@@ -48,6 +48,6 @@ pub use dialer::Dialer;
 pub use error::FetchError;
 pub use hearth_egress_policy::{AddressKind, Denied, EgressPolicy, PolicyError};
 pub use redirect::{RedirectError, RedirectMode};
-pub use socket_tls::{IoStream, Secured, TlsFault, TlsSettings, TlsVersions};
+pub use socket_tls::{IoStream, Secured, TlsFault, TlsSettings, TlsSetup, TlsVersions};
 pub use tls::{RootError, certificates_from_pem};
 pub use tokio_rustls::rustls::pki_types::CertificateDer;

@@ -17,7 +17,7 @@ impl Client {
         self.connector().connect(&parsed(host)?, port).await
     }
 
-    /// The addresses of a name, for an app that wants to know them. The policy must allow a connection to the name, or to some address.
+    /// The addresses of a name that the policy allows a connection to: others would tell an app what an inner network looks like.
     pub async fn look_up(&self, host: &str) -> Result<Vec<IpAddr>, FetchError> {
         let connector = self.connector();
         let name = match parsed(host)? {
@@ -26,10 +26,22 @@ impl Client {
         };
         connector.policy.look_up(&name)?;
         let limit = connector.shared.config.connect_timeout;
-        match timeout(limit, connector.look_up(&name)).await {
-            Ok(Ok(found)) => Ok(found),
-            Ok(Err(source)) => Err(FetchError::Lookup { host: name.into(), source }),
-            Err(_) => Err(FetchError::ConnectTimedOut { host: name.into(), limit }),
+        let mut found = match timeout(limit, connector.look_up(&name)).await {
+            Ok(Ok(found)) => found,
+            Ok(Err(source)) => return Err(FetchError::Lookup { host: name.into(), source }),
+            Err(_) => return Err(FetchError::ConnectTimedOut { host: name.into(), limit }),
+        };
+        let mut denied = None;
+        found.retain(|address| match connector.policy.check_found(&name, *address) {
+            Ok(()) => true,
+            Err(reason) => {
+                denied.get_or_insert(reason);
+                false
+            }
+        });
+        match denied {
+            Some(denied) if found.is_empty() => Err(denied.into()),
+            _ => Ok(found),
         }
     }
 }
@@ -119,11 +131,25 @@ mod tests {
     #[tokio::test]
     async fn names_are_looked_up_under_the_policy() {
         let found: Vec<IpAddr> = vec!["127.0.0.1".parse().unwrap()];
-        assert_eq!(client("public", &["127.0.0.1"]).look_up("a.example").await.unwrap(), found);
         assert_eq!(client("a.example:5432", &["127.0.0.1"]).look_up("A.example.").await.unwrap(), found);
         for policy in ["none", "b.example"] {
             let refused = client(policy, &["127.0.0.1"]).look_up("a.example").await;
             assert!(matches!(refused, Err(FetchError::Denied(_))), "{policy}");
         }
+    }
+
+    #[tokio::test]
+    async fn inner_addresses_are_not_told_unless_they_may_be_reached() {
+        let addresses = ["10.0.0.1", "1.1.1.1", "::ffff:192.168.0.1", "127.0.0.1"];
+        let public: Vec<IpAddr> = vec!["1.1.1.1".parse().unwrap()];
+        assert_eq!(client("public", &addresses).look_up("db.internal").await.unwrap(), public);
+        let own: Vec<IpAddr> = vec!["10.0.0.1".parse().unwrap()];
+        assert_eq!(client("10.0.0.0/8:5432", &addresses).look_up("db.internal").await.unwrap(), own);
+        for policy in ["all", "db.internal:5432"] {
+            assert_eq!(client(policy, &addresses).look_up("db.internal").await.unwrap().len(), 4, "{policy}");
+        }
+        let refused = client("public", &addresses[..1]).look_up("db.internal").await.unwrap_err();
+        assert!(matches!(refused, FetchError::Denied(_)));
+        assert!(!refused.to_string().contains("10.0.0.1"), "{refused}");
     }
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use hearth_core::Charge;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -35,6 +36,18 @@ pub struct TlsSettings {
     pub check_chain: bool,
     /// So does a certificate for another name.
     pub check_name: bool,
+    /// What the settings hold of an app's memory; returned when the connection has ended.
+    pub charge: Option<Charge>,
+}
+
+/// Settings that were read, and can be used.
+pub struct TlsSetup {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+    findings: Arc<Mutex<Findings>>,
+    server_name: String,
+    check_chain: bool,
+    check_name: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,20 +87,27 @@ pub enum TlsFault {
 }
 
 impl Client {
-    /// Secures a connection to a server.
-    pub async fn secure(&self, stream: Box<dyn IoStream>, settings: TlsSettings) -> Result<Secured, TlsFault> {
+    /// Reads settings. With many certificates, or with a key, that takes milliseconds.
+    pub fn set_up_tls(&self, mut settings: TlsSettings) -> Result<TlsSetup, TlsFault> {
         let findings = Arc::new(Mutex::new(Findings::default()));
-        let shared = &self.connector().shared;
-        let config = config(&settings, &shared.tls.roots, findings.clone())?;
-        let name = ServerName::try_from(settings.server_name.clone())
+        let config = config(&mut settings, &self.connector().shared.tls.roots, findings.clone())?;
+        let TlsSettings { server_name, check_chain, check_name, .. } = settings;
+        let name = ServerName::try_from(server_name.clone())
             .map_err(|error| TlsFault::Setting { what: "the server name", reason: error.to_string() })?;
-        let handshake = TlsConnector::from(Arc::new(config)).connect(name, stream);
-        let done = timeout(shared.config.connect_timeout, handshake).await.map_err(|_| TlsFault::TimedOut)?;
+        Ok(TlsSetup { config: Arc::new(config), name, findings, server_name, check_chain, check_name })
+    }
+
+    /// Secures a connection to a server.
+    pub async fn secure(&self, stream: Box<dyn IoStream>, setup: TlsSetup) -> Result<Secured, TlsFault> {
+        let TlsSetup { config, name, findings, server_name, check_chain, check_name } = setup;
+        let handshake = TlsConnector::from(config).connect(name, stream);
+        let limit = self.connector().shared.config.connect_timeout;
+        let done = timeout(limit, handshake).await.map_err(|_| TlsFault::TimedOut)?;
         let Findings { chain, wrong_name } = *findings.lock().unwrap_or_else(PoisonError::into_inner);
         // The findings are there where the peer has shown its certificates.
         let stream = done.map_err(|error| match chain {
-            Some(code) if settings.check_chain => TlsFault::Chain { name: settings.server_name.clone(), code },
-            None if wrong_name && settings.check_name => TlsFault::Name { name: settings.server_name.clone() },
+            Some(code) if check_chain => TlsFault::Chain { name: server_name, code },
+            None if wrong_name && check_name => TlsFault::Name { name: server_name },
             _ => TlsFault::Handshake(error),
         })?;
         let session = stream.get_ref().1;
@@ -109,7 +129,7 @@ impl Client {
 }
 
 fn config(
-    settings: &TlsSettings,
+    settings: &mut TlsSettings,
     built_in: &Arc<RootCertStore>,
     findings: Arc<Mutex<Findings>>,
 ) -> Result<ClientConfig, TlsFault> {
@@ -133,7 +153,14 @@ fn config(
         (true, false) => Strictness::Chain,
         (false, _) => Strictness::Nothing,
     };
-    let check = CertificateCheck { roots, pinned, strictness, provider: provider.clone(), findings };
+    let check = CertificateCheck {
+        roots,
+        pinned,
+        strictness,
+        provider: provider.clone(),
+        findings,
+        _charge: settings.charge.take(),
+    };
     let versions: &[&'static SupportedProtocolVersion] = match settings.versions {
         TlsVersions::All => &[&TLS13, &TLS12],
         TlsVersions::Only12 => &[&TLS12],
@@ -152,7 +179,7 @@ fn config(
             builder.with_client_auth_cert(chain, key).map_err(wrong("`cert` with `key`"))?
         }
     };
-    config.alpn_protocols.clone_from(&settings.protocols);
+    config.alpn_protocols = std::mem::take(&mut settings.protocols);
     Ok(config)
 }
 

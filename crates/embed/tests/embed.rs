@@ -23,7 +23,7 @@ const COUNTER: &str = "let n = 0; export default {
 
 fn main() {
     type Case = (&'static str, fn());
-    let cases: [Case; 12] = [
+    let cases: [Case; 13] = [
         ("more_names_than_room_take_turns", more_names_than_room_take_turns),
         ("pools_are_made_once_and_before_they_are_used", pools_are_made_once_and_before_they_are_used),
         ("pooled_workers_stay_warm_and_give_way", pooled_workers_stay_warm_and_give_way),
@@ -34,6 +34,7 @@ fn main() {
         ("contexts_follow_each_other_in_an_isolate", contexts_follow_each_other_in_an_isolate),
         ("wait_until_is_drained_under_its_limits", wait_until_is_drained_under_its_limits),
         ("operations_take_the_place_of_hearths_own", operations_take_the_place_of_hearths_own),
+        ("sockets_and_look_ups_are_asked_for", sockets_and_look_ups_are_asked_for),
         ("operations_that_fail_say_why", operations_that_fail_say_why),
         ("bodies_are_read_anywhere", bodies_are_read_anywhere),
     ];
@@ -319,6 +320,25 @@ fn operations_take_the_place_of_hearths_own() {
     let calls = own.calls.lock().unwrap();
     let calls: Vec<_> = calls.iter().map(|call| (&*call.binding, &*call.method, &*call.arguments)).collect();
     assert_eq!(calls, [("STORE", "get", r#"["key",{"deep":[1,null]}]"#), ("STORE", "put", r#"["key","value"]"#)]);
+}
+
+/// A program that replaces `fetch` is not passed by.
+fn sockets_and_look_ups_are_asked_for() {
+    let script = "import net from 'node:net'; import dns from 'node:dns/promises';
+        const connect = () => new Promise((done) => net.connect(9, '127.0.0.1').once('error', (e) => done(e.message)));
+        const lookUp = (name) => dns.lookup(name).then(({ address }) => address, (error) => error.message);
+        export default { async fetch() { return new Response([await connect(), await lookUp('localhost')].join()); } };";
+    let said = |operations: Arc<dyn Operations>| {
+        run(async {
+            let mut worker = Worker::new_with_ops(script, Limits::default(), operations).await.unwrap();
+            worker.exec(get()).await.unwrap().text().await.unwrap()
+        })
+    };
+    let refused = said(Arc::new(Own::default()));
+    assert!(refused.contains("sockets are not allowed here"), "{refused}");
+    assert!(refused.contains("look-ups are not allowed here"), "{refused}");
+    let under_policy = said(plain());
+    assert_eq!(under_policy.matches("is denied by the policy").count(), 2, "{under_policy}");
 }
 
 fn operations_that_fail_say_why() {

@@ -359,7 +359,7 @@ impl ContextState {
             OpValue::FetchHead(head) => head.into_value(scope, self, request)?.into(),
             OpValue::Socket(opened) => opened.into_value(scope, self, request)?.into(),
             OpValue::Crypto(computed) => computed.into_value(scope, self, request)?,
-            OpValue::Net(outcome) => outcome.into_value(scope, self)?,
+            OpValue::Net(outcome) => outcome.into_value(scope, self, request)?,
         })
     }
 

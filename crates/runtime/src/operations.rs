@@ -1,4 +1,4 @@
-//! What an embedding program replaces: outgoing requests, the log, and bindings, which are objects
+//! What an embedding program replaces: outgoing requests and connections, the log, and bindings, which are objects
 //! in the app's `env` whose methods call Rust.
 
 use std::future::Future;
@@ -14,8 +14,8 @@ use crate::console::Level;
 /// The result of an operation, later.
 pub type OperationFuture<T> = Pin<Box<dyn Future<Output = Result<T, OperationError>> + Send>>;
 
-/// A script's access to the outside. Every method has a default: what Hearth itself does, and no
-/// bindings.
+/// A script's access to the outside. Every method has a default: what Hearth itself does, but no
+/// bindings, sockets or look-ups.
 ///
 /// Methods are called on threads that run JavaScript: they must not block. A panic in one costs the
 /// worker.
@@ -24,6 +24,18 @@ pub trait Operations: Send + Sync + 'static {
     /// outgoing connections.
     fn fetch(&self, request: Request, network: Network) -> OperationFuture<Fetched> {
         network.send(request)
+    }
+
+    /// Whether the script may open a TCP connection, which `fetch` does not see. The app's policy for
+    /// outgoing connections must allow it, too. The default refuses.
+    fn connect(&self, host: &str, port: u16) -> Result<(), OperationError> {
+        Err(OperationError::new(format!("sockets are not allowed here: a connection to {host}:{port} was refused")))
+    }
+
+    /// Whether the script may look up the addresses of a name, under the same policy. The default
+    /// refuses.
+    fn look_up(&self, host: &str) -> Result<(), OperationError> {
+        Err(OperationError::new(format!("look-ups are not allowed here: the one of {host} was refused")))
     }
 
     /// A line of the script's console, or an uncaught error. The default writes it with `tracing`.
@@ -106,7 +118,15 @@ pub struct LogLine<'a> {
     pub message: &'a str,
 }
 
-impl Operations for DefaultOperations {}
+impl Operations for DefaultOperations {
+    fn connect(&self, _: &str, _: u16) -> Result<(), OperationError> {
+        Ok(())
+    }
+
+    fn look_up(&self, _: &str) -> Result<(), OperationError> {
+        Ok(())
+    }
+}
 
 // === impl Binding ===
 

@@ -21,7 +21,11 @@ pub(super) fn op_dns_lookup<'s>(
     count(&state, request)?;
     let gate = gate(&state, request);
     let client = state.app.egress.clone();
+    let refused = state.app.operations.as_ref().and_then(|operations| operations.look_up(&host).err());
     let promise = state.start_worker_op(scope, request, None, async move {
+        if let Some(refused) = refused {
+            return Ok(fault(refused.into()));
+        }
         let _permit = pass(gate).await;
         Ok(match client.look_up(&host).await {
             Ok(found) => {

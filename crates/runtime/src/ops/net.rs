@@ -3,6 +3,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use hearth_core::{AccountFull, RequestId};
@@ -15,6 +16,7 @@ use super::{Arguments, Return};
 use crate::context_state::{ContextState, OpValue};
 use crate::net_table::{NetSide, NetSocket, NetUse, Reservation};
 use crate::op_error::OpError;
+use crate::operations::OperationError;
 
 type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
 
@@ -32,6 +34,11 @@ pub(crate) enum NetOutcome {
     Read(Bytes),
     Done,
     Secured(Box<Secured>),
+    /// A result that another thread had a part in.
+    Computed {
+        cpu: Duration,
+        outcome: Box<NetOutcome>,
+    },
     Addresses(Vec<String>),
     Fault(NetFault),
 }
@@ -57,7 +64,11 @@ pub(super) fn op_net_connect<'s>(
     let port = args.get(2).uint32_value(scope).and_then(|port| u16::try_from(port).ok()).unwrap_or(0);
     let reservation = count_socket(&state, request)?;
     let client = state.app.egress.clone();
+    let refused = state.app.operations.as_ref().and_then(|operations| operations.connect(&host, port).err());
     let promise = state.start_worker_op(scope, request, None, async move {
+        if let Some(refused) = refused {
+            return Ok(fault(refused.into()));
+        }
         let outcome = match client.connect(&host, port).await {
             Ok(stream) => match (stream.peer_addr(), stream.local_addr()) {
                 (Ok(peer), Ok(own)) => NetOutcome::Connected {
@@ -250,8 +261,15 @@ impl NetOutcome {
         self,
         scope: &mut v8::PinScope<'s, '_>,
         state: &ContextState,
+        request: RequestId,
     ) -> Result<v8::Local<'s, v8::Value>, OpError> {
         Ok(match self {
+            Self::Computed { cpu, outcome } => {
+                if let Some(entry) = state.requests.borrow_mut().get(request) {
+                    entry.charge(cpu);
+                }
+                outcome.into_value(scope, state, request)?
+            }
             Self::Connected { stream, addresses: [peer, own], .. } => {
                 let id = adopt(state, stream)?;
                 let numbers = [id as f64, f64::from(peer.1), f64::from(own.1)];
@@ -301,6 +319,12 @@ impl From<FetchError> for NetFault {
             _ => ("EIO", String::new()),
         };
         Self { code, message, address }
+    }
+}
+
+impl From<OperationError> for NetFault {
+    fn from(refused: OperationError) -> Self {
+        Self { code: "EACCES", message: refused.to_string(), address: String::new() }
     }
 }
 

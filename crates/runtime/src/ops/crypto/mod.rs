@@ -38,7 +38,7 @@ pub(super) use node_state::{
     op_node_crypto_info, op_node_crypto_state_call, op_node_crypto_state_new, op_node_crypto_state_update,
 };
 pub(crate) use run::Computed;
-pub(super) use run::{op_crypto_run, op_crypto_run_sync};
+pub(super) use run::{LongJobs, long_jobs, op_crypto_run, op_crypto_run_sync};
 
 type Scope<'a, 's, 'i> = &'a mut v8::PinScope<'s, 'i>;
 

@@ -1,10 +1,12 @@
 //! Runs an operation: at once where it is short, else on a thread that serves no requests. Its CPU time is the request's.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use hearth_core::RequestId;
 use hearth_core::memory::Charge;
 use hearth_crypto::{CryptoError, Operation, Output};
+use tokio::sync::Semaphore;
 
 use super::Scope;
 use super::keys::Keys;
@@ -14,6 +16,7 @@ use crate::op_error::OpError;
 use crate::ops::convert::{buffer_value, id_of, string_of};
 use crate::ops::{Arguments, Return};
 use crate::watchdog::{cpu_time, thread_clock};
+use crate::worker::WorkerRef;
 
 /// What takes longer is not for a turn.
 const MAX_IN_TURN: Duration = Duration::from_micros(500);
@@ -29,6 +32,12 @@ const MAX_VALUES: u32 = 64;
 pub(crate) struct Computed {
     output: Result<Output, CryptoError>,
     cpu: Duration,
+}
+
+/// Computations of an isolate on threads that serve no requests: some at a time.
+pub(in crate::ops) struct LongJobs {
+    permits: Arc<Semaphore>,
+    worker: WorkerRef,
 }
 
 impl Computed {
@@ -129,24 +138,41 @@ fn start<'s>(
     operation: Operation,
     held: Charge,
 ) -> Result<v8::Local<'s, v8::Promise>, OpError> {
-    let jobs = Keys::of(scope).long_jobs();
-    let worker = state.worker.clone();
+    let jobs = long_jobs(scope, state);
     let (_, promise) = state.start_op(scope, request, async move {
-        // The semaphore is never closed. The permit goes with the computation, which may outlive this task.
-        let permit = jobs.acquire_owned().await.map_err(|_| OpError::type_error("internal: no permit"))?;
-        let computed = worker.run_off_thread(move || {
-            let _held = (permit, held);
-            let clock = thread_clock();
-            let before = cpu_time(clock);
-            let output = operation.run();
-            let cpu =
-                cpu_time(clock).zip(before).map_or(Duration::ZERO, |(after, before)| after.saturating_sub(before));
-            Computed { output, cpu }
-        });
-        let computed = computed.await.ok_or_else(|| OpError::type_error("the worker is ending"))?;
-        Ok(OpValue::Crypto(Box::new(computed)))
+        let computation = move || {
+            let _held = held;
+            operation.run()
+        };
+        let (output, cpu) = jobs.run(computation).await?;
+        Ok(OpValue::Crypto(Box::new(Computed { output, cpu })))
     })?;
     Ok(promise)
+}
+
+pub(in crate::ops) fn long_jobs(scope: &mut v8::Isolate, state: &ContextState) -> LongJobs {
+    LongJobs { permits: Keys::of(scope).long_jobs(), worker: state.worker.clone() }
+}
+
+impl LongJobs {
+    /// What the computation comes to, and the CPU time that it took.
+    pub(in crate::ops) async fn run<R: Send + 'static>(
+        self,
+        compute: impl FnOnce() -> R + Send + 'static,
+    ) -> Result<(R, Duration), OpError> {
+        // The semaphore is never closed. The permit goes with the computation, which may outlive this task.
+        let permit = self.permits.acquire_owned().await.map_err(|_| OpError::type_error("internal: no permit"))?;
+        let computed = self.worker.run_off_thread(move || {
+            let _permit = permit;
+            let clock = thread_clock();
+            let before = cpu_time(clock);
+            let output = compute();
+            let cpu =
+                cpu_time(clock).zip(before).map_or(Duration::ZERO, |(after, before)| after.saturating_sub(before));
+            (output, cpu)
+        });
+        computed.await.ok_or_else(|| OpError::type_error("the worker is ending"))
+    }
 }
 
 fn output_value<'s>(scope: &mut v8::PinScope<'s, '_>, output: Output) -> Result<v8::Local<'s, v8::Value>, OpError> {
