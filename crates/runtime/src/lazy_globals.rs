@@ -31,6 +31,7 @@ const INTERFACES: &[Exports] = &[
     ("scheduler", &["Scheduler"]),
     ("event_source/event_source", &["EventSource"]),
     ("cache/caches", &["Cache", "CacheStorage"]),
+    ("html_rewriter/html_rewriter", &["HTMLRewriter"]),
     ("crypto/subtle", &["SubtleCrypto"]),
     ("crypto/key", &["CryptoKey"]),
     ("crypto/random", &["Crypto"]),

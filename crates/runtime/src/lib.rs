@@ -24,6 +24,7 @@ mod current_isolate;
 mod current_request;
 mod file_body;
 mod heap;
+mod html_rewriter;
 mod isolate;
 mod js_entry_points;
 mod lazy_code;

@@ -107,6 +107,16 @@ declare function op_codec_level(codec: number, level: number): CodecError | unde
 declare function op_codec_free(codec: number): void;
 declare function op_crc32(bytes: Bytes, value: number): number;
 
+// ---- src/ops/html_rewriter.rs  (a rewriter is freed by op_html_rewriter_free, by a failure, or with the object that owns it)
+declare function op_html_selector(text: string): void; // throws when it is none
+/** handlers = [selector or undefined for the document's, bits: 1 element or doctype, 2 comments, 4 text, 8 end; ...] */
+declare function op_html_rewriter_new(owner: object, encoding: string, handlers: any[]): number;
+/** A slice of the bytes, or the end. [bytes taken, kind, owner, ...; ...]: js/html_rewriter/source.js reads the rest. */
+declare function op_html_rewriter_record(rewriter: number, bytes: Bytes | undefined, offset: number): any[];
+/** edits of that slice = [invocation, action, text, value or whether the text is HTML, ...]; returns the output. */
+declare function op_html_rewriter_edit(rewriter: number, edits: any[]): Uint8Array | undefined;
+declare function op_html_rewriter_free(rewriter: number): void;
+
 // ---- src/ops/body.rs
 /** The next chunk, undefined at the end. Never two reads of one body at a time. Rejects with TypeError when the peer failed. */
 declare function op_body_read(body: number): Promise<Bytes | undefined>;

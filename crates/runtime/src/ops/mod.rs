@@ -24,6 +24,7 @@ mod dns;
 mod encoding;
 mod fetch;
 mod file;
+mod html_rewriter;
 mod json;
 mod modules;
 mod natives;
@@ -98,6 +99,9 @@ natives! {
     InTurn console::{op_console}
     InTurn clone::{op_structured_clone}
     InTurn compression::{op_codec_new, op_codec_step, op_codec_reset, op_codec_level, op_codec_free, op_crc32}
+    InTurn html_rewriter::{
+        op_html_selector, op_html_rewriter_new, op_html_rewriter_record, op_html_rewriter_edit, op_html_rewriter_free,
+    }
     InTurn bindings::{op_binding_call}
     InTurn body::{
         op_body_read, op_body_bytes, op_body_text, op_body_cancel, op_body_length,
