@@ -4,7 +4,8 @@
 //!
 //! 1. a build that the package made for workers: the conditions `hearth`, `worker`, and `workerd` where `node` stands beside
 //!    it. A package that names `workerd` alone means Cloudflare's own modules by it (`cloudflare:sockets` in `postgres`);
-//! 2. the build for Node: `node`, and without conditions `module` and `main`. The build for browsers of many packages lacks
+//! 2. the build for Node: `node`, and without conditions `main`, as Node does, or else `module`, which is written for
+//!    bundlers (some name `__dirname` in it, or leave out the default export). The build for browsers of many packages lacks
 //!    what servers need, or throws (`ws`, `axios`, `undici`);
 //! 3. the build for browsers, with its `browser` map, where that is all there is.
 //!
@@ -199,7 +200,7 @@ fn options(style: ImportStyle, conditions: &[&str], fields: Fields) -> ResolveOp
     let main_fields: &[&str] = match (style, fields) {
         (ImportStyle::Import, Fields::Browser) => &["browser", "module", "main"],
         (ImportStyle::Require, Fields::Browser) => &["browser", "main"],
-        (ImportStyle::Import, Fields::Node) => &["module", "main"],
+        (ImportStyle::Import, Fields::Node) => &["main", "module"],
         (ImportStyle::Require, Fields::Node) => &["main"],
     };
     let conditions = conditions.iter().copied().chain([condition, "default"]);
