@@ -294,6 +294,7 @@ fn hearth_app_names_the_app_and_cannot_be_forged() {
         "deflateSync",
         "escapeHTML",
         "fileURLToPath",
+        "gc",
         "gunzipSync",
         "gzipSync",
         "inflateSync",
