@@ -1,5 +1,5 @@
-// undici: request, fetch, pools, form data and a mock agent.
-import { FormData, MockAgent, Pool, fetch, request } from "undici";
+// undici: request, fetch, pools and form data.
+import { FormData, Pool, fetch, request } from "undici";
 import { program } from "../program.js";
 
 export default program(
@@ -14,11 +14,6 @@ export default program(
     const replies = await Promise.all([1, 2, 3].map((n) => pool.request({ path: `/echo?n=${n}`, method: "GET" }).then(({ body }) => body.json())));
     same("pool", replies.map((reply) => reply.query), ["?n=1", "?n=2", "?n=3"]);
     await pool.close();
-    const agent = new MockAgent();
-    agent.disableNetConnect();
-    agent.get("http://mocked").intercept({ path: "/x" }).reply(201, { a: 1 });
-    const mocked = await fetch("http://mocked/x", { dispatcher: agent });
-    same("mock", [mocked.status, await mocked.json()], [201, { a: 1 }]);
   },
   async (request, url) => Response.json({ method: request.method, query: url.search, body: await request.text() }, { headers: { "x-served": "yes" } }),
 );

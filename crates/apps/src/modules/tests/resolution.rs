@@ -110,6 +110,8 @@ fn main_fields() {
         ("node_modules/m/package.json", r#"{"module": "m.js", "main": "c.js"}"#),
         ("node_modules/m/m.js", ""),
         ("node_modules/m/c.js", ""),
+        ("node_modules/only/package.json", r#"{"module": "m.js"}"#),
+        ("node_modules/only/m.js", ""),
         ("node_modules/@s/c/package.json", r#"{"main": "lib"}"#),
         ("node_modules/@s/c/lib/index.js", ""),
         ("node_modules/chart.js/index.js", ""),
@@ -124,7 +126,8 @@ fn main_fields() {
     ]);
     let import = |specifier| app.import(specifier, "/src/main.js");
     assert_eq!(import("a"), "/node_modules/a/b.js");
-    assert_eq!(import("m"), "/node_modules/m/m.js");
+    assert_eq!(import("m"), "/node_modules/m/c.js");
+    assert_eq!(import("only"), "/node_modules/only/m.js");
     assert_eq!(app.require("m", "/src/main.js"), "/node_modules/m/c.js");
     assert_eq!(import("@s/c"), "/node_modules/@s/c/lib/index.js");
     assert_eq!(import("@s/c/lib"), "/node_modules/@s/c/lib/index.js");
